@@ -1,0 +1,73 @@
+// swift-tools-version: 6.2
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "optimist",
+    platforms: [.iOS(.v18), .macOS(.v15), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    products: [
+        .library(name: "Optimist", targets: ["Optimist"]),
+        .library(name: "OptimistSession", targets: ["OptimistSession"]),
+        .library(name: "OptimistWire", targets: ["OptimistWire"]),
+        .library(name: "OptimistCore", targets: ["OptimistCore"]),
+        .library(name: "OptimistTesting", targets: ["OptimistTesting"]),
+    ],
+    traits: [
+        .trait(
+            name: "AsyncHTTPClient",
+            description: "The transport recommended on Linux. Off by default: an app for Apple's systems needs no NIO.")
+    ],
+    dependencies: [
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+    ],
+    targets: [
+        .target(name: "OptimistCore", swiftSettings: settings),
+        .target(name: "OptimistWire", swiftSettings: settings),
+        .target(
+            name: "OptimistSession",
+            dependencies: [
+                "OptimistCore",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(
+                    name: "AsyncHTTPClient", package: "async-http-client",
+                    condition: .when(traits: ["AsyncHTTPClient"])),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"])),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "Optimist",
+            dependencies: [
+                "OptimistCore", "OptimistWire", "OptimistSession",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "OptimistTesting",
+            dependencies: ["Optimist", "OptimistCore", "OptimistWire", "OptimistSession"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "OptimistWireTests", dependencies: ["OptimistWire", "OptimistCore"], swiftSettings: settings),
+        .testTarget(
+            name: "OptimistSessionTests", dependencies: ["OptimistSession", "OptimistTesting"], swiftSettings: settings),
+        .testTarget(
+            name: "OptimistTests", dependencies: ["Optimist", "OptimistTesting"], swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,47 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+
+/// Everything the library would otherwise take from the world around it: time, identity, chance and tasks.
+///
+/// The defaults are the real ones. A test passes its own, and the same values then give the same run.
+public struct Surroundings: Sendable {
+    /// Measures waiting. Default: `ContinuousClock`.
+    public var clock: any Clock<Duration>
+    /// The time of day, for what people read and for clocks that are compared with other machines.
+    /// Never used to measure a duration, since it can be set.
+    public var now: @Sendable () -> Date
+    /// Makes the ids of rows, devices and requests.
+    public var makeID: @Sendable () -> UUID
+    /// Starts every random draw that is not a secret, such as the jitter of a backoff.
+    public var seed: UInt64
+    /// Starts a task that outlives its caller. The only place in the library where one is made.
+    public var spawn: @Sendable (_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never>
+    /// Runs work that blocks its thread, such as SQLite's. Nil means a queue of its own for each database.
+    public var blockingExecutor: (any SerialExecutor)?
+
+    public init(
+        clock: any Clock<Duration> = ContinuousClock(),
+        now: @escaping @Sendable () -> Date = { Date() },
+        makeID: @escaping @Sendable () -> UUID = { UUID() },
+        seed: UInt64 = .random(in: .min ... .max),
+        spawn: @escaping @Sendable (_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> = {
+            operation in Task { await operation() }
+        },
+        blockingExecutor: (any SerialExecutor)? = nil
+    ) {
+        self.clock = clock
+        self.now = now
+        self.makeID = makeID
+        self.seed = seed
+        self.spawn = spawn
+        self.blockingExecutor = blockingExecutor
+    }
+
+    /// Returns a generator for one purpose, independent of every other purpose's.
+    ///
+    /// - Parameter purpose: A constant name, such as `"push.backoff"`. The same seed and name give the same draws.
+    public func randomness(for purpose: String) -> SplitMix64 {
+        SplitMix64(seed: purpose.utf8.reduce(seed) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 })
+    }
+}

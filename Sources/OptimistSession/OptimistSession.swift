@@ -1,0 +1,1 @@
+// This source file is part of the Optimist open source project, under the MIT licence.

@@ -1,0 +1,99 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Synchronization
+
+/// A clock that moves only when a test says so, and on whose sleepers a test can wait.
+public final class ManualClock: Clock, Sendable {
+    public struct Instant: InstantProtocol {
+        var offset: Duration
+        public func advanced(by duration: Duration) -> Self { Self(offset: offset + duration) }
+        public func duration(to other: Self) -> Duration { other.offset - offset }
+        public static func < (a: Self, b: Self) -> Bool { a.offset < b.offset }
+    }
+
+    private struct State {
+        var now = Instant(offset: .zero)
+        var nextID = 0
+        var sleepers: [Int: (deadline: Instant, wake: CheckedContinuation<Void, any Error>)] = [:]
+        var watchers: [(count: Int, wake: CheckedContinuation<Void, Never>)] = []
+        var cancelled: Set<Int> = []
+    }
+
+    private let state = Mutex(State())
+
+    public init() {}
+
+    public var now: Instant { state.withLock { $0.now } }
+    public let minimumResolution = Duration.zero
+
+    /// Returns how far the clock has been moved since it was made.
+    public var elapsed: Duration { now.offset }
+
+    public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { wake in fallAsleep(id, until: deadline, wake: wake) }
+        } onCancel: {
+            let sleeper = state.withLock { state in
+                let sleeper = state.sleepers.removeValue(forKey: id)
+                if sleeper == nil { state.cancelled.insert(id) }
+                return sleeper?.wake
+            }
+            sleeper?.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Suspends until at least `count` tasks are asleep on this clock.
+    public func sleepers(atLeast count: Int) async {
+        await withCheckedContinuation { wake in
+            let isReady = state.withLock { state in
+                if state.sleepers.count >= count { return true }
+                state.watchers.append((count, wake))
+                return false
+            }
+            if isReady { wake.resume() }
+        }
+    }
+
+    /// The time until the next sleeper is due, or nil if nobody sleeps.
+    public var untilNextSleeper: Duration? {
+        state.withLock { state in state.sleepers.values.map { state.now.duration(to: $0.deadline) }.min() }
+    }
+
+    /// Moves time forward and wakes every task whose deadline has come, the earliest first.
+    public func advance(by duration: Duration) {
+        let due = state.withLock { state in
+            state.now = state.now.advanced(by: duration)
+            let now = state.now
+            let due = state.sleepers.filter { $0.value.deadline <= now }
+            for id in due.keys { state.sleepers[id] = nil }
+            return due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }.map(\.value.wake)
+        }
+        for wake in due { wake.resume() }
+    }
+
+    private enum Bedtime {
+        case asleep(watchers: [CheckedContinuation<Void, Never>])
+        case due, cancelled
+    }
+
+    private func fallAsleep(_ id: Int, until deadline: Instant, wake: CheckedContinuation<Void, any Error>) {
+        let bedtime: Bedtime = state.withLock { state in
+            if state.cancelled.remove(id) != nil { return .cancelled }
+            if deadline <= state.now { return .due }
+            state.sleepers[id] = (deadline, wake)
+            let count = state.sleepers.count
+            let ready = state.watchers.filter { $0.count <= count }.map(\.wake)
+            state.watchers.removeAll { $0.count <= count }
+            return .asleep(watchers: ready)
+        }
+        switch bedtime {
+        case .asleep(let watchers): for watcher in watchers { watcher.resume() }
+        case .due: wake.resume()
+        case .cancelled: wake.resume(throwing: CancellationError())
+        }
+    }
+}
