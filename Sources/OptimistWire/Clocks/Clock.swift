@@ -1,0 +1,60 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// When and where a column was last written: a stamp, and the device that gave it.
+///
+/// Clocks have one order everywhere: by stamp, then by the bytes of the device id. On the wire a clock is
+/// 16 hexadecimal digits, a hyphen and the device id, which compare as ASCII in that same order.
+public struct Clock: Hashable, Sendable {
+    public var stamp: Stamp
+    public var device: String
+
+    public init(stamp: Stamp, device: String) {
+        self.stamp = stamp
+        self.device = device
+    }
+
+    /// Reads the wire form. Nil unless it is 16 lower-case hexadecimal digits, a hyphen, and 1 to 64 letters or digits.
+    public init?(_ text: some StringProtocol) {
+        let bytes = text.utf8
+        guard (18...81).contains(bytes.count) else { return nil }
+        var raw: UInt64 = 0
+        var index = bytes.startIndex
+        for _ in 0..<16 {
+            let byte = bytes[index]
+            guard let digit = hexDigit(byte), !(UInt8(ascii: "A")...UInt8(ascii: "F")).contains(byte) else { return nil }
+            raw = raw << 4 | UInt64(digit)
+            index = bytes.index(after: index)
+        }
+        guard raw <= UInt64(Int64.max), bytes[index] == UInt8(ascii: "-") else { return nil }
+        let device = String(text[bytes.index(after: index)...])
+        guard Clock.isDeviceID(device) else { return nil }
+        self.init(stamp: Stamp(rawValue: Int64(raw)), device: device)
+    }
+
+    /// Whether a text can be a device id: 1 to 64 letters and digits of ASCII.
+    public static func isDeviceID(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "a")...UInt8(ascii: "z"):
+                    true
+                default: false
+                }
+            }
+    }
+}
+
+extension Clock: Comparable {
+    public static func < (a: Self, b: Self) -> Bool {
+        a.stamp != b.stamp ? a.stamp < b.stamp : a.device.utf8.lexicographicallyPrecedes(b.device.utf8)
+    }
+}
+
+extension Clock: CustomStringConvertible {
+    /// The wire form.
+    public var description: String {
+        let hex = String(stamp.rawValue, radix: 16)
+        return String(repeating: "0", count: 16 - hex.utf8.count) + hex + "-" + device
+    }
+}

@@ -1,0 +1,49 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// The clocks of a row's columns, as `@hlc` carries them: one for all, with exceptions.
+public struct ColumnClocks: Hashable, Sendable {
+    /// The clock of every column that is no exception. Nil when each column has its own.
+    public var common: Clock?
+    public var exceptions: [String: Clock]
+
+    public init(common: Clock? = nil, exceptions: [String: Clock] = [:]) {
+        self.common = common
+        self.exceptions = exceptions
+    }
+
+    /// Packs a clock for each column, the most frequent one as the common one.
+    public init(packing clocks: [String: Clock]) {
+        let counts = clocks.values.reduce(into: [Clock: Int]()) { $0[$1, default: 0] += 1 }
+        let common = counts.max { ($0.value, $0.key) < ($1.value, $1.key) }?.key
+        self.init(common: common, exceptions: clocks.filter { $0.value != common })
+    }
+
+    public subscript(column: String) -> Clock? { exceptions[column] ?? common }
+
+    /// The latest of all.
+    public var latest: Clock? { exceptions.values.reduce(common) { max($0 ?? $1, $1) } }
+
+    /// Reads `"clock"` or `{"*": "clock", "column": "clock"}`. Nil if that is not what it is.
+    public init?(json: JSON) {
+        switch json {
+        case .string(let text):
+            guard let clock = Clock(text) else { return nil }
+            self.init(common: clock)
+        case .object(let members):
+            self.init()
+            for (column, value) in members {
+                guard let clock = value.string.flatMap({ Clock($0) }) else { return nil }
+                if column == "*" { common = clock } else { exceptions[column] = clock }
+            }
+        default: return nil
+        }
+    }
+
+    public var json: JSON {
+        if exceptions.isEmpty, let common { return .string(common.description) }
+        var object = JSONObject()
+        if let common { object.append("*", .string(common.description)) }
+        for column in exceptions.keys.sorted() { object.append(column, .string(exceptions[column]?.description ?? "")) }
+        return .object(object)
+    }
+}

@@ -1,0 +1,53 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// A JSON value as it stands on the wire.
+///
+/// Whole numbers that fit are `int`; every other number is a `double`, which is always finite.
+public enum JSON: Hashable, Sendable {
+    case null
+    case bool(Bool)
+    case int(Int64)
+    case double(Double)
+    case string(String)
+    case array([JSON])
+    case object(JSONObject)
+}
+
+extension JSON {
+    public var isNull: Bool { self == .null }
+
+    public var string: String? { if case .string(let value) = self { value } else { nil } }
+    public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+    public var int: Int64? { if case .int(let value) = self { value } else { nil } }
+    public var array: [JSON]? { if case .array(let value) = self { value } else { nil } }
+    public var object: JSONObject? { if case .object(let value) = self { value } else { nil } }
+
+    /// The number, whether or not it is whole.
+    public var double: Double? {
+        switch self {
+        case .int(let value): Double(value)
+        case .double(let value): value
+        default: nil
+        }
+    }
+
+    /// The member of an object, or nil if this is not an object or has no such member.
+    public subscript(key: String) -> JSON? { object?[key] }
+}
+
+extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+    ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral
+{
+    public init(stringLiteral value: String) { self = .string(value) }
+    public init(integerLiteral value: Int64) { self = .int(value) }
+    public init(floatLiteral value: Double) { self = .double(value) }
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    public init(arrayLiteral elements: JSON...) { self = .array(elements) }
+    public init(dictionaryLiteral elements: (String, JSON)...) { self = .object(JSONObject(elements)) }
+    public init(nilLiteral: ()) { self = .null }
+}
+
+extension JSON: CustomStringConvertible {
+    /// The compact JSON text.
+    public var description: String { String(decoding: bytes, as: UTF8.self) }
+}

@@ -1,0 +1,51 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// The members of a JSON object, in the order in which they were written.
+///
+/// Two objects are equal when they have the same members, in whatever order. Looking a member up walks the list:
+/// the objects of the protocol are small, and its large maps are only walked.
+public struct JSONObject: Sendable {
+    public typealias Member = (key: String, value: JSON)
+
+    public private(set) var members: [Member]
+
+    public init(_ members: [Member] = []) { self.members = members }
+
+    public var count: Int { members.count }
+    public var isEmpty: Bool { members.isEmpty }
+
+    public subscript(key: String) -> JSON? {
+        get { members.first { $0.key == key }?.value }
+        set {
+            let index = members.firstIndex { $0.key == key }
+            switch (index, newValue) {
+            case (let index?, let value?): members[index].value = value
+            case (let index?, nil): members.remove(at: index)
+            case (nil, let value?): members.append((key, value))
+            case (nil, nil): break
+            }
+        }
+    }
+
+    /// Adds a member that is known not to be there yet, without looking.
+    public mutating func append(_ key: String, _ value: JSON) { members.append((key, value)) }
+}
+
+extension JSONObject: Hashable {
+    public static func == (a: Self, b: Self) -> Bool {
+        guard a.count == b.count else { return false }
+        if zip(a.members, b.members).allSatisfy({ $0.key == $1.key && $0.value == $1.value }) { return true }
+        let other = Dictionary(b.members.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
+        return a.members.allSatisfy { other[$0.key] == $0.value }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(count)
+        hasher.combine(members.reduce(0) { $0 ^ $1.key.hashValue })
+    }
+}
+
+extension JSONObject: ExpressibleByDictionaryLiteral, Sequence {
+    public init(dictionaryLiteral elements: (String, JSON)...) { self.init(elements) }
+    public func makeIterator() -> IndexingIterator<[Member]> { members.makeIterator() }
+}

@@ -1,0 +1,96 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// A column's value and the clock of its last write.
+public struct Cell: Hashable, Sendable {
+    public var value: JSON
+    public var clock: Clock
+
+    public init(_ value: JSON, _ clock: Clock) {
+        self.value = value
+        self.clock = clock
+    }
+
+    /// Whether this cell stands against another one of the same column: later clock, then larger bytes.
+    func wins(over other: Cell) -> Bool {
+        if clock != other.clock { return clock > other.clock }
+        return other.value.canonicalBytes.lexicographicallyPrecedes(value.canonicalBytes)
+    }
+}
+
+/// A row as merging sees it: which life it is in, and its columns with their clocks.
+///
+/// Merging is a join: commutative, associative and idempotent. Whatever order the versions of a row arrive in, and however
+/// often, every device and the server end with the same row.
+public struct MergeRow: Hashable, Sendable {
+    /// Which life the row is in. Odd: alive. Even: deleted. Zero: never heard of.
+    public var generation: Int
+    /// The columns of this life. Of a deleted row: those of the life that ended, which nobody is shown.
+    public var cells: [String: Cell]
+    /// When the row was deleted. Nil while it is alive.
+    public var deletion: Clock?
+
+    public init(generation: Int = 0, cells: [String: Cell] = [:], deletion: Clock? = nil) {
+        self.generation = generation
+        self.cells = cells
+        self.deletion = deletion
+    }
+
+    public var isAlive: Bool { generation % 2 == 1 }
+
+    /// What merging changed, and what it refused.
+    public struct Outcome: Hashable, Sendable {
+        /// Whether the row entered another life.
+        public var lifeChanged = false
+        /// The columns whose value or clock is now the incoming one.
+        public var taken: Set<String> = []
+        /// The incoming columns that lost against a different, newer value.
+        public var refused: Set<String> = []
+
+        public var changedAnything: Bool { lifeChanged || !taken.isEmpty }
+    }
+
+    /// Merges another version of the same row into this one.
+    ///
+    /// A higher generation wins. Within one life each column goes to the later clock; equal clocks to the higher
+    /// device id, then to the larger bytes. An equal value is no conflict.
+    ///
+    /// > Source: Shapiro, Preguiça, Baquero and Zawirski, "Conflict-free Replicated Data Types", SSS 2011
+    /// > (a map of last-writer-wins registers); the generation is the causal length of Yu and Rostad,
+    /// > "A Low-Cost Set CRDT Based on Causal Lengths", PaPoC 2020.
+    @discardableResult
+    public mutating func merge(_ other: MergeRow) -> Outcome {
+        if other.generation > generation { return begin(other) }
+        if other.generation == generation || isEndOfLife(other.generation) { return mergeColumns(other) }
+        return Outcome(refused: isAlive ? Set(other.cells.keys) : [])
+    }
+
+    private func isEndOfLife(_ life: Int) -> Bool { !isAlive && life == generation - 1 }
+
+    private mutating func begin(_ other: MergeRow) -> Outcome {
+        var cells = other.cells
+        if !other.isAlive, generation == other.generation - 1 {
+            cells.merge(self.cells) { $0.wins(over: $1) ? $0 : $1 }
+        }
+        self = MergeRow(generation: other.generation, cells: cells, deletion: other.deletion)
+        return Outcome(lifeChanged: true, taken: isAlive ? Set(cells.keys) : [])
+    }
+
+    private mutating func mergeColumns(_ other: MergeRow) -> Outcome {
+        var outcome = Outcome()
+        for (column, cell) in other.cells {
+            guard let mine = cells[column] else {
+                cells[column] = cell
+                outcome.taken.insert(column)
+                continue
+            }
+            if cell.wins(over: mine) {
+                cells[column] = cell
+                outcome.taken.insert(column)
+            } else if cell.value != mine.value {
+                outcome.refused.insert(column)
+            }
+        }
+        if let theirs = other.deletion { deletion = max(deletion ?? theirs, theirs) }
+        return isAlive ? outcome : Outcome()
+    }
+}

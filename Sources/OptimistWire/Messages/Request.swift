@@ -1,0 +1,111 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// A method call or its answer: `["Todo/set", {…}, "c1"]`.
+public struct Invocation: Hashable, Sendable {
+    public var name: String
+    public var arguments: JSONObject
+    public var callID: String
+
+    public init(_ name: String, _ arguments: JSONObject, callID: String) {
+        self.name = name
+        self.arguments = arguments
+        self.callID = callID
+    }
+
+    public init?(json: JSON) {
+        guard let parts = json.array, parts.count == 3, let name = parts[0].string, let arguments = parts[1].object,
+            let callID = parts[2].string
+        else { return nil }
+        self.init(name, arguments, callID: callID)
+    }
+
+    public var json: JSON { [.string(name), .object(arguments), .string(callID)] }
+}
+
+/// A JMAP request with the members that RS adds.
+public struct Request: Hashable, Sendable {
+    public var using: [String]
+    public var methodCalls: [Invocation]
+    /// The device that pushes. RS only.
+    public var device: String?
+    /// The number of the push, one more for each new request of the device. RS only.
+    public var push: Int64?
+    /// The version of the schema that the client was built with. RS only.
+    public var schemaVersion: Int?
+    /// Rows as `Type:id` that succeed or fail together. RS only.
+    public var groups: [[String]]
+
+    public init(
+        using: [String] = [RowSync.core, RowSync.capability], methodCalls: [Invocation], device: String? = nil,
+        push: Int64? = nil, schemaVersion: Int? = nil, groups: [[String]] = []
+    ) {
+        self.using = using
+        self.methodCalls = methodCalls
+        self.device = device
+        self.push = push
+        self.schemaVersion = schemaVersion
+        self.groups = groups
+    }
+
+    /// Reads a request. Nil if it is not one, by RFC 8620 §3.3.
+    public init?(json: JSON) {
+        guard let object = json.object, let using = object["using"]?.array?.map(\.string),
+            let calls = object["methodCalls"]?.array?.map({ Invocation(json: $0) }), !using.contains(nil), !calls.contains(nil)
+        else { return nil }
+        self.init(using: using.compactMap(\.self), methodCalls: calls.compactMap(\.self))
+        if let device = object["device"] {
+            guard let text = device.string, Clock.isDeviceID(text) else { return nil }
+            self.device = text
+        }
+        if let push = object["push"] {
+            guard let number = push.int, number > 0 else { return nil }
+            self.push = number
+        }
+        if let groups = object["groups"] {
+            guard let lists = groups.array?.map({ $0.array?.compactMap(\.string) }), !lists.contains(nil) else { return nil }
+            self.groups = lists.compactMap(\.self)
+        }
+        schemaVersion = object["schemaVersion"]?.int.map(Int.init)
+    }
+
+    public var json: JSON {
+        var object: JSONObject = ["using": .array(using.map(JSON.string))]
+        if let device { object.append("device", .string(device)) }
+        if let push { object.append("push", .int(push)) }
+        if let schemaVersion { object.append("schemaVersion", .int(Int64(schemaVersion))) }
+        if !groups.isEmpty { object.append("groups", .array(groups.map { .array($0.map(JSON.string)) })) }
+        object.append("methodCalls", .array(methodCalls.map(\.json)))
+        return .object(object)
+    }
+}
+
+/// A JMAP response. RS adds the server's time.
+public struct Response: Hashable, Sendable {
+    public var methodResponses: [Invocation]
+    public var sessionState: String
+    /// The server's time of day as a UTC date.
+    public var serverTime: String?
+
+    public init(methodResponses: [Invocation], sessionState: String, serverTime: String? = nil) {
+        self.methodResponses = methodResponses
+        self.sessionState = sessionState
+        self.serverTime = serverTime
+    }
+
+    public init?(json: JSON) {
+        guard let responses = json["methodResponses"]?.array?.map({ Invocation(json: $0) }), !responses.contains(nil),
+            let sessionState = json["sessionState"]?.string
+        else { return nil }
+        self.init(
+            methodResponses: responses.compactMap(\.self), sessionState: sessionState,
+            serverTime: json["serverTime"]?.string)
+    }
+
+    public var json: JSON {
+        var object: JSONObject = [
+            "methodResponses": .array(methodResponses.map(\.json)), "sessionState": .string(sessionState),
+        ]
+        if let serverTime { object.append("serverTime", .string(serverTime)) }
+        return .object(object)
+    }
+}

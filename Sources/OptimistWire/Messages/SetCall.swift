@@ -1,0 +1,161 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// The arguments of `T/set`: rows to create, to change and to destroy.
+public struct SetCall: Hashable, Sendable {
+    public var accountID: String
+    public var ifInState: String?
+    public var create: [(id: String, patch: RowPatch)] = []
+    public var update: [(id: String, patch: RowPatch)] = []
+    public var destroy: [(id: String, tombstone: Tombstone?)] = []
+
+    public init(accountID: String, ifInState: String? = nil) {
+        self.accountID = accountID
+        self.ifInState = ifInState
+    }
+
+    public var rowCount: Int { create.count + update.count + destroy.count }
+
+    /// Reads the arguments. Nil if they are not those of a /set.
+    public init?(json: JSONObject) {
+        guard let accountID = json["accountId"]?.string else { return nil }
+        self.init(accountID: accountID, ifInState: json["ifInState"]?.string)
+        guard let create = Self.patches(json["create"]), let update = Self.patches(json["update"]) else { return nil }
+        self.create = create
+        self.update = update
+        guard let destroy = json["destroy"], !destroy.isNull else { return }
+        guard let ids = destroy.array?.map(\.string), !ids.contains(nil) else { return nil }
+        let clocks = json["destroyClocks"]?.object
+        let tombstones = Dictionary(
+            (clocks?.members ?? []).map { ($0.key, Tombstone(json: $0.value)) }, uniquingKeysWith: { first, _ in first })
+        self.destroy = ids.compactMap(\.self).map { ($0, tombstones[$0] ?? nil) }
+    }
+
+    private static func patches(_ json: JSON?) -> [(id: String, patch: RowPatch)]? {
+        guard let json, !json.isNull else { return [] }
+        guard let object = json.object else { return nil }
+        var patches: [(id: String, patch: RowPatch)] = []
+        patches.reserveCapacity(object.count)
+        for (id, value) in object {
+            guard let members = value.object, let patch = RowPatch(json: members) else { return nil }
+            patches.append((id, patch))
+        }
+        return patches
+    }
+
+    public var json: JSONObject {
+        var object: JSONObject = ["accountId": .string(accountID)]
+        if let ifInState { object.append("ifInState", .string(ifInState)) }
+        if !create.isEmpty { object.append("create", .object(JSONObject(create.map { ($0.id, .object($0.patch.json())) }))) }
+        if !update.isEmpty { object.append("update", .object(JSONObject(update.map { ($0.id, .object($0.patch.json())) }))) }
+        if !destroy.isEmpty {
+            object.append("destroy", .array(destroy.map { .string($0.id) }))
+            let clocks = destroy.compactMap { row in row.tombstone.map { (row.id, $0.json) } }
+            if !clocks.isEmpty { object.append("destroyClocks", .object(JSONObject(clocks))) }
+        }
+        return object
+    }
+
+    public static func == (a: Self, b: Self) -> Bool { a.json == b.json }
+    public func hash(into hasher: inout Hasher) { json.hash(into: &hasher) }
+}
+
+/// Why the server did not do as one row of a /set asked.
+public struct SetError: Hashable, Sendable {
+    /// One of the types of wire.md and RFC 8620 §5.3, or one that this version does not know.
+    public var type: String
+    public var description: String?
+    /// The columns at fault.
+    public var properties: [String]
+    /// The rows, as `Type:id`, that this one waits for.
+    public var blockedBy: [String]
+    /// The server's row, if it has one.
+    public var current: RowPatch?
+    public var retryAfterSeconds: Double?
+
+    public init(
+        _ type: String, _ description: String? = nil, properties: [String] = [], blockedBy: [String] = [],
+        current: RowPatch? = nil, retryAfterSeconds: Double? = nil
+    ) {
+        self.type = type
+        self.description = description
+        self.properties = properties
+        self.blockedBy = blockedBy
+        self.current = current
+        self.retryAfterSeconds = retryAfterSeconds
+    }
+
+    public init?(json: JSON) {
+        guard let type = json["type"]?.string else { return nil }
+        self.init(
+            type, json["description"]?.string, properties: json["properties"]?.array?.compactMap(\.string) ?? [],
+            blockedBy: json["by"]?.array?.compactMap(\.string) ?? [],
+            current: json["current"]?.object.flatMap { RowPatch(json: $0) },
+            retryAfterSeconds: json["retryAfter"]?.double)
+    }
+
+    public var json: JSON {
+        var object: JSONObject = ["type": .string(type)]
+        if let description { object.append("description", .string(description)) }
+        if !properties.isEmpty { object.append("properties", .array(properties.map(JSON.string))) }
+        if !blockedBy.isEmpty { object.append("by", .array(blockedBy.map(JSON.string))) }
+        if let current { object.append("current", .object(current.json())) }
+        if let retryAfterSeconds { object.append("retryAfter", .double(retryAfterSeconds)) }
+        return .object(object)
+    }
+}
+
+/// The answer to `T/set`.
+public struct SetAnswer: Sendable {
+    public var oldState: String?
+    public var newState: String
+    /// Per row: the columns where the server's value won, with their clocks. Nil: exactly what was sent.
+    public var created: [(id: String, won: RowPatch?)] = []
+    public var updated: [(id: String, won: RowPatch?)] = []
+    public var destroyed: [String] = []
+    public var notCreated: [(id: String, error: SetError)] = []
+    public var notUpdated: [(id: String, error: SetError)] = []
+    public var notDestroyed: [(id: String, error: SetError)] = []
+
+    public init(oldState: String?, newState: String) {
+        self.oldState = oldState
+        self.newState = newState
+    }
+
+    public init?(json: JSONObject) {
+        guard let newState = json["newState"]?.string else { return nil }
+        self.init(oldState: json["oldState"]?.string, newState: newState)
+        created = Self.won(json["created"])
+        updated = Self.won(json["updated"])
+        destroyed = json["destroyed"]?.array?.compactMap(\.string) ?? []
+        notCreated = Self.errors(json["notCreated"])
+        notUpdated = Self.errors(json["notUpdated"])
+        notDestroyed = Self.errors(json["notDestroyed"])
+    }
+
+    private static func won(_ json: JSON?) -> [(id: String, won: RowPatch?)] {
+        (json?.object?.members ?? []).map { id, value in
+            let patch = value.object.flatMap { RowPatch(json: $0) }
+            return (id, patch.flatMap { $0.values.isEmpty && $0.generation == nil && $0.clocks == nil ? nil : $0 })
+        }
+    }
+
+    private static func errors(_ json: JSON?) -> [(id: String, error: SetError)] {
+        (json?.object?.members ?? []).map { ($0.key, SetError(json: $0.value) ?? SetError("serverFail")) }
+    }
+
+    public func json(accountID: String) -> JSONObject {
+        var object: JSONObject = ["accountId": .string(accountID)]
+        object.append("oldState", oldState.map(JSON.string) ?? .null)
+        object.append("newState", .string(newState))
+        func add(_ name: String, _ members: [JSONObject.Member]) {
+            object.append(name, members.isEmpty ? .null : .object(JSONObject(members)))
+        }
+        add("created", created.map { ($0.id, .object($0.won?.json(id: $0.id) ?? ["id": .string($0.id)])) })
+        add("updated", updated.map { ($0.id, $0.won.map { .object($0.json()) } ?? .null) })
+        object.append("destroyed", destroyed.isEmpty ? .null : .array(destroyed.map(JSON.string)))
+        add("notCreated", notCreated.map { ($0.id, $0.error.json) })
+        add("notUpdated", notUpdated.map { ($0.id, $0.error.json) })
+        add("notDestroyed", notDestroyed.map { ($0.id, $0.error.json) })
+        return object
+    }
+}
