@@ -60,12 +60,19 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "OptimistTesting",
-            dependencies: ["Optimist", "OptimistCore", "OptimistWire", "OptimistSession"],
+            dependencies: [
+                "Optimist", "OptimistCore", "OptimistWire", "OptimistSession",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "OptimistWireTests", dependencies: ["OptimistWire", "OptimistCore"], swiftSettings: settings),
         .testTarget(
-            name: "OptimistSessionTests", dependencies: ["OptimistSession", "OptimistTesting"], swiftSettings: settings),
+            name: "OptimistSessionTests",
+            dependencies: [
+                "OptimistSession", "OptimistTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings),
         .testTarget(
             name: "OptimistTests", dependencies: ["Optimist", "OptimistTesting"], swiftSettings: settings),
     ],
