@@ -17,6 +17,18 @@ struct PushLimit: Sendable, Equatable {
 }
 
 extension Store {
+    /// Says whether anything can be sent now and, if not, when the next row that was postponed is due.
+    func pushOutlook() async throws -> (isSendable: Bool, nextDue: Duration?) {
+        let now = milliseconds
+        return try await read { db in
+            let sendable = "SELECT EXISTS (SELECT 1 FROM optimist_row WHERE pending IS NOT NULL AND (due IS NULL OR due <= ?))"
+            if try Bool.fetchOne(db.cachedStatement(sql: sendable), arguments: [now]) == true { return (true, nil) }
+            let due = try Int64.fetchOne(
+                db.cachedStatement(sql: "SELECT min(due) FROM optimist_row WHERE pending IS NOT NULL AND due IS NOT NULL"))
+            return (false, due.map { .milliseconds(max($0 - now, 1)) })
+        }
+    }
+
     /// Assembles the next push from the present state of what is pending (S1), and notes durably what is sent.
     ///
     /// - Returns: Nil if nothing is to be sent now.

@@ -90,8 +90,8 @@ enum EngineSchema {
 /// Single values of the engine.
 enum Meta {
     enum Name: String {
-        case version, node, account, push, stampCeiling, installID
-        case pushFailures, pushDue, lastSync
+        case version, node, account, push, stampCeiling, lastSync
+        case pushWait, pullWait, streamWait
     }
 
     static func int(_ name: Name, in db: Database) throws -> Int64? {

@@ -24,7 +24,10 @@ public final class Store: Sendable {
     let pool: DatabasePool
     let layouts: [TableLayout]
     let surroundings: Surroundings
+    /// Sent after every commit.
     let changes = ChangeSignal()
+    /// Sent after every commit that made something pending.
+    let writes = ChangeSignal()
     private let capture: CaptureContext
     private let worker: DatabaseWorker
     private let stampCeiling: Mutex<Int64>
@@ -112,15 +115,20 @@ public final class Store: Sendable {
         as author: CaptureContext.Author, collecting: Bool = false, _ updates: (Database) throws -> T
     ) throws -> T {
         var ceiling: Int64?
+        var captured = false
         let value = try pool.write { db in
             capture.begin(as: author, milliseconds: milliseconds, collecting: collecting)
             defer { capture.begin(as: .user, milliseconds: 0) }
             let value = try updates(db)
-            if author == .user, let stamp = capture.usedStamp { ceiling = try reserve(stamp, in: db) }
+            if let stamp = capture.usedStamp {
+                captured = true
+                ceiling = try reserve(stamp, in: db)
+            }
             return value
         }
         if let ceiling { stampCeiling.withLock { $0 = ceiling } }
         changes.send()
+        if captured { writes.send() }
         return value
     }
 

@@ -9,7 +9,7 @@ public import OptimistWire
 /// everything pushed is a merge, so a repetition changes nothing.
 ///
 /// Every function throws ``RemoteFailure``, and `CancellationError` when its task is cancelled. Any other error counts
-/// as `RemoteFailure.unreachable`.
+/// as ``RemoteFailure/unreachable(_:)``.
 public protocol Remote: Sendable {
     /// Says whose rows these are. Called before the first push or pull of each run, and after a `protocolError`.
     func connect() async throws -> RemoteAccount
@@ -22,11 +22,12 @@ public protocol Remote: Sendable {
     /// Asks for what has changed after a cursor, in whole transactions in the order of the server.
     func pull(_ request: PullRequest) async throws -> Page
 
-    /// Opens a stream that says when there may be something to pull.
+    /// Listens for what the remote says unasked, until the connection ends or the task is cancelled.
     ///
-    /// The stream ends when the connection does, with an error if there was one. A remote that cannot say anything
-    /// throws `RemoteFailure.noPokes`: it is then asked every minute.
-    func pokes() async throws -> AsyncThrowingStream<Poke, any Error>
+    /// A remote that cannot say anything throws ``RemoteFailure/noPokes``: it is then asked every minute.
+    ///
+    /// - Parameter receive: Called for each poke, first with ``Poke/alive`` as soon as the connection stands.
+    func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws
 }
 
 /// Whose rows a remote keeps.

@@ -5,17 +5,18 @@ import OptimistCore
 import OptimistWire
 
 extension Store {
-    /// Returns the synced tables that stand at the earliest cursor, and that cursor. Nil: nothing was received yet.
-    func nextPull() async throws -> (tables: [String], cursor: String?) {
+    /// Returns the synced tables that stand at the earliest cursor, that cursor, and whether these are all tables.
+    /// No cursor: nothing was received yet.
+    func nextPull() async throws -> (tables: [String], cursor: String?, isAll: Bool) {
         let names = layouts.map(\.name)
         return try await read { db in
             let rows = try Row.fetchAll(db, sql: "SELECT name, cursor FROM optimist_table ORDER BY number")
             let cursors = rows.map { (name: $0[0] as String, cursor: $0[1] as String?) }.filter { names.contains($0.name) }
-            if cursors.contains(where: { $0.cursor == nil }) {
-                return (cursors.filter { $0.cursor == nil }.map(\.name), nil)
-            }
-            let earliest = cursors.compactMap(\.cursor).min { (SyncState($0)?.seq ?? 0) < (SyncState($1)?.seq ?? 0) }
-            return (cursors.filter { $0.cursor == earliest }.map(\.name), earliest)
+            let known = cursors.compactMap(\.cursor)
+            let earliest =
+                known.count < cursors.count ? nil : known.min { (SyncState($0)?.seq ?? 0) < (SyncState($1)?.seq ?? 0) }
+            let tables = cursors.filter { $0.cursor == earliest }.map(\.name)
+            return (tables, earliest, tables.count == cursors.count)
         }
     }
 
