@@ -51,6 +51,9 @@ final class CaptureContext: Sendable {
     /// The stamp that the running or last transaction used, or nil if it changed no synced row.
     var usedStamp: Stamp? { state.withLock { $0.stamp } }
 
+    /// The last stamp given or seen.
+    var lastStamp: Stamp { state.withLock { $0.clock.last } }
+
     /// The rows touched since `begin`, each once, in the order of the first touch.
     var touched: [RowRef] {
         state.withLock { state in

@@ -86,7 +86,7 @@ struct PushAssembly {
     mutating func add(_ entry: RowEntry, values: JSONObject, layout: TableLayout) -> Bool {
         guard let id = layout.idForm.wire(entry.ref.id) else { return true }
         let kind: SentRow.Kind = !entry.isAlive ? .delete : entry.isKnownToServer ? .update : .create
-        let columns = kind == .delete ? [] : unsent(entry, kind, values, layout)
+        let columns = kind == .delete ? [] : unsent(entry, values, layout)
         let patch = JSONObject(columns.map { ($0.name, values[$0.name] ?? .null) })
         let size = 120 + patch.members.reduce(0) { $0 + $1.key.utf8.count + Self.size($1.value) }
         guard rows.isEmpty || bytes + size <= byteLimit else { return false }
@@ -101,13 +101,13 @@ struct PushAssembly {
         return true
     }
 
-    /// A new row goes without its nulls, which are the default of every column, unless one may stand against a value
-    /// that an unanswered push brought.
-    private func unsent(
-        _ entry: RowEntry, _ kind: SentRow.Kind, _ values: JSONObject, _ layout: TableLayout
-    ) -> [TableLayout.Column] {
-        layout.columns(in: entry.dirty).filter { column in
-            kind == .update || values[column.name]?.isNull == false || entry.sent & column.mask != 0
+    /// A new row goes without its nulls, which are the default of every column, but for those written later than the row:
+    /// they may stand against a value that an unanswered push brought. The same state always gives the same push (S3).
+    private func unsent(_ entry: RowEntry, _ values: JSONObject, _ layout: TableLayout) -> [TableLayout.Column] {
+        let isNew = entry.dirty & TableLayout.lifeMask != 0
+        return layout.columns(in: entry.dirty).filter { column in
+            !isNew || values[column.name]?.isNull == false
+                || entry.unsentStamp(of: column.name) != entry.pending
         }
     }
 

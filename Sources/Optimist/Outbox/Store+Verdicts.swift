@@ -24,6 +24,7 @@ extension Store {
                 let table = AppTable(layout: layout, db: db)
                 let settlement = try entry.settle(
                     sent, verdict, push: batch.push.number, device: batch.push.device, in: layout, quote: table.quote)
+                if case .merged(_, let won) = verdict { self.witness(won.clocks) }
                 Self.postpone(&entry, verdict, now: now)
                 try Self.record(settlement, verdict, sent, entry, now: now, in: db)
                 try table.make(settlement.change, at: sent.ref.id)

@@ -108,6 +108,11 @@ public final class Store: Sendable {
         try await worker.run { try self.transact(as: .server, updates) }
     }
 
+    /// Makes every later write of this device later than what it has seen of others. Called within `apply`.
+    func witness(_ clocks: ColumnClocks?) {
+        if let latest = clocks?.latest { capture.witness(latest.stamp) }
+    }
+
     /// Milliseconds since 1970.
     var milliseconds: Int64 { Int64((surroundings.now().timeIntervalSince1970 * 1000).rounded(.down)) }
 
@@ -120,10 +125,8 @@ public final class Store: Sendable {
             capture.begin(as: author, milliseconds: milliseconds, collecting: collecting)
             defer { capture.begin(as: .user, milliseconds: 0) }
             let value = try updates(db)
-            if let stamp = capture.usedStamp {
-                captured = true
-                ceiling = try reserve(stamp, in: db)
-            }
+            captured = capture.usedStamp != nil
+            ceiling = try reserve(capture.lastStamp, in: db)
             return value
         }
         if let ceiling { stampCeiling.withLock { $0 = ceiling } }

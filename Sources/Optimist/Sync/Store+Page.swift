@@ -31,7 +31,10 @@ extension Store {
             try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
             var application = PageApplication(entries: try RowEntryTable(db), db: db, layouts: self.layouts, now: now)
             try application.retryParked()
-            for row in page.rows { try application.apply(row) }
+            for row in page.rows {
+                if case .row(let patch) = row.content { self.witness(patch.clocks) }
+                try application.apply(row)
+            }
             for table in tables {
                 try db.execute(sql: "UPDATE optimist_table SET cursor = ? WHERE name = ?", arguments: [page.cursor, table])
             }

@@ -171,8 +171,8 @@ struct SyncMachine: Sendable {
             if let nextDue { set(.rows, nextDue) }
         case .sent:
             rowLimit = min(rowLimit * 2, Self.maxRows)
-            worked(.push, wantsMore: true)
             if !streamIsOpen { want(.pull) }
+            worked(.push, wantsMore: true)
         case .failed(.tooLarge(let isProtocolLimit), let rows): divide(rows, isRejected: isProtocolLimit)
         case .failed(.refused, let rows): divide(rows, isRejected: false)
         case .failed(.pushRewound, _):

@@ -23,7 +23,7 @@ struct OpeningTests {
         } catch { return error as? OptimistError }
     }
 
-    @Test(arguments: ["short", String(repeating: "This is a letter and no database. ", count: 500)])
+    @Test(arguments: ["short", String(repeating: "This is a letter and no database. ", count: 50)])
     func `a file that is no database gives a clear error and stays as it was`(text: String) throws {
         let file = folder.appending(path: "letter.txt")
         try text.write(to: file, atomically: true, encoding: .utf8)
