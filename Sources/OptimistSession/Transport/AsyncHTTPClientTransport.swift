@@ -2,7 +2,7 @@
 
 #if AsyncHTTPClient
     import AsyncHTTPClient
-    public import HTTPTypes
+    import HTTPTypes
     import NIOCore
     import NIOHTTP1
     import NIOPosix
@@ -34,7 +34,7 @@
         public func send(_ request: TransportRequest) async throws -> TransportResponse {
             do {
                 return try await execute(request)
-            } catch let error as HTTPClientError where error == .remoteConnectionClosed && request.isRepeatable {
+            } catch where request.isRepeatable && mayBeStaleConnection(error) {
                 return try await translating(.maybeProcessed) { try await self.execute(request) }
             } catch {
                 throw try TransportError.translating(error, .maybeProcessed)
@@ -79,6 +79,16 @@
                     throw try TransportError.translating(error, .responseStarted)
                 }
             }
+        }
+    }
+
+    /// Whether this is how a kept connection fails that the server had closed meanwhile. Others may fail so too.
+    private func mayBeStaleConnection(_ error: any Error) -> Bool {
+        switch error {
+        case let error as HTTPClientError: error == .remoteConnectionClosed
+        case let error as ChannelError: error == .ioOnClosedChannel
+        case let error as IOError: error.errnoCode == ECONNRESET || error.errnoCode == EPIPE
+        default: false
         }
     }
 
