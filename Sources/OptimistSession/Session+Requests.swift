@@ -111,7 +111,7 @@ extension Session {
     private func transportRequest(_ request: SessionRequest) throws -> TransportRequest {
         try TransportRequest(
             head: head(request.method, request.target, request.headerFields), body: request.body,
-            headTimeout: request.headTimeout)
+            headTimeout: request.headTimeout, isRepeatable: request.isRepeatable)
     }
 
     /// Makes the head of a request to the server's own origin, and to no other.

@@ -108,11 +108,13 @@ struct Bench {
         session = Session(
             server: URL(string: Self.address)!, transport: transport, credentials: store, configuration: configuration,
             surroundings: Surroundings(
-                clock: clock, now: { Date(timeIntervalSince1970: 1_800_000_000 + clock.elapsed / .seconds(1)) }, seed: 7))
+                clock: clock, now: { Date(timeIntervalSince1970: 1_800_000_000 + clock.elapsed / .seconds(1)) }, seed: 7
+            ))
     }
 
     /// Sends `count` requests at once, and returns how each ended.
-    func send(_ count: Int, _ request: SessionRequest = SessionRequest(.get, "/rows")) async -> [Result<Int, any Error>] {
+    func send(_ count: Int, _ request: SessionRequest = SessionRequest(.get, "/rows")) async -> [Result<Int, any Error>]
+    {
         await withTaskGroup(of: Result<Int, any Error>.self) { group in
             for _ in 0..<count {
                 group.addTask { [session] in
@@ -141,7 +143,9 @@ extension Credentials {
 
 /// Lets tests hold an answer back until they say so.
 final class Door: Sendable {
-    private let state = Mutex<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>], watchers: [CheckedContinuation<Void, Never>])>(
+    private let state = Mutex<
+        (isOpen: Bool, waiting: [CheckedContinuation<Void, Never>], watchers: [CheckedContinuation<Void, Never>])
+    >(
         (false, [], []))
 
     func open() {

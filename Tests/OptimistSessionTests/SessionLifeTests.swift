@@ -78,7 +78,9 @@ struct SessionLifeTests {
         }
     }
 
-    @Test func `T8: signing out ends what is on the wire and what waits, tells the server, and a late refresh is stored nowhere`()
+    @Test
+    func
+        `T8: signing out ends what is on the wire and what waits, tells the server, and a late refresh is stored nowhere`()
         async throws
     {
         let store = WatchedStore(.first)

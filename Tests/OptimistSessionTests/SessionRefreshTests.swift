@@ -10,7 +10,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct SessionRefreshTests {
-    @Test func `T1: a thousand requests that meet an expired token cost one refresh and one slotful of extra sends`() async {
+    @Test func `T1: a thousand requests that meet an expired token cost one refresh and one slotful of extra sends`()
+        async
+    {
         let bench = Bench()
         bench.server.refuse(upTo: 1)
         let results = await bench.send(1000)
@@ -110,7 +112,9 @@ struct SessionRefreshTests {
         #expect(bench.server.refreshes == 0)
     }
 
-    @Test(arguments: [(401, 402, SignOutReason.refreshExpired), (401, 499, .signedInElsewhere), (499, 0, .signedInElsewhere)])
+    @Test(arguments: [
+        (401, 402, SignOutReason.refreshExpired), (401, 499, .signedInElsewhere), (499, 0, .signedInElsewhere),
+    ])
     func `T3: a server that says it with 401, 402 and 499 needs another table and nothing else`(
         first: Int, onRefresh: Int, reason: SignOutReason
     ) async {
@@ -139,7 +143,9 @@ struct SessionRefreshTests {
         }
     }
 
-    @Test func `T3: tokens that another process fetched are used, whatever the server says of the old ones`() async throws {
+    @Test func `T3: tokens that another process fetched are used, whatever the server says of the old ones`()
+        async throws
+    {
         let bench = Bench()
         bench.server.refuse(upTo: 1)
         _ = try await bench.session.send(SessionRequest(.get, "/rows"))
@@ -155,7 +161,9 @@ struct SessionRefreshTests {
     }
 
     @Test(arguments: ["network", "500", "429"])
-    func `T4: a refresh that fails for now signs nobody out, and is not repeated before its time`(kind: String) async throws {
+    func `T4: a refresh that fails for now signs nobody out, and is not repeated before its time`(kind: String)
+        async throws
+    {
         let bench = Bench()
         bench.server.refuse(upTo: 1)
         bench.server.onRefresh {

@@ -143,7 +143,8 @@ struct PrivateDirectory {
         guard fstat(descriptor, &status) == 0 else { throw failure("examine", name) }
         let place = name.isEmpty ? path : "\(path)/\(name)"
         guard status.st_mode & S_IFMT == kind else {
-            throw OptimistError(.credentialsInsecure, "\(place) is not what it should be. Remove it, then sign in again.")
+            throw OptimistError(
+                .credentialsInsecure, "\(place) is not what it should be. Remove it, then sign in again.")
         }
         guard status.st_uid == geteuid() else {
             throw OptimistError(
@@ -169,5 +170,7 @@ struct PrivateDirectory {
 
 // Inside a type with members of the same names, the functions of the C library need others.
 private func posixOpen(_ path: String, _ flags: CInt) -> CInt { open(path, flags) }
-private func posixRead(_ file: CInt, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int { read(file, buffer, count) }
+private func posixRead(_ file: CInt, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+    read(file, buffer, count)
+}
 private func posixWrite(_ file: CInt, _ buffer: UnsafeRawPointer?, _ count: Int) -> Int { write(file, buffer, count) }

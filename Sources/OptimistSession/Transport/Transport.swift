@@ -23,11 +23,17 @@ public struct TransportRequest: Sendable {
     public var body: [UInt8]
     /// The longest wait for the head of the answer.
     public var headTimeout: Duration
+    /// Whether sending it twice does no more than once. A transport may then replace, once, a kept connection that
+    /// turns out to be closed.
+    public var isRepeatable: Bool
 
-    public init(head: HTTPRequest, body: [UInt8] = [], headTimeout: Duration = .seconds(15)) {
+    public init(
+        head: HTTPRequest, body: [UInt8] = [], headTimeout: Duration = .seconds(15), isRepeatable: Bool = false
+    ) {
         self.head = head
         self.body = body
         self.headTimeout = headTimeout
+        self.isRepeatable = isRepeatable
     }
 }
 
