@@ -120,9 +120,10 @@ final class Flow {
         }
     }
 
-    /// Closing drops what the socket has not taken yet, so it waits for the writes before it.
+    /// Closing drops what the socket has not taken yet, so it waits for the writes before it. When they fail, the
+    /// channel closes by itself, and the connection hears of it as of any break.
     private func afterEarlierWrites(to target: any Channel, do action: @escaping () -> Void) {
-        target.writeAndFlush(ByteBuffer()).assumeIsolated().whenComplete { _ in action() }
+        target.writeAndFlush(ByteBuffer()).assumeIsolated().whenSuccess { _ in action() }
     }
 
     private func schedule(_ due: NIODeadline) {

@@ -14,6 +14,12 @@ struct FaultProxyTests {
         #expect(answer == message)
     }
 
+    /// A broken connection may reach a client as an error or, when it was just writing, as an early end.
+    private func expectNoAnswer(to message: [UInt8], port: Int) async {
+        let answer = (try? await exchange(message, port: port)) ?? []
+        #expect(answer.isEmpty)
+    }
+
     @Test(arguments: [
         NetworkConditions.online,
         NetworkConditions(latency: .milliseconds(4), jitter: .milliseconds(6)),
@@ -64,9 +70,10 @@ struct FaultProxyTests {
                 let answer = try await answers.next()
                 #expect(answer == ByteBuffer(string: "a"))
                 await proxy.setConditions(.offline)
-                await #expect(throws: (any Error).self) { _ = try await answers.next() }
+                let end = try? await answers.next()
+                #expect(end == nil)
             }
-            await #expect(throws: (any Error).self) { _ = try await exchange(message(10), port: proxy.port) }
+            await expectNoAnswer(to: message(10), port: proxy.port)
             #expect(upstream.received == Array("a".utf8))
             await proxy.setConditions(.online)
             try await expectEcho(of: message(10), port: proxy.port)
@@ -77,7 +84,7 @@ struct FaultProxyTests {
         try await withProxy { proxy, upstream in
             proxy.dropNextResponses(2)
             for count in 1...2 {
-                await #expect(throws: (any Error).self) { _ = try await exchange(Array("push".utf8), port: proxy.port) }
+                await expectNoAnswer(to: Array("push".utf8), port: proxy.port)
                 #expect(upstream.received.count == 4 * count)
             }
             try await expectEcho(of: Array("push".utf8), port: proxy.port)
@@ -112,7 +119,7 @@ struct FaultProxyTests {
 
     @Test func `at full loss no connection lives, and the same seed loses the same ones`() async throws {
         try await withProxy(NetworkConditions(lossPercent: 100)) { proxy, upstream in
-            await #expect(throws: (any Error).self) { _ = try await exchange(message(10), port: proxy.port) }
+            await expectNoAnswer(to: message(10), port: proxy.port)
             #expect(upstream.received.isEmpty)
         }
         func survivors(seed: UInt64) async throws -> [Int] {
@@ -130,11 +137,10 @@ struct FaultProxyTests {
         #expect(!first.isEmpty && first.count < 40)
     }
 
-    @Test func `a server that is down is a reset, and one that is up again is reached`() async throws {
-        let gone = try await Upstream()
-        await gone.close()
-        let proxy = try await FaultProxy.start(upstream: ("127.0.0.1", gone.port))
-        await #expect(throws: (any Error).self) { _ = try await exchange([1], port: proxy.port) }
+    @Test func `a server that is down is a reset`() async throws {
+        let nobodyListens = 1
+        let proxy = try await FaultProxy.start(upstream: ("127.0.0.1", nobodyListens))
+        await expectNoAnswer(to: [1], port: proxy.port)
         #expect(proxy.counters.resets == 1)
         await proxy.shutdown()
     }
@@ -146,7 +152,8 @@ struct FaultProxyTests {
                 await upstream.waitForBytes(1)
                 await proxy.resetAll()
                 var answers = inbound.makeAsyncIterator()
-                await #expect(throws: (any Error).self) { _ = try await answers.next() }
+                let end = try? await answers.next()
+                #expect(end == nil)
             }
             await proxy.setConditions(.online)
             try await connect(to: proxy.port).executeThenClose { _, outbound in

@@ -88,7 +88,7 @@ func connect(to port: Int) async throws -> Bytes {
 
 /// Sends a message, says that it was all, and returns everything that comes back before the connection ends.
 ///
-/// - Throws: When the connection is reset.
+/// - Throws: When the connection is reset while it is read.
 func exchange(_ message: [UInt8], port: Int) async throws -> [UInt8] {
     try await connect(to: port).executeThenClose { inbound, outbound in
         async let sent: Void = {
