@@ -1,0 +1,11 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import ArgumentParser
+
+@main
+struct OptimistCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "optimist",
+        abstract: "Apps whose screens never wait for the network: the server, the lab and the tools.",
+        subcommands: [ProxyCommand.self])
+}
