@@ -35,7 +35,7 @@ public final class JMAPRemote: Remote {
         }
         connection.withLock { $0 = Connection(resource: resource, account: account) }
         return RemoteAccount(
-            id: "\(session.server.absoluteString)#\(account)", initialCursor: resource.initialState)
+            id: "\(session.server.host() ?? "")#\(account)", initialCursor: resource.initialState)
     }
 
     public func push(_ push: Push) async throws -> [Verdict] {

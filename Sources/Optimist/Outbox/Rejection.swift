@@ -29,7 +29,7 @@ public struct Rejection: Identifiable, Hashable, Sendable {
 extension Store {
     /// Returns what was rejected, oldest first.
     public func rejections() async throws -> [Rejection] {
-        try await read { db in try RejectionTable(db).all(layouts: self.layouts) }
+        try await read { db in try RejectionTable(db).all() }
     }
 
     /// Writes the rejected values once more, as a new write of the user's, and forgets the rejection.
@@ -42,7 +42,7 @@ extension Store {
     public func retry(_ id: Rejection.ID, with edits: JSONObject = [:]) async throws {
         try await write { db in
             let rejections = RejectionTable(db)
-            guard let rejection = try rejections.all(layouts: self.layouts).first(where: { $0.id == id }),
+            guard let rejection = try rejections.all().first(where: { $0.id == id }),
                 let layout = self.layout(named: rejection.table), let rowID = layout.idForm.stored(rejection.rowID)
             else { throw Self.unknown(id) }
             var values = rejection.mine
@@ -90,15 +90,17 @@ struct RejectionTable {
             ])
     }
 
-    func all(layouts: [TableLayout]) throws -> [Rejection] {
+    func all() throws -> [Rejection] {
         let rows = try Row.fetchAll(
-            db, sql: "SELECT number, tbl, id, kind, code, columnName, message, mine, server, at FROM optimist_rejection ORDER BY number")
+            db,
+            sql: """
+                SELECT r.number, t.name, r.id, kind, code, columnName, message, mine, server, at
+                FROM optimist_rejection r JOIN optimist_table t ON t.number = r.tbl ORDER BY r.number
+                """)
         return rows.compactMap { row in
-            guard let layout = layouts.first(where: { $0.number == row[1] }), let id = layout.idForm.wire(row[2]),
-                let kind = Rejection.Kind(rawValue: row[3])
-            else { return nil }
+            guard let id = UUIDForm.bytes.wire(row[2]), let kind = Rejection.Kind(rawValue: row[3]) else { return nil }
             return Rejection(
-                id: row[0], table: layout.name, rowID: id, kind: kind, code: row[4], column: row[5], message: row[6],
+                id: row[0], table: row[1], rowID: id, kind: kind, code: row[4], column: row[5], message: row[6],
                 mine: Self.object(row[7]) ?? [:], server: Self.object(row[8]),
                 at: Date(timeIntervalSince1970: Double(row[9] as Int64) / 1000))
         }

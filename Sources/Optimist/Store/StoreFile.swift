@@ -10,17 +10,23 @@ struct StoreFile {
 
     /// Looks without changing anything.
     ///
+    /// - Parameter migrator: The app's migrations, or nil to look at the engine's tables only.
     /// - Throws: ``OptimistError`` with code `notADatabase` or `newerVersion`.
-    func check(against migrator: DatabaseMigrator) throws {
+    func check(against migrator: DatabaseMigrator?) throws {
         guard let size = try? FileManager.default.attributesOfItem(atPath: url.path)[.size] as? Int, size > 0 else { return }
+        try reading { db in
+            try checkEngine(db)
+            if let migrator { try checkApp(db, migrator) }
+        }
+    }
+
+    /// Reads the file on a connection that cannot write.
+    func reading<T>(_ value: (Database) throws -> T) throws -> T {
         do {
             var configuration = Configuration()
             configuration.readonly = true
             configuration.busyMode = .timeout(5)
-            try DatabaseQueue(path: url.path, configuration: configuration).read { db in
-                try checkEngine(db)
-                try checkApp(db, migrator)
-            }
+            return try DatabaseQueue(path: url.path, configuration: configuration).read(value)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
             throw OptimistError(
                 .notADatabase,

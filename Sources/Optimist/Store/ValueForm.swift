@@ -84,33 +84,30 @@ enum ValueForm: Sendable, Equatable {
             self = .reference(UUIDForm(record.databaseUUIDEncodingStrategy(for: column.name)))
             return
         }
-        let type = column.type.uppercased()
-        switch type {
-        case _ where type.contains("BOOL"): self = .bool
-        case "BIGINT": self = .int64
-        case _ where type.contains("DATETIME") || type.contains("TIMESTAMP"):
-            self = .date(DateForm(record.databaseDateEncodingStrategy(for: column.name)))
-        case _ where type.contains("JSON"): self = .json
-        case _ where type.contains("INT"): self = .int
-        case _ where type.contains("CHAR") || type.contains("CLOB") || type.contains("TEXT") || type == "DATE":
-            self = .string
-        case _ where type.contains("BLOB"): self = .data
+        switch Self.columnType(declared: column.type) {
+        case .bool: self = .bool
+        case .int64: self = .int64
+        case .date: self = .date(DateForm(record.databaseDateEncodingStrategy(for: column.name)))
+        case .json: self = .json
+        case .int: self = .int
+        case .string: self = .string
+        case .data: self = .data
         default: self = .number
         }
     }
 
-    /// The type under which a schema lists the column.
-    var columnType: ColumnType {
-        switch self {
-        case .string: .string
-        case .bool: .bool
-        case .int: .int
-        case .int64: .int64
-        case .number: .number
-        case .data: .data
-        case .json: .json
-        case .date: .date
-        case .reference: .ref
+    /// What a column holds by its declared type, in the manner of SQLite's own affinities.
+    static func columnType(declared: String) -> ColumnType {
+        let type = declared.uppercased()
+        return switch type {
+        case _ where type.contains("BOOL"): .bool
+        case "BIGINT": .int64
+        case _ where type.contains("DATETIME") || type.contains("TIMESTAMP"): .date
+        case _ where type.contains("JSON"): .json
+        case _ where type.contains("INT"): .int
+        case _ where type.contains("CHAR") || type.contains("CLOB") || type.contains("TEXT") || type == "DATE": .string
+        case _ where type.contains("BLOB"): .data
+        default: .number
         }
     }
 
