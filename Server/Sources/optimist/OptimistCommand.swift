@@ -1,0 +1,10 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import ArgumentParser
+
+@main
+struct OptimistCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "optimist", abstract: "Apps whose screens never wait for the network.",
+        subcommands: [ServeCommand.self])
+}
