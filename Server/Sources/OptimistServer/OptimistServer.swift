@@ -20,11 +20,11 @@ import Synchronization
 /// It is a `Service`, so it can run beside others in a `ServiceGroup`, which also gives it its signals.
 public final class OptimistServer: Service {
     private let configuration: ServerConfiguration
-    private let database: ServerDatabase
+    let database: ServerDatabase
     let store: SQLiteSyncStore
     let registry: Accounts
     let pokes = Pokes()
-    private let routes: Routes
+    let routes: Routes
     private let binding = Binding()
 
     /// Opens the data, or makes it, and begins a new epoch. Nothing is listened to yet.

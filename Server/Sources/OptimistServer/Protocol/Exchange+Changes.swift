@@ -2,9 +2,12 @@
 
 import OptimistWire
 
-/// How much one answer holds, so that the memory of a request has a bound: this, and one row for each of its tables.
-enum PageLimit {
-    static let bytes = 16_000_000
+/// How large answers may be, so that the memory of a request has a bound. In bytes.
+enum AnswerLimit {
+    /// The rows of one call, or of all the inline /changes of a request. Each of those has room for one row at least.
+    static let pageBytes = 16_000_000
+    /// All answers to a request.
+    static let requestBytes = 64_000_000
 }
 
 /// `T/changes`: the standard form, and the inline form that carries the rows of several tables up to one common state.
@@ -47,7 +50,7 @@ extension Exchange {
     }
 
     private func standardChanges(_ type: String, _ asked: Asked, _ invocation: Invocation) throws -> MethodAnswer {
-        let page = try snapshot.changes(type: type, from: asked.start, limit: asked.limit, maxBytes: PageLimit.bytes)
+        let page = try snapshot.changes(type: type, from: asked.start, limit: asked.limit, maxBytes: AnswerLimit.pageBytes)
         let end = page.end(from: asked.start) ?? Place(after: state.seq)
         var (created, updated, destroyed): ([JSON], [JSON], [JSON]) = ([], [], [])
         for row in page.rows where row.place < end {
@@ -84,7 +87,7 @@ extension Exchange {
     /// Answers this inline call together with the later ones, from one snapshot and up to one common state.
     private mutating func answerInline(from index: Int, _ first: Invocation) throws {
         var tables: [Table] = []
-        var budget = PageLimit.bytes
+        var budget = AnswerLimit.pageBytes
         for (later, call) in request.methodCalls.enumerated().dropFirst(index) {
             guard call.name.hasSuffix("/changes") else { continue }
             let call = later == index ? first : call

@@ -13,8 +13,8 @@ extension Exchange {
         guard rows.count <= limit else {
             throw MethodError.requestTooLarge("There are more than \(limit) rows: use \(type)/changes.")
         }
-        guard rows.reduce(0, { $0 + $1.content.count }) <= PageLimit.bytes else {
-            throw MethodError.requestTooLarge("The rows are larger than \(PageLimit.bytes) bytes: ask for fewer.")
+        guard rows.reduce(0, { $0 + $1.content.count }) <= AnswerLimit.pageBytes else {
+            throw MethodError.requestTooLarge("The rows are larger than \(AnswerLimit.pageBytes) bytes: ask for fewer.")
         }
         let found = Set(rows.map(\.id))
         var missing: [String] = []

@@ -54,9 +54,16 @@ struct Exchange {
             guard try transaction.notePush(number, device: device) else { throw RequestProblem.pushRewound }
         }
         answers.reserveCapacity(request.methodCalls.count)
+        var room = AnswerLimit.requestBytes
         for (index, call) in request.methodCalls.enumerated() {
             do {
-                answers.append(try answer(call, at: index))
+                let answer = try answer(call, at: index)
+                // A /set has been carried out: its answer always goes out.
+                if answer.arguments.count > room, !call.isSet {
+                    throw MethodError.requestTooLarge("The answers to this request are too large: ask in smaller ones.")
+                }
+                room -= answer.arguments.count
+                answers.append(answer)
             } catch let error as MethodError {
                 answers.append(MethodAnswer(error, callID: call.callID))
             }
