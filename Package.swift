@@ -46,6 +46,8 @@ let package = Package(
                     name: "AsyncHTTPClient", package: "async-http-client",
                     condition: .when(traits: ["AsyncHTTPClient"])),
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"])),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"])),
             ],
             swiftSettings: settings),
         .target(
@@ -60,12 +62,19 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "OptimistTesting",
-            dependencies: ["Optimist", "OptimistCore", "OptimistWire", "OptimistSession"],
+            dependencies: [
+                "Optimist", "OptimistCore", "OptimistWire", "OptimistSession",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "OptimistWireTests", dependencies: ["OptimistWire", "OptimistCore"], swiftSettings: settings),
         .testTarget(
-            name: "OptimistSessionTests", dependencies: ["OptimistSession", "OptimistTesting"], swiftSettings: settings),
+            name: "OptimistSessionTests",
+            dependencies: [
+                "OptimistSession", "OptimistTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings),
         .testTarget(
             name: "OptimistTests", dependencies: ["Optimist", "OptimistTesting"], swiftSettings: settings),
     ],

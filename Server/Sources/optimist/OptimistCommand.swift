@@ -5,6 +5,7 @@ import ArgumentParser
 @main
 struct OptimistCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "optimist", abstract: "Apps whose screens never wait for the network.",
-        subcommands: [ServeCommand.self])
+        commandName: "optimist",
+        abstract: "Apps whose screens never wait for the network: the server, the lab and the tools.",
+        subcommands: [ServeCommand.self, ProxyCommand.self])
 }

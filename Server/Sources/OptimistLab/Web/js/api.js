@@ -1,0 +1,63 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/** The lab's control API. Nothing else is asked of the server. */
+
+/** An answer that was not a success, as a sentence that can be shown. */
+export class LabError extends Error {}
+
+async function call(method, path, body) {
+  let response;
+  try {
+    response = await fetch(path, {
+      method,
+      headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      cache: 'no-store',
+    });
+  } catch {
+    throw new LabError('The lab does not answer. Is it still running?');
+  }
+  const answer = await response.json().catch(() => null);
+  if (!response.ok) throw new LabError(answer?.message ?? `The lab answered ${response.status}.`);
+  return answer;
+}
+
+export const lab = {
+  devices: () => call('GET', '/lab/devices'),
+  serverTodos: (account) => call('GET', `/lab/server/todos?account=${encodeURIComponent(account)}`),
+  device: (name) => new Device(name),
+};
+
+class Device {
+  #path;
+
+  constructor(name) {
+    this.#path = `/lab/devices/${encodeURIComponent(name)}`;
+  }
+
+  todos(date) { return call('GET', `${this.#path}/todos?date=${date}`); }
+  addTodo(todo) { return call('POST', `${this.#path}/todos`, todo); }
+  changeTodo(id, change) { return call('PATCH', `${this.#path}/todos/${id}`, change); }
+  deleteTodo(id) { return call('DELETE', `${this.#path}/todos/${id}`); }
+
+  outbox() { return call('GET', `${this.#path}/outbox`); }
+  rejections() { return call('GET', `${this.#path}/rejections`); }
+  retry(number, edits) { return call('POST', `${this.#path}/rejections/${number}/retry`, { edits }); }
+  discard(number) { return call('DELETE', `${this.#path}/rejections/${number}`); }
+
+  setNetwork(network) { return call('PUT', `${this.#path}/network`, network); }
+  setOldWay(on) { return call('PUT', `${this.#path}/old-way`, { on }); }
+  crash() { return call('POST', `${this.#path}/crash`); }
+  restart() { return call('POST', `${this.#path}/restart`); }
+  signIn() { return call('POST', `${this.#path}/sign-in`, {}); }
+  signOut() { return call('POST', `${this.#path}/sign-out`); }
+
+  /** The device's live events. The browser reconnects by itself; `opened` is called each time. */
+  events({ opened, timeline, changed }) {
+    const source = new EventSource(`${this.#path}/events`);
+    source.addEventListener('open', opened);
+    source.addEventListener('timeline', (event) => timeline(JSON.parse(event.data)));
+    source.addEventListener('changed', (event) => changed(JSON.parse(event.data).what));
+    return source;
+  }
+}

@@ -1,0 +1,45 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/** Words for what the lab reports. */
+
+/** Each sync state: the word on the badge, and the sentence read aloud. */
+export const syncStates = {
+  synced: ['synced', 'The server has it.'],
+  pending: ['pending', 'Kept on this phone, not sent yet.'],
+  inFlight: ['sending', 'On its way to the server.'],
+  rejected: ['rejected', 'The server refused it: see below the phone.'],
+  blocked: ['blocked', 'Waits for another row.'],
+  parked: ['parked', 'Received, and waiting for what it refers to.'],
+};
+
+export const networkNames = { online: 'Online', '4g': '4G', '3g': '3G', flaky: 'Flaky', offline: 'Offline' };
+
+const phases = { idle: 'up to date', syncing: 'syncing', offline: 'offline', paused: 'paused', failed: 'failed' };
+
+/** The status line: `3 pending · offline · 1 rejected`. */
+export function statusLine({ pending, rejected, parked, signedIn, status }) {
+  const phase = !signedIn ? 'signed out' : pending > 0 && status.phase === 'idle' ? 'waiting' : phases[status.phase];
+  return [
+    pending > 0 && `${pending} pending`,
+    phase ?? status.phase,
+    status.phase === 'failed' && status.detail,
+    rejected > 0 && `${rejected} rejected`,
+    parked > 0 && `${parked} parked`,
+  ].filter(Boolean).join(' · ');
+}
+
+export const clockTime = (iso) =>
+  iso ? new Date(iso).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' }) : 'never';
+
+/** Milliseconds as people read them: 0.8 ms, 12 ms, 3.4 s. */
+export function milliseconds(value) {
+  if (value < 0.05) return '0 ms';
+  if (value < 10) return `${value.toFixed(1)} ms`;
+  return value < 1000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(1)} s`;
+}
+
+/** Today, by the calendar on the wall here. */
+export function today() {
+  const now = new Date();
+  return new Date(now.getTime() - now.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
+}

@@ -1,0 +1,70 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import { LabError, lab } from './api.js';
+import { coalesced, el, setText } from './dom.js';
+import { Phone } from './phone.js';
+import { ServerPanel } from './server.js';
+import { Timeline } from './timeline.js';
+
+const main = document.getElementById('lab');
+const notice = document.getElementById('notice');
+const phones = new Map();
+const timeline = new Timeline();
+const server = new ServerPanel();
+
+/** Runs what a person asked for. When it does not work, says why and returns undefined. */
+async function attempt(work, say = (message) => setText(notice, message)) {
+  say('');
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof LabError)) throw error;
+    say(error.message);
+    return undefined;
+  }
+}
+
+/** Keeps something up to date in the background. Only a lab that does not answer is worth a word. */
+const kept = (work) => coalesced(async () => {
+  try {
+    await work();
+    if (notice.dataset.lost) setText(notice, '');
+    delete notice.dataset.lost;
+  } catch (error) {
+    if (!(error instanceof LabError)) throw error;
+    setText(notice, error.message);
+    notice.dataset.lost = 'yes';
+  }
+});
+
+const refreshDevices = kept(async () => {
+  for (const device of await lab.devices()) phoneFor(device).show(device);
+});
+
+const refreshServer = kept(() => server.refresh(phones.values().next().value?.account));
+
+function phoneFor(device) {
+  const known = phones.get(device.name);
+  if (known) return known;
+  const phone = new Phone(device, { attempt, wrote: (row, text) => timeline.name(row, text) });
+  phones.set(device.name, phone);
+  main.insertBefore(phone.element, middle);
+  main.dataset.phones = phones.size;
+  lab.device(device.name).events({
+    opened: () => { refreshDevices(); refreshServer(); phone.refresh(); },
+    timeline: (event) => timeline.add(event),
+    changed: async (what) => {
+      if (what.includes('status') || what.includes('device')) await refreshDevices();  // It may be off by now.
+      phone.refresh(what);
+      refreshServer();
+    },
+  });
+  return phone;
+}
+
+const middle = el('section', { class: 'middle', 'aria-label': 'Server and timeline' }, server.element, timeline.element);
+main.replaceChildren(middle);
+refreshDevices().then(refreshServer);
+
+// Events are hints. This finds what they missed: a device that automation added, a lab that was restarted.
+setInterval(() => { if (!document.hidden) refreshDevices(); }, 3000);

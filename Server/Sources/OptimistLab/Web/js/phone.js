@@ -1,0 +1,106 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import { lab } from './api.js';
+import { el, setText } from './dom.js';
+import { networkNames } from './format.js';
+import { NetworkPanel } from './network.js';
+import { OutboxPanel } from './outbox.js';
+import { PlannerScreen } from './planner.js';
+import { RejectionsPanel } from './rejections.js';
+
+/** What a phone can show. The bar to choose one appears with the second. */
+const screens = [{ name: 'Planner', make: (...given) => new PlannerScreen(...given) }];
+
+/** One phone: its frame, its screens, and below it what can be done to it. */
+export class Phone {
+  #api;
+  #attempt;
+  #device;
+  #network;
+  #outbox;
+  #rejections;
+  #screens;
+  #signal = el('span', { class: 'signal' });
+  #crash = el('button', { type: 'button', onclick: () => this.#toggleRunning() });
+  #session = el('button', { type: 'button', onclick: () => this.#toggleSession() });
+  #oldWay = el('input', { type: 'checkbox', role: 'switch', onchange: () => this.#setOldWay() });
+  #off;
+
+  constructor(device, { attempt, wrote }) {
+    this.#api = lab.device(device.name);
+    this.#attempt = attempt;
+    this.#network = new NetworkPanel(device.name, (change) => attempt(() => this.#api.setNetwork(change)));
+    this.#outbox = new OutboxPanel(this.#api);
+    this.#rejections = new RejectionsPanel(this.#api, attempt);
+    this.#screens = screens.map((screen) => screen.make(device.name, this.#api, { attempt, wrote }));
+    this.element = this.#build(device.name);
+    this.show(device);
+    this.refresh();
+  }
+
+  get account() { return this.#device.account; }
+
+  /** Shows the device as the lab describes it. */
+  show(device) {
+    const wasRunning = this.#device?.running;
+    this.#device = device;
+    this.element.classList.toggle('is-off', !device.running);
+    this.element.classList.toggle('is-old-way', device.oldWay);
+    this.#off.hidden = device.running;
+    this.#outbox.setRunning(device.running);
+    setText(this.#signal, device.running ? networkNames[device.network.profile] ?? device.network.profile : 'Off');
+    this.#signal.dataset.profile = device.running ? device.network.profile : 'off';
+    setText(this.#crash, device.running ? 'Crash' : 'Restart');
+    setText(this.#session, device.signedIn ? 'Sign out' : 'Sign in');
+    this.#oldWay.checked = device.oldWay;
+    this.#network.show(device.network);
+    for (const screen of this.#screens) screen.show(device);
+    if (device.running && wasRunning === false) this.refresh();
+  }
+
+  /** Asks anew for what has changed; for everything, unless told what. */
+  refresh(what = ['todos', 'outbox', 'rejections']) {
+    if (!this.#device.running) return;
+    if (what.includes('todos')) for (const screen of this.#screens) screen.refresh();
+    if (what.includes('outbox')) this.#outbox.refresh();
+    if (what.includes('rejections')) this.#rejections.refresh();
+  }
+
+  #build(name) {
+    this.#off = el('div', { class: 'off' },
+      el('p', {}, `Phone ${name} is off.`),
+      el('p', { class: 'faint' }, 'It was cut off without a goodbye. What it had written is in its file.'),
+      el('button', { type: 'button', class: 'primary', onclick: () => this.#toggleRunning(true) }, `Restart phone ${name}`));
+    const frame = el('div', { class: 'frame' },
+      el('div', { class: 'screen' },
+        el('div', { class: 'bar' }, el('span', {}, `Phone ${name}`), this.#signal),
+        ...this.#screens.map((screen) => screen.element),
+        this.#off));
+    const power = el('div', { class: 'buttons', role: 'group', 'aria-label': `Phone ${name}` }, this.#crash, this.#session);
+    const oldWay = el('label', { class: 'switch' }, this.#oldWay, el('span', { class: 'track', 'aria-hidden': 'true' }),
+      el('span', {}, 'The old way', el('small', {}, 'server first, then the phone, then the screen')));
+    return el('section', { class: 'phone', 'aria-label': `Phone ${name}` },
+      frame,
+      el('div', { class: 'panel' }, this.#network.element, power, oldWay),
+      this.#rejections.element,
+      this.#outbox.element);
+  }
+
+  #toggleRunning(fromScreen = false) {
+    return this.#attempt(async () => {
+      const { running } = this.#device;
+      if (running) this.show({ ...this.#device, running: false });  // Dark at once, so that nothing more is asked of it.
+      await (running ? this.#api.crash() : this.#api.restart());
+      if (!running) this.show({ ...this.#device, running: true });
+      if (fromScreen) this.#crash.focus();  // The button that was pressed has gone with the dark.
+    });
+  }
+
+  #toggleSession() {
+    return this.#attempt(() => (this.#device.signedIn ? this.#api.signOut() : this.#api.signIn()));
+  }
+
+  #setOldWay() {
+    return this.#attempt(() => this.#api.setOldWay(this.#oldWay.checked));
+  }
+}

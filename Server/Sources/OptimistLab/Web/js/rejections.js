@@ -1,0 +1,53 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import { coalesced, el, keyed, setText, uniqueID } from './dom.js';
+
+/** What the server refused. Nothing of it is lost: it can be changed and sent again, or thrown away. */
+export class RejectionsPanel {
+  #api;
+  #attempt;
+  #count = el('span', { class: 'count' }, '0');
+  #list = el('ul', { class: 'plain' });
+
+  constructor(api, attempt) {
+    this.#api = api;
+    this.#attempt = attempt;
+    this.element = el('section', { class: 'panel rejections', hidden: true, 'aria-label': 'Rejections' },
+      el('div', { class: 'heading' }, el('h3', {}, 'Rejections'), this.#count), this.#list);
+  }
+
+  refresh = coalesced(async () => {
+    const rejections = await this.#api.rejections().catch(() => null);
+    if (!rejections) return;
+    this.element.hidden = rejections.length === 0;
+    setText(this.#count, String(rejections.length));
+    keyed(this.#list, rejections, {
+      key: (rejection) => rejection.number,
+      make: (rejection) => this.#make(rejection),
+      update: () => {},
+    });
+  });
+
+  /** A rejection never changes, so it is drawn once; what is typed into it stays. */
+  #make(rejection) {
+    const { number, kind, code, column, message, mine, server } = rejection;
+    const field = column && column in mine ? column : 'content' in mine ? 'content' : null;
+    const id = uniqueID('mine');
+    const text = field && el('textarea', { id, rows: 2, value: String(mine[field]) });
+    const retry = () => this.#attempt(() => this.#api.retry(number, text ? { [field]: typed(text.value, mine[field]) } : {}));
+    return el('li', {},
+      el('p', {}, el('code', {}, code), ` ${message}`),
+      text && el('label', { htmlFor: id }, `Yours (${kind}, ${field})`),
+      text,
+      el('p', { class: 'faint' }, server && field ? `The server has: ${server[field]}` : server ? 'The server keeps its row.' : 'The server has no such row.'),
+      el('div', { class: 'buttons' },
+        el('button', { type: 'button', class: 'primary', onclick: retry }, 'Send again'),
+        el('button', { type: 'button', onclick: () => this.#attempt(() => this.#api.discard(number)) }, 'Discard')));
+  }
+}
+
+/** What was typed, as the type that the value had. */
+function typed(text, original) {
+  if (typeof original === 'number') return Number(text);
+  return typeof original === 'boolean' ? text === 'true' : text;
+}

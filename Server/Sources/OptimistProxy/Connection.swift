@@ -1,0 +1,127 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import NIOCore
+import NIOPosix
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// A client's connection, the one made to the server for it, and the two flows between them.
+///
+/// Belongs to the proxy's event loop.
+final class Connection {
+    private let exchange: Exchange
+    private let client: any Channel
+    private var server: (any Channel)?
+    private let requests: Flow
+    private let responses: Flow
+    private var mark = LostResponses.Mark()
+    private var isOver = false
+
+    init(client: any Channel, seeds: Exchange.Seeds, exchange: Exchange) {
+        let loop = client.eventLoop.assumeIsolated()
+        self.exchange = exchange
+        self.client = client
+        requests = Flow(
+            link: Link(direction: .request, seed: seeds.requests), loop: loop, conditions: { exchange.conditions })
+        responses = Flow(
+            link: Link(direction: .response, seed: seeds.responses), loop: loop, conditions: { exchange.conditions })
+    }
+
+    /// The handler for the client's side. The server's side makes its own when it is connected.
+    var clientTap: Tap { Tap(connection: self, outgoing: requests, incoming: responses) }
+
+    /// Connects to the server.
+    func open() {
+        requests.delivered = { [exchange] count in exchange.count { $0.requestBytes += count } }
+        responses.delivered = { [exchange] count in exchange.count { $0.responseBytes += count } }
+        responses.cutOff = { [weak self] in self?.closeAfterCut() }
+        responses.target = client
+        let this = NIOLoopBound(self, eventLoop: client.eventLoop)
+        ClientBootstrap(group: client.eventLoop)
+            .channelOption(.allowRemoteHalfClosure, value: true)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let connection = this.value
+                    try channel.pipeline.syncOperations.addHandler(
+                        Tap(connection: connection, outgoing: connection.responses, incoming: connection.requests))
+                }
+            }
+            .connect(host: exchange.upstream.host, port: exchange.upstream.port)
+            .assumeIsolated()
+            .whenComplete { [self] result in connected(result) }
+    }
+
+    /// Takes in what was read from one side.
+    func take(_ chunk: ByteBuffer, from flow: Flow) {
+        guard !isOver else { return }
+        if flow === requests {
+            exchange.requestPassed(&mark)
+        } else if exchange.swallows(mark) {
+            return reset()
+        }
+        if !flow.take(chunk) { reset() }
+    }
+
+    /// One side has closed. If that side had been told that no more comes, this is its own end, which NIO reports
+    /// in no other way: what it sent is still on its way and arrives. Else the connection broke, and so it
+    /// breaks for the other side too.
+    func sideClosed(outgoing: Flow, incoming: Flow) {
+        guard !isOver else { return }
+        guard incoming.hasDeliveredEnd else { return reset() }
+        outgoing.takeEnd()
+        if outgoing.hasDeliveredEnd { finish() }
+    }
+
+    /// Breaks the connection on both sides, without a goodbye.
+    func reset() {
+        guard !isOver else { return }
+        exchange.count { $0.resets += 1 }
+        finish()
+        abort(client)
+        if let server { abort(server) }
+    }
+
+    /// The conditions are others now: what was stalled goes on, what is offline ends.
+    func conditionsChanged() {
+        guard !exchange.conditions.isOffline else { return reset() }
+        requests.advance()
+        responses.advance()
+    }
+
+    private func connected(_ result: Result<any Channel, any Error>) {
+        switch result {
+        case .success(let channel) where isOver: abort(channel)
+        case .success(let channel):
+            server = channel
+            requests.target = channel
+        case .failure: reset()
+        }
+    }
+
+    private func closeAfterCut() {
+        guard !isOver else { return }
+        finish()
+        client.close(promise: nil)
+        if let server { abort(server) }
+    }
+
+    private func finish() {
+        isOver = true
+        requests.stop()
+        responses.stop()
+        exchange.forget(self)
+    }
+
+    /// Closes with a reset (RST) in place of an orderly end (FIN): zero linger time means that.
+    private func abort(_ channel: any Channel) {
+        _ = (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+        channel.close(promise: nil)
+    }
+}

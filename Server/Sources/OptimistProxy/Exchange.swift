@@ -1,0 +1,101 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import NIOCore
+import OptimistCore
+import Synchronization
+
+/// What the connections of one proxy share: the conditions, the counters, and each other.
+final class Exchange: Sendable {
+    struct Seeds { var requests, responses: UInt64 }
+
+    let upstream: (host: String, port: Int)
+    let loop: any EventLoop
+    private let state: Mutex<State>
+    private let connections: NIOLoopBoundBox<[ObjectIdentifier: Connection]>
+
+    private struct State {
+        var conditions: NetworkConditions
+        var counters = ProxyCounters()
+        var lost = LostResponses()
+        var random: SplitMix64
+    }
+
+    init(upstream: (host: String, port: Int), conditions: NetworkConditions, seed: UInt64, loop: any EventLoop) {
+        self.upstream = upstream
+        self.loop = loop
+        state = Mutex(State(conditions: conditions.bounded, random: SplitMix64(seed: seed)))
+        connections = .makeBoxSendingValue([:], eventLoop: loop)
+    }
+
+    // MARK: From any thread
+
+    var conditions: NetworkConditions {
+        get { state.withLock { $0.conditions } }
+        set { state.withLock { $0.conditions = newValue.bounded } }
+    }
+    var counters: ProxyCounters { state.withLock { $0.counters } }
+
+    func dropNextResponses(_ count: Int) { state.withLock { $0.lost.dropNext(count) } }
+
+    func count(_ change: (inout ProxyCounters) -> Void) { state.withLock { change(&$0.counters) } }
+
+    /// Does something to every open connection, and returns when it is done.
+    func forEachConnection(_ body: @escaping @Sendable (Connection) -> Void) async {
+        await withCheckedContinuation { continuation in
+            loop.execute { [self] in
+                for connection in connections.value.values { body(connection) }
+                continuation.resume()
+            }
+        }
+    }
+
+    // MARK: On the loop
+
+    /// Starts serving a client that has just been accepted. Its connection is opened when the channel is active.
+    func accept(_ client: any Channel) throws {
+        let seeds = state.withLock { Seeds(requests: $0.random.next(), responses: $0.random.next()) }
+        let connection = Connection(client: client, seeds: seeds, exchange: self)
+        try client.pipeline.syncOperations.addHandlers(
+            Door(exchange: self, connection: connection), connection.clientTap)
+    }
+
+    /// Lets a new connection in, or does not.
+    func admit(_ connection: Connection) {
+        connections.value[ObjectIdentifier(connection)] = connection
+        let isLost = state.withLock { state in
+            state.counters.connections += 1
+            return state.conditions.isOffline || state.random.draws(percent: state.conditions.lossPercent)
+        }
+        if isLost { connection.reset() } else { connection.open() }
+    }
+
+    func forget(_ connection: Connection) { connections.value[ObjectIdentifier(connection)] = nil }
+
+    func requestPassed(_ mark: inout LostResponses.Mark) { state.withLock { $0.lost.requestPassed(&mark) } }
+
+    func swallows(_ mark: LostResponses.Mark) -> Bool {
+        state.withLock { state in
+            guard state.lost.swallows(mark) else { return false }
+            state.counters.droppedResponses += 1
+            return true
+        }
+    }
+}
+
+/// Waits at a client's channel until it is active, lets its connection in, and leaves.
+private final class Door: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let exchange: Exchange
+    private let connection: Connection
+
+    init(exchange: Exchange, connection: Connection) {
+        self.exchange = exchange
+        self.connection = connection
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        exchange.admit(connection)
+        context.fireChannelActive()
+    }
+}

@@ -1,0 +1,113 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import NIOCore
+import NIOPosix
+public import OptimistCore
+
+/// A bad network that can be had at will: a TCP proxy on this machine between a client and a server.
+///
+/// It listens on 127.0.0.1, forwards every byte in order, and does to them what its ``conditions`` say. They may be
+/// changed at any time, for new and for open connections. It reads no protocol, so it works for HTTP, for
+/// event streams and for databases alike.
+///
+/// ```swift
+/// let proxy = try await FaultProxy.start(upstream: ("127.0.0.1", 8080))
+/// await proxy.setConditions(.flaky)
+/// …                                    // talk to 127.0.0.1, port proxy.port
+/// await proxy.shutdown()
+/// ```
+///
+/// Every method may be called from any thread. A proxy runs until ``shutdown()``, also when nobody refers to it.
+public final class FaultProxy: Sendable {
+    private let exchange: Exchange
+    private let listener: any Channel
+
+    private init(exchange: Exchange, listener: any Channel) {
+        self.exchange = exchange
+        self.listener = listener
+    }
+
+    /// Starts to listen.
+    ///
+    /// - Parameters:
+    ///   - listenPort: A port of 127.0.0.1. 0, the default, takes a free one: see ``port``.
+    ///   - upstream: The server. It need not be up; a connection made while it is down is reset.
+    ///   - conditions: The network to begin with. Default: nothing is wrong with it.
+    ///   - seed: Starts every draw. The same seed draws the same losses for the same chunks.
+    /// - Throws: ``OptimistError`` with code `cannotListen`, when the port is taken or not allowed.
+    public static func start(
+        listenPort: Int = 0, upstream: (host: String, port: Int), conditions: NetworkConditions = .online,
+        seed: UInt64 = .random(in: .min ... .max)
+    ) async throws -> FaultProxy {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let exchange = Exchange(upstream: upstream, conditions: conditions, seed: seed, loop: loop)
+        let bootstrap = ServerBootstrap(group: loop)
+            .serverChannelOption(.backlog, value: 1024)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try exchange.accept(channel) }
+            }
+        do {
+            let listener = try await bootstrap.bind(host: "127.0.0.1", port: listenPort).get()
+            return FaultProxy(exchange: exchange, listener: listener)
+        } catch {
+            throw OptimistError(.cannotListen, "The proxy cannot listen on port \(listenPort).", cause: error)
+        }
+    }
+
+    /// The port of 127.0.0.1 that clients connect to.
+    public var port: Int { listener.localAddress?.port ?? 0 }
+
+    /// What the network is like now. Values out of their range have been brought into it.
+    public var conditions: NetworkConditions { exchange.conditions }
+
+    /// What has passed so far.
+    public var counters: ProxyCounters { exchange.counters }
+
+    /// Changes the network. When this returns it holds for every connection: going offline has reset them all, and
+    /// the end of a stall has set them in motion. What was already delayed keeps its delay.
+    public func setConditions(_ conditions: NetworkConditions) async {
+        exchange.conditions = conditions
+        await exchange.forEachConnection { $0.conditionsChanged() }
+    }
+
+    /// Loses the next answers after the server has acted: each request arrives, its response does not, and
+    /// the connection is reset. The classic way to make a client send something twice.
+    ///
+    /// As the response counts the first bytes that the server sends on a connection after a request that passed
+    /// after this call. An event stream that is already open is left alone. Several calls add up.
+    public func dropNextResponses(_ count: Int) { exchange.dropNextResponses(count) }
+
+    /// Resets every open connection, and returns when that is done. New ones are let in as before.
+    public func resetAll() async { await exchange.forEachConnection { $0.reset() } }
+
+    /// Stops listening and resets every open connection. May be called twice.
+    public func shutdown() async {
+        try? await listener.close()  // Fails only when it is closed already.
+        await resetAll()
+    }
+
+    /// Returns when the proxy has been shut down. Cancelling the caller does not stop the proxy.
+    public func closed() async { try? await listener.closeFuture.get() }
+}
+
+/// What a ``FaultProxy`` has seen since it was started.
+public struct ProxyCounters: Codable, Equatable, Sendable {
+    /// Connections accepted, those included that were reset at once.
+    public internal(set) var connections = 0
+    /// Bytes handed on to the server.
+    public internal(set) var requestBytes = 0
+    /// Bytes handed on to clients.
+    public internal(set) var responseBytes = 0
+    /// Connections that were broken, whether by the conditions, by a call, by a peer or because the server was down.
+    public internal(set) var resets = 0
+    /// Responses swallowed by ``FaultProxy/dropNextResponses(_:)``. Each is also a reset.
+    public internal(set) var droppedResponses = 0
+}
+
+extension OptimistError.Code {
+    /// A local port could not be opened: it is taken, or not allowed.
+    public static let cannotListen = OptimistError.Code("cannotListen")
+}

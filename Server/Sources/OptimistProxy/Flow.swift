@@ -1,0 +1,134 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import NIOCore
+
+/// One direction of one connection at work: takes what was read on one side, asks its ``Link`` what becomes of it,
+/// and writes it on the other side when it is due.
+///
+/// Belongs to the event loop of its connection.
+final class Flow {
+    /// What may wait here. A sender that is faster than the link is not read until there is room again,
+    /// so its own writes stop, as on a real network. One read more may be taken in.
+    static let windowBytes = 1 << 20
+
+    private enum Item {
+        case bytes(ByteBuffer, due: NIODeadline)
+        case end(due: NIODeadline)
+        case cut
+
+        var due: NIODeadline {
+            switch self {
+            case .bytes(_, let due), .end(let due): due
+            case .cut: .uptimeNanoseconds(0)
+            }
+        }
+    }
+
+    /// Nil until the connection to the server is there.
+    var target: (any Channel)? { didSet { advance() } }
+    /// Called when there is room to read after there was none.
+    var roomAppeared: () -> Void = {}
+    /// Called after bytes were handed to the other side's socket.
+    var delivered: (Int) -> Void = { _ in }
+    /// Called when the response was cut off and its last byte written.
+    var cutOff: () -> Void = {}
+    private var hasTakenEnd = false
+    private(set) var hasDeliveredEnd = false
+
+    private let loop: NIOIsolatedEventLoop
+    private let conditions: () -> NetworkConditions
+    private var link: Link
+    private var waiting = CircularBuffer<Item>()
+    private var waitingBytes = 0
+    private var timer: Scheduled<Void>?
+
+    init(link: Link, loop: NIOIsolatedEventLoop, conditions: @escaping () -> NetworkConditions) {
+        self.link = link
+        self.loop = loop
+        self.conditions = conditions
+    }
+
+    var hasRoom: Bool { waitingBytes < Flow.windowBytes && !conditions().isStalled }
+
+    /// Takes in what one read gave. False means that the connection is lost.
+    func take(_ chunk: ByteBuffer) -> Bool {
+        guard !hasTakenEnd else { return true }
+        switch link.carry(byteCount: chunk.readableBytes, now: now, under: conditions()) {
+        case .lose: return false
+        case .deliver(let pieces): enqueue(chunk, as: pieces)
+        case .deliverAndClose(let pieces):
+            hasTakenEnd = true
+            enqueue(chunk, as: pieces)
+            waiting.append(.cut)
+        }
+        advance()
+        return true
+    }
+
+    /// Takes in that the sender will send no more. It arrives after everything that was sent.
+    func takeEnd() {
+        guard !hasTakenEnd else { return }
+        hasTakenEnd = true
+        waiting.append(.end(due: link.end(now: now, under: conditions())))
+        advance()
+    }
+
+    /// Writes what is due, as far as the receiver keeps up, and sets the timer for what is not.
+    func advance() {
+        guard let target, !conditions().isStalled else { return }
+        while let next = waiting.first, target.isWritable {
+            guard next.due <= now else { return schedule(next.due) }
+            waiting.removeFirst()
+            deliver(next, to: target)
+        }
+        if hasRoom { roomAppeared() }
+    }
+
+    /// Forgets what waits. Nothing is delivered any more.
+    func stop() {
+        timer?.cancel()
+        target = nil
+        waiting.removeAll()
+        waitingBytes = 0
+        (roomAppeared, delivered, cutOff) = ({}, { _ in }, {})
+    }
+
+    private var now: NIODeadline { loop.nonisolated().now }
+
+    private func enqueue(_ chunk: ByteBuffer, as pieces: [Link.Piece]) {
+        var rest = chunk
+        for piece in pieces {
+            guard let bytes = rest.readSlice(length: piece.byteCount) else { return }
+            waiting.append(.bytes(bytes, due: piece.due))
+            waitingBytes += piece.byteCount
+        }
+    }
+
+    private func deliver(_ item: Item, to target: any Channel) {
+        switch item {
+        case .bytes(let bytes, _):
+            waitingBytes -= bytes.readableBytes
+            target.writeAndFlush(bytes, promise: nil)
+            delivered(bytes.readableBytes)
+        case .end:
+            afterEarlierWrites(to: target) { [self] in
+                hasDeliveredEnd = true
+                target.close(mode: .output, promise: nil)
+            }
+        case .cut:
+            afterEarlierWrites(to: target) { [self] in cutOff() }
+        }
+    }
+
+    /// Closing drops what the socket has not taken yet, so it waits for the writes before it. When they fail, the
+    /// channel closes by itself, and the connection hears of it as of any break.
+    private func afterEarlierWrites(to target: any Channel, do action: @escaping () -> Void) {
+        target.writeAndFlush(ByteBuffer()).assumeIsolated().whenSuccess { _ in action() }
+    }
+
+    private func schedule(_ due: NIODeadline) {
+        timer?.cancel()
+        timer = loop.scheduleTask(deadline: due) { [self] in advance() }
+        if hasRoom { roomAppeared() }
+    }
+}

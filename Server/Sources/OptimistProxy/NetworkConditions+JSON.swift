@@ -1,0 +1,78 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+
+/// What the admin endpoint and the lab say about a network, in JSON: milliseconds, bytes and percent.
+///
+/// Left out means unchanged when it changes conditions, except that a `profile` first sets everything.
+public struct NetworkConditionsPatch: Codable, Equatable, Sendable {
+    public var profile: NetworkConditions.Profile?
+    public var latencyMs: Double?
+    public var jitterMs: Double?
+    /// Bytes per second; 0 is unlimited.
+    public var bandwidth: Int?
+    public var lossPercent: Double?
+    /// 0 does not slice.
+    public var sliceBytes: Int?
+    public var stalled: Bool?
+    public var offline: Bool?
+    /// −1 does not truncate.
+    public var truncateResponsesAfterBytes: Int?
+
+    public init(
+        profile: NetworkConditions.Profile? = nil, latencyMs: Double? = nil, jitterMs: Double? = nil,
+        bandwidth: Int? = nil, lossPercent: Double? = nil, sliceBytes: Int? = nil, stalled: Bool? = nil,
+        offline: Bool? = nil, truncateResponsesAfterBytes: Int? = nil
+    ) {
+        self.profile = profile
+        self.latencyMs = latencyMs
+        self.jitterMs = jitterMs
+        self.bandwidth = bandwidth
+        self.lossPercent = lossPercent
+        self.sliceBytes = sliceBytes
+        self.stalled = stalled
+        self.offline = offline
+        self.truncateResponsesAfterBytes = truncateResponsesAfterBytes
+    }
+
+    /// All of a network's conditions. ``profile`` is there when a profile has exactly these.
+    public init(_ conditions: NetworkConditions) {
+        self.init(
+            profile: NetworkConditions.Profile.allCases.first { $0.conditions == conditions },
+            latencyMs: conditions.latency.milliseconds,
+            jitterMs: conditions.jitter.milliseconds,
+            bandwidth: conditions.bandwidth ?? 0,
+            lossPercent: conditions.lossPercent,
+            sliceBytes: conditions.sliceBytes ?? 0,
+            stalled: conditions.isStalled,
+            offline: conditions.isOffline,
+            truncateResponsesAfterBytes: conditions.truncateResponsesAfterBytes ?? -1)
+    }
+}
+
+extension NetworkConditions {
+    /// Returns these conditions with what the patch says. Values out of their range are brought into it.
+    public func applying(_ patch: NetworkConditionsPatch) -> NetworkConditions {
+        var result = patch.profile?.conditions ?? self
+        if let latency = patch.latencyMs { result.latency = .milliseconds(clamping: latency) }
+        if let jitter = patch.jitterMs { result.jitter = .milliseconds(clamping: jitter) }
+        if let bandwidth = patch.bandwidth { result.bandwidth = bandwidth > 0 ? bandwidth : nil }
+        if let loss = patch.lossPercent { result.lossPercent = loss }
+        if let slice = patch.sliceBytes { result.sliceBytes = slice > 0 ? slice : nil }
+        if let stalled = patch.stalled { result.isStalled = stalled }
+        if let offline = patch.offline { result.isOffline = offline }
+        if let limit = patch.truncateResponsesAfterBytes {
+            result.truncateResponsesAfterBytes = limit >= 0 ? limit : nil
+        }
+        return result.bounded
+    }
+}
+
+extension Duration {
+    fileprivate var milliseconds: Double { self / .milliseconds(1) }
+
+    /// A wait from a number someone typed: no more than an hour, and none for what is not a number.
+    fileprivate static func milliseconds(clamping value: Double) -> Duration {
+        value.isNaN ? .zero : .milliseconds(min(max(value, 0), 3_600_000))
+    }
+}

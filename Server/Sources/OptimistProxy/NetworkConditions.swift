@@ -1,0 +1,99 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// How a network behaves: how slow, how narrow, how unreliable.
+///
+/// The default, ``online``, adds nothing. Every field may be combined with every other.
+public struct NetworkConditions: Hashable, Sendable {
+    /// What a round trip takes longer: half of it is added on the way to the server, half on the way back.
+    /// Opening a connection is not delayed. Default: zero.
+    public var latency: Duration
+    /// At most so much more latency, drawn anew for every chunk and again split in halves. Bytes keep their
+    /// order: a chunk never overtakes an earlier one. Default: zero.
+    public var jitter: Duration
+    /// Bytes per second, for each direction of each connection. Nil, the default, is unlimited.
+    public var bandwidth: Int?
+    /// How likely a connection is lost, in percent (`0...100`): drawn once when it is opened and once for each chunk
+    /// that arrives from either side. A chunk is what one read from a socket gave, so at most 64 KB; a short request
+    /// is one and its answer another. A lost connection is reset in both directions, and the chunk it was lost
+    /// with is not delivered. Default: 0.
+    public var lossPercent: Double
+    /// The most bytes written at once, so that a peer sees messages in pieces. Nil, the default, does not slice.
+    public var sliceBytes: Int?
+    /// A black hole: connections are accepted and stay open, and nothing moves in either direction. What was under
+    /// way is kept, and moves on when the stall ends. Default: false.
+    public var isStalled: Bool
+    /// No network: open connections are reset, and new ones as soon as they are made. Default: false.
+    public var isOffline: Bool
+    /// Closes a connection, in the ordinary way, once the server has answered so many bytes on it, counted since
+    /// it was opened. Nil, the default, does not.
+    public var truncateResponsesAfterBytes: Int?
+
+    public init(
+        latency: Duration = .zero, jitter: Duration = .zero, bandwidth: Int? = nil, lossPercent: Double = 0,
+        sliceBytes: Int? = nil, isStalled: Bool = false, isOffline: Bool = false,
+        truncateResponsesAfterBytes: Int? = nil
+    ) {
+        self.latency = latency
+        self.jitter = jitter
+        self.bandwidth = bandwidth
+        self.lossPercent = lossPercent
+        self.sliceBytes = sliceBytes
+        self.isStalled = isStalled
+        self.isOffline = isOffline
+        self.truncateResponsesAfterBytes = truncateResponsesAfterBytes
+    }
+}
+
+// MARK: - The networks people know
+
+extension NetworkConditions {
+    /// The networks that have a name.
+    public enum Profile: String, CaseIterable, Codable, Sendable {
+        case online
+        case fourG = "4g"
+        case threeG = "3g"
+        case flaky
+        case offline
+
+        public var conditions: NetworkConditions {
+            switch self {
+            case .online: .online
+            case .fourG: .fourG
+            case .threeG: .threeG
+            case .flaky: .flaky
+            case .offline: .offline
+            }
+        }
+    }
+
+    /// Adds nothing.
+    public static let online = NetworkConditions()
+    /// A good mobile network: 60–80 ms, 12 Mbit/s.
+    public static let fourG = NetworkConditions(
+        latency: .milliseconds(60), jitter: .milliseconds(20), bandwidth: 1_500_000)
+    /// A slow mobile network: 300–400 ms, 1.6 Mbit/s.
+    public static let threeG = NetworkConditions(
+        latency: .milliseconds(300), jitter: .milliseconds(100), bandwidth: 200_000)
+    /// A lift, a train: 400–800 ms, 400 kbit/s, one chunk in ten takes its connection down with it.
+    public static let flaky = NetworkConditions(
+        latency: .milliseconds(400), jitter: .milliseconds(400), bandwidth: 50_000, lossPercent: 10)
+    /// No network at all.
+    public static let offline = NetworkConditions(isOffline: true)
+}
+
+// MARK: - Limits
+
+extension NetworkConditions {
+    /// The same conditions with every value brought into its range, so that no input can make the proxy misbehave:
+    /// waits in `0...10 minutes`, loss in `0...100`, counts of bytes at least 1 (a truncation may be at 0).
+    var bounded: NetworkConditions {
+        var result = self
+        result.latency = min(max(latency, .zero), .seconds(600))
+        result.jitter = min(max(jitter, .zero), .seconds(600))
+        result.bandwidth = bandwidth.map { max($0, 1) }
+        result.lossPercent = lossPercent.isNaN ? 0 : min(max(lossPercent, 0), 100)
+        result.sliceBytes = sliceBytes.map { max($0, 1) }
+        result.truncateResponsesAfterBytes = truncateResponsesAfterBytes.map { max($0, 0) }
+        return result
+    }
+}

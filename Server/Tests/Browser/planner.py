@@ -1,0 +1,221 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""The planner in a real browser, against a running lab: planner.py http://127.0.0.1:8080
+
+Waits for conditions, never for time. Leaves pictures in artifacts/ at the root of the project.
+"""
+
+import os
+import shutil
+import sys
+import uuid
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.sync_api import expect, sync_playwright
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from claims import Claims  # noqa: E402
+
+PICTURES = Path(__file__).parents[3] / "artifacts"
+claims = Claims()
+
+
+class Phone:
+    """One phone on the page, by what a person (or a screen reader) finds there."""
+
+    def __init__(self, page, name):
+        self.page = page
+        self.region = page.get_by_role("region", name=f"Phone {name}", exact=True)
+        self.new = self.region.get_by_label("New to-do")
+        self.status = self.region.locator(".planner .status")
+        self.off = self.region.get_by_text(f"Phone {name} is off.")
+        self.rejections = self.region.get_by_role("region", name="Rejections")
+
+    def write(self, text):
+        self.new.fill(text)
+        self.new.press("Enter")
+
+    def todo(self, text):
+        """The rows that show this text. It is in a field there, so they are found by their checkbox."""
+        checkbox = self.page.get_by_role("checkbox", name=f"Done: {text}", exact=True)
+        return self.region.get_by_role("listitem").filter(has=checkbox)
+
+    def has(self, text, state):
+        row = self.todo(text)
+        expect(row).to_have_count(1)
+        expect(row.locator(".badge")).to_have_text(state)
+
+    def network(self, name):
+        # The radio buttons lie under their labels, as the segments of one control.
+        self.region.locator(".segments label").filter(has_text=name).click()
+        expect(self.region.locator(".signal")).to_have_text(name)
+
+    def press(self, name):
+        self.region.get_by_role("button", name=name, exact=True).click()
+
+
+def fresh(text):
+    """A text that no earlier run has written."""
+    return f"{text} {uuid.uuid4().hex[:6]}"
+
+
+def open_lab(page, address):
+    for name in "AB":  # Whatever the claim before left behind.
+        page.request.post(f"{address}/lab/devices/{name}/restart")
+        page.request.put(f"{address}/lab/devices/{name}/network", data={"profile": "online"})
+    page.goto(address)
+    phones = Phone(page, "A"), Phone(page, "B")
+    for phone in phones:
+        expect(phone.new).to_be_visible()
+    return phones
+
+
+@claims
+def survives_a_crash(page, address):
+    """A to-do written offline is shown at once, survives a crash, and reaches the other phone exactly once."""
+    a, b = open_lab(page, address)
+    text = fresh("Written in a tunnel")
+    a.network("Offline")
+    a.write(text)
+    a.has(text, "pending")
+    expect(a.status).to_contain_text("offline")
+    a.press("Crash")
+    expect(a.off).to_be_visible()
+    a.press("Restart phone A")
+    expect(a.off).to_be_hidden()
+    a.has(text, "pending")
+    expect(b.todo(text)).to_have_count(0)
+    a.network("Online")
+    a.has(text, "synced")
+    b.has(text, "synced")
+    held = page.get_by_role("region", name="Server", exact=True).get_by_role("listitem").filter(has_text=text)
+    expect(held).to_have_count(1)
+    expect(a.status).to_contain_text("up to date")
+
+
+@claims
+def works_by_keyboard(page, address):
+    """Writing, ticking, cutting the network, crashing and restarting work by keyboard alone."""
+    a, b = open_lab(page, address)
+    text = fresh("No mouse needed")
+    tab_to(page, "New to-do on phone A")
+    page.keyboard.type(text)
+    page.keyboard.press("Enter")
+    b.has(text, "synced")
+    tab_to(page, f"Done: {text}", "Shift+Tab")
+    page.keyboard.press("Space")
+    expect(b.todo(text).get_by_role("checkbox")).to_be_checked()
+    tab_to(page, "Online")
+    page.keyboard.press("ArrowLeft")
+    expect(a.region.locator(".signal")).to_have_text("Offline")
+    tab_to(page, "Crash")
+    page.keyboard.press("Enter")
+    expect(a.off).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(a.off).to_be_hidden()
+    tab_to(page, "Offline", "Shift+Tab")
+    page.keyboard.press("ArrowRight")
+    expect(a.region.locator(".signal")).to_have_text("Online")
+    a.has(text, "synced")
+
+
+def tab_to(page, name, key="Tab"):
+    """Presses Tab until the element with this name has the focus, which must be visible there."""
+    for _ in range(300):
+        page.keyboard.press(key)
+        if page.evaluate(FOCUSED_NAME) == name:
+            assert page.evaluate("document.activeElement.matches(':focus-visible')"), f"no visible focus on {name}"
+            return
+    raise AssertionError(f"{name} cannot be reached with {key}")
+
+
+FOCUSED_NAME = """() => {
+    const focused = document.activeElement;
+    return focused.getAttribute('aria-label') ?? focused.labels?.[0]?.textContent ?? focused.textContent;
+}"""
+
+
+@claims
+def keeps_what_is_typed(page, address):
+    """Focus and half-typed text survive what arrives from the other phone, and Enter saves the text in place."""
+    a, b = open_lab(page, address)
+    text, other = fresh("Half"), fresh("Arrives meanwhile")
+    a.write(text)
+    a.has(text, "synced")
+    field = a.todo(text).get_by_role("textbox")
+    field.press("End")
+    field.press_sequentially(" typed")
+    page.evaluate(
+        """([path, content]) => fetch(path, {
+            method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ content }) })""",
+        ["/lab/devices/B/todos", other],
+    )
+    a.has(other, "synced")
+    expect(field).to_be_focused()
+    expect(field).to_have_value(f"{text} typed")
+    field.press("Enter")
+    b.has(f"{text} typed", "synced")
+
+
+@claims
+def text_is_text(page, address):
+    """What people write is never markup."""
+    a, b = open_lab(page, address)
+    text = fresh("<img src=x onerror=document.title='broken'><b>bold</b>")
+    a.write(text)
+    b.has(text, "synced")
+    assert page.locator("main img, main b").count() == 0
+    assert page.title() == "Optimist lab"
+
+
+@claims
+def looks_right(page, address):
+    """The page fits 420 points of width, and has its picture taken: light, dark and narrow."""
+    a, _ = open_lab(page, address)
+    a.network("Offline")
+    a.write(fresh("Waits for the network"))
+    expect(a.status).to_contain_text("pending")
+    PICTURES.mkdir(exist_ok=True)
+    page.screenshot(path=PICTURES / "lab-light.png", full_page=True)
+    page.emulate_media(color_scheme="dark")
+    page.screenshot(path=PICTURES / "lab-dark.png", full_page=True)
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 420, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    page.screenshot(path=PICTURES / "lab-narrow.png", full_page=True)
+    page.set_viewport_size({"width": 1440, "height": 1100})
+    a.network("Online")
+    expect(a.status).to_contain_text("up to date")
+
+
+@claims
+def keeps_to_itself(page, address):
+    """The page asked nothing of any other origin, and logged no error."""
+    foreign = [url for url in page.requested if urlsplit(url).netloc != urlsplit(address).netloc]
+    assert not foreign, f"asked elsewhere: {foreign}"
+    assert not page.complaints, f"the console says: {page.complaints}"
+
+
+def watched(browser):
+    """A page that remembers what it asked for and what it complained about."""
+    page = browser.new_page(viewport={"width": 1440, "height": 1100})
+    page.set_default_timeout(15_000)
+    expect.set_options(timeout=15_000)
+    page.requested, page.complaints = [], []
+    page.on("request", lambda request: page.requested.append(request.url))
+    page.on("console", lambda message: message.type == "error" and page.complaints.append(message.text))
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    return page
+
+
+def chromium():
+    """Debian's Chromium; elsewhere the one that is installed, or Playwright's own."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+
+
+if __name__ == "__main__":
+    with sync_playwright() as playwright:
+        sandbox = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=chromium(), args=sandbox)
+        claims.run(watched(browser), sys.argv[1].rstrip("/"))

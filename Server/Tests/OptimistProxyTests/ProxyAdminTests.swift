@@ -1,0 +1,59 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistProxy
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ProxyAdminTests {
+    /// Sends one request, and returns its answer as text, head and body.
+    private func send(_ method: String, _ path: String, _ body: String = "", port: Int) async throws -> String {
+        let request = """
+            \(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\
+            Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)
+            """
+        return String(decoding: try await exchange(Array(request.utf8), port: port), as: UTF8.self)
+    }
+
+    @Test func `the conditions are read and changed over HTTP, and nonsense changes nothing`() async throws {
+        try await withProxy(.threeG) { proxy, _ in
+            let (ports, port) = AsyncStream.makeStream(of: Int.self)
+            try await withThrowingTaskGroup { group in
+                group.addTask {
+                    try await ProxyAdmin(proxy: proxy, port: 0).run { port.yield($0) }
+                }
+                guard let admin = await ports.first(where: { _ in true }) else { return }
+                let before = try await send("GET", "/conditions", port: admin)
+                #expect(before.contains("\"profile\" : \"3g\""))
+                let after = try await send("PUT", "/conditions", #"{"lossPercent": 3, "latencyMs": 20}"#, port: admin)
+                #expect(after.hasPrefix("HTTP/1.1 200") && !after.contains("profile"))
+                #expect(proxy.conditions.lossPercent == 3 && proxy.conditions.latency == .milliseconds(20))
+                let kept = proxy.conditions
+                for nonsense in ["", "[]", #"{"profile": "5g"}"#, #"{"latencyMs": "long"}"#] {
+                    let answer = try await send("PUT", "/conditions", nonsense, port: admin)
+                    #expect(answer.hasPrefix("HTTP/1.1 400"))
+                }
+                #expect(proxy.conditions == kept)
+                group.cancelAll()
+            }
+        }
+    }
+
+    @Test func `a response is dropped on order over HTTP`() async throws {
+        try await withProxy { proxy, _ in
+            let (ports, port) = AsyncStream.makeStream(of: Int.self)
+            try await withThrowingTaskGroup { group in
+                group.addTask {
+                    try await ProxyAdmin(proxy: proxy, port: 0).run { port.yield($0) }
+                }
+                guard let admin = await ports.first(where: { _ in true }) else { return }
+                let answer = try await send("POST", "/drop-next-responses", #"{"count": 1}"#, port: admin)
+                #expect(answer.hasPrefix("HTTP/1.1 204"))
+                let lost = (try? await exchange([1], port: proxy.port)) ?? []
+                #expect(lost.isEmpty)
+                let counters = try await send("GET", "/counters", port: admin)
+                #expect(counters.contains("\"droppedResponses\" : 1"))
+                group.cancelAll()
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""The smallest test runner that prints claims: one line for each, and a count at the end."""
+
+import sys
+import traceback
+
+
+class Claims:
+    """Collects functions whose docstring is what they claim, and runs them in order."""
+
+    def __init__(self):
+        self._claims = []
+
+    def __call__(self, function):
+        self._claims.append(function)
+        return function
+
+    def run(self, *given):
+        """Runs every claim, prints the count, and exits with 1 if one does not hold."""
+        failed = 0
+        for claim in self._claims:
+            name = " ".join(claim.__doc__.split())
+            try:
+                claim(*given)
+                print(f"ok    {name}", flush=True)
+            except Exception:
+                failed += 1
+                print(f"FAIL  {name}", flush=True)
+                traceback.print_exc(file=sys.stdout)
+        print(f"{len(self._claims) - failed} passed, {failed} failed", flush=True)
+        sys.exit(1 if failed else 0)

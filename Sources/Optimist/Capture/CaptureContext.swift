@@ -1,0 +1,132 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import GRDBSQLite
+import OptimistWire
+import Synchronization
+
+/// What the triggers of one writing connection ask for: the transaction's stamp, or that nothing is captured.
+///
+/// Touched only on the thread that holds the write lock; the mutex is there for the compiler and costs nanoseconds.
+final class CaptureContext: Sendable {
+    /// Who makes the changes of the running transaction.
+    enum Author: Sendable { case user, server }
+
+    private struct State {
+        var clock: HybridClock
+        var author = Author.user
+        var stamp: Stamp?
+        var milliseconds: Int64 = 0
+        var touched: [RowRef]?
+    }
+
+    private let state: Mutex<State>
+
+    init(clock: HybridClock) { state = Mutex(State(clock: clock)) }
+
+    /// Begins a transaction.
+    ///
+    /// - Parameters:
+    ///   - milliseconds: The time of day, for the stamp if one is needed.
+    ///   - collecting: Whether to remember which rows are touched.
+    func begin(as author: Author, milliseconds: Int64, collecting: Bool = false) {
+        state.withLock { state in
+            state.author = author
+            state.stamp = nil
+            state.milliseconds = milliseconds
+            state.touched = collecting ? [] : nil
+        }
+    }
+
+    /// The stamp of the running transaction: the same at every call, made at the first.
+    func stamp() -> Stamp {
+        state.withLock { state in
+            if let stamp = state.stamp { return stamp }
+            let stamp = state.clock.tick(milliseconds: state.milliseconds)
+            state.stamp = stamp
+            return stamp
+        }
+    }
+
+    /// The stamp that the running or last transaction used, or nil if it changed no synced row.
+    var usedStamp: Stamp? { state.withLock { $0.stamp } }
+
+    /// The last stamp given or seen.
+    var lastStamp: Stamp { state.withLock { $0.clock.last } }
+
+    /// The rows touched since `begin`, each once, in the order of the first touch.
+    var touched: [RowRef] {
+        state.withLock { state in
+            var seen: Set<RowRef> = []
+            return (state.touched ?? []).filter { seen.insert($0).inserted }
+        }
+    }
+
+    /// Makes the next stamp later than this one.
+    func witness(_ stamp: Stamp) { state.withLock { $0.clock.witness(stamp) } }
+
+    var isApplying: Bool { state.withLock { $0.author == .server } }
+
+    fileprivate func capture(_ row: () -> RowRef?) -> Int64? {
+        if isApplying { return nil }
+        let isCollecting = state.withLock { $0.touched != nil }
+        if isCollecting, let row = row() { state.withLock { $0.touched?.append(row) } }
+        return stamp().rawValue
+    }
+}
+
+/// A row, as the engine's tables name it.
+struct RowRef: Hashable, Sendable {
+    let table: Int64
+    let id: DatabaseValue
+}
+
+extension CaptureContext {
+    /// Adds to a connection the functions that the triggers call.
+    ///
+    /// SQLite's own interface is used rather than GRDB's: the function runs several times for each row written, and GRDB
+    /// boxes every argument. The context outlives the connection, since SQLite holds a reference until it closes.
+    ///
+    /// > Source: SQLite, "Create Or Redefine SQL Functions".
+    func install(on db: Database) throws {
+        try register("optimist_stamp", arguments: 2, on: db) { call, _, arguments in
+            let context = Unmanaged<CaptureContext>.fromOpaque(sqlite3_user_data(call)).takeUnretainedValue()
+            let stamp = context.capture {
+                guard let arguments, let id = arguments[1] else { return nil }
+                return RowRef(table: sqlite3_value_int64(arguments[0]), id: DatabaseValue(copying: id))
+            }
+            if let stamp { sqlite3_result_int64(call, stamp) } else { sqlite3_result_null(call) }
+        }
+        try register("optimist_applying", arguments: 0, on: db) { call, _, _ in
+            let context = Unmanaged<CaptureContext>.fromOpaque(sqlite3_user_data(call)).takeUnretainedValue()
+            sqlite3_result_int(call, context.isApplying ? 1 : 0)
+        }
+    }
+
+    private typealias Function = @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
+
+    private func register(_ name: String, arguments: Int32, on db: Database, _ function: Function) throws {
+        let code = sqlite3_create_function_v2(
+            db.sqliteConnection, name, arguments, SQLITE_UTF8, Unmanaged.passRetained(self).toOpaque(), function, nil, nil
+        ) { context in
+            if let context { Unmanaged<CaptureContext>.fromOpaque(context).release() }
+        }
+        guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+    }
+}
+
+extension DatabaseValue {
+    /// Copies an argument of an SQL function.
+    fileprivate init(copying value: OpaquePointer) {
+        switch sqlite3_value_type(value) {
+        case SQLITE_INTEGER: self = sqlite3_value_int64(value).databaseValue
+        case SQLITE_FLOAT: self = sqlite3_value_double(value).databaseValue
+        case SQLITE_TEXT: self = sqlite3_value_text(value).map { String(cString: $0).databaseValue } ?? .null
+        case SQLITE_BLOB:
+            let bytes = UnsafeRawBufferPointer(
+                start: sqlite3_value_blob(value), count: Int(sqlite3_value_bytes(value)))
+            self = [UInt8](bytes).blobValue
+        default: self = .null
+        }
+    }
+}

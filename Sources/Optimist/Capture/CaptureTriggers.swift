@@ -1,0 +1,166 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+
+/// The triggers that mark what a write changed, inside the write's own transaction.
+///
+/// Each calls `optimist_stamp`, which exists only on connections that a ``Store`` opened: any other writer fails with
+/// "no such function" rather than write what nobody would send. While a page is applied the function answers null, and
+/// nothing is marked.
+///
+/// > Source: SQLite, "CREATE TRIGGER". `UPDATE OF` fires for every statement that names a column, so values are compared;
+/// > `IS NOT` follows the column's collation, so the comparison is forced to be binary.
+struct CaptureTriggers {
+    let layout: TableLayout
+
+    /// The statements that bring a table's triggers to what they should be, by name.
+    var definitions: [(name: String, sql: String)] {
+        [
+            ("optimist_insert_\(layout.name)", insert), ("optimist_update_\(layout.name)", update),
+            ("optimist_rename_\(layout.name)", rename), ("optimist_delete_\(layout.name)", delete),
+        ]
+    }
+
+    /// Creates the triggers that are missing or differ. Returns whether there were any.
+    func install(in db: Database) throws -> Bool {
+        let installed = try Row.fetchAll(
+            db, sql: "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?", arguments: [layout.name])
+        let present = Dictionary(installed.map { ($0["name"] as String, $0["sql"] as String) }, uniquingKeysWith: { $1 })
+        let missing = definitions.filter { present[$0.name] != $0.sql }
+        for trigger in missing {
+            try db.execute(sql: "DROP TRIGGER IF EXISTS \(trigger.name)")
+            try db.execute(sql: trigger.sql)
+        }
+        return !missing.isEmpty
+    }
+
+    /// Drops the triggers of every synced table, so that a migration may alter what they name.
+    static func removeAll(in db: Database) throws {
+        let names = try String.fetchAll(
+            db, sql: "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name GLOB 'optimist_*'")
+        for name in names { try db.execute(sql: "DROP TRIGGER \"\(name)\"") }
+    }
+
+    // MARK: - The four triggers
+
+    private var insert: String {
+        """
+        CREATE TRIGGER optimist_insert_\(layout.name) AFTER INSERT ON \(layout.name)
+        WHEN \(stamp("NEW")) IS NOT NULL
+        BEGIN
+        \(began("NEW"));
+        END
+        """
+    }
+
+    private var delete: String {
+        """
+        CREATE TRIGGER optimist_delete_\(layout.name) AFTER DELETE ON \(layout.name)
+        WHEN \(stamp("OLD")) IS NOT NULL
+        BEGIN
+        \(ended("OLD"));
+        END
+        """
+    }
+
+    /// A changed primary key is another row.
+    private var rename: String {
+        """
+        CREATE TRIGGER optimist_rename_\(layout.name) AFTER UPDATE OF id ON \(layout.name)
+        WHEN NEW.id IS NOT OLD.id AND \(stamp("NEW")) IS NOT NULL AND \(stamp("OLD")) IS NOT NULL
+        BEGIN
+        \(ended("OLD"));
+        \(began("NEW"));
+        END
+        """
+    }
+
+    private var update: String {
+        guard !layout.columns.isEmpty else {
+            return "CREATE TRIGGER optimist_update_\(layout.name) AFTER UPDATE ON \(layout.name) WHEN 0 BEGIN SELECT 1; END"
+        }
+        return """
+            CREATE TRIGGER optimist_update_\(layout.name) AFTER UPDATE ON \(layout.name)
+            WHEN NEW.id IS OLD.id AND (\(each(" OR ") { changed($0) })) AND \(stamp("NEW")) IS NOT NULL
+            BEGIN
+            \(marked);
+            \(unmarked);
+            END
+            """
+    }
+
+    // MARK: - What they do to optimist_row
+
+    /// A row's life began: all of it is unsent.
+    private func began(_ row: String) -> String {
+        """
+        INSERT INTO optimist_row(tbl, id, generation, pending, dirty)
+        VALUES (\(layout.number), \(row).id, 1, \(stamp(row)), \(layout.fullMask))
+        ON CONFLICT(tbl, id) DO UPDATE SET generation = generation + 1 + (generation & 1),
+        pending = coalesce(pending, excluded.pending), stamp = excluded.pending, stamps = NULL,
+        dirty = excluded.dirty, base = NULL, due = NULL, blocked = NULL
+        """
+    }
+
+    /// A row's life ended. One that never left the device leaves no trace.
+    private func ended(_ row: String) -> String {
+        """
+        UPDATE optimist_row SET generation = generation + (generation & 1),
+        pending = coalesce(pending, \(stamp(row))), stamp = \(stamp(row)), stamps = NULL,
+        dirty = \(TableLayout.lifeMask), base = NULL, due = NULL, blocked = NULL
+        WHERE tbl = \(layout.number) AND id = \(row).id;
+        DELETE FROM optimist_row WHERE tbl = \(layout.number) AND id = \(row).id AND acked = 0 AND sent = 0
+        """
+    }
+
+    /// Marks what changed, stamps it, and keeps what the server holds of it.
+    private var marked: String {
+        let mask = "(\(each(" | ") { "((\(changed($0))) << \($0.bit))" }))"
+        let stamped = each(", ") {
+            "'\($0.name)', CASE WHEN \(changed($0)) THEN \(stamp("NEW")) ELSE stamps ->> '$.\($0.name)' END"
+        }
+        let confirmed = each(", ") {
+            let first = "\(changed($0)) AND dirty & \($0.mask) = 0"
+            return "CASE WHEN \(first) THEN '$.\($0.name)' ELSE '$' END, CASE WHEN \(first) THEN quote(OLD.\($0.name)) END"
+        }
+        return """
+            UPDATE optimist_row SET
+            stamps = CASE WHEN dirty & ~\(mask) = 0 THEN NULL
+            WHEN stamps IS NULL AND coalesce(stamp, pending) = \(stamp("NEW")) THEN NULL
+            ELSE json_patch(coalesce(stamps, '{}'), json_object(\(stamped))) END,
+            stamp = CASE WHEN pending IS NULL THEN NULL WHEN dirty & ~\(mask) = 0 THEN \(stamp("NEW")) ELSE stamp END,
+            base = CASE WHEN acked <> generation OR \(mask) & ~dirty = 0 THEN base
+            ELSE json_insert(coalesce(base, '{}'), \(confirmed)) END,
+            pending = coalesce(pending, \(stamp("NEW"))), dirty = dirty | \(mask), due = NULL, blocked = NULL
+            WHERE tbl = \(layout.number) AND id = NEW.id
+            """
+    }
+
+    /// Unmarks what is again as the server has it, unless something else was sent and is unanswered.
+    private var unmarked: String {
+        let isBack = { (column: TableLayout.Column) in
+            "(\(changed(column)) AND dirty & ~sent & \(column.mask) <> 0 "
+                + "AND base ->> '$.\(column.name)' IS quote(NEW.\(column.name)))"
+        }
+        let back = "(\(each(" | ") { "(\(isBack($0)) << \($0.bit))" }))"
+        let forgotten = each(", ") { "CASE WHEN \(isBack($0)) THEN '$.\($0.name)' ELSE '$.@' END" }
+        return """
+            UPDATE optimist_row SET dirty = dirty & ~\(back),
+            pending = CASE WHEN dirty & ~\(back) = 0 THEN NULL ELSE pending END,
+            base = CASE WHEN dirty & ~\(back) = 0 THEN NULL ELSE json_remove(base, \(forgotten)) END
+            WHERE tbl = \(layout.number) AND id = NEW.id AND base IS NOT NULL AND acked = generation AND \(back) <> 0
+            """
+    }
+
+    // MARK: - Pieces
+
+    private func stamp(_ row: String) -> String { "optimist_stamp(\(layout.number), \(row).id)" }
+
+    private func changed(_ column: TableLayout.Column) -> String {
+        "NEW.\(column.name) COLLATE BINARY IS NOT OLD.\(column.name)"
+    }
+
+    private func each(_ separator: String, _ piece: (TableLayout.Column) -> String) -> String {
+        layout.columns.map(piece).joined(separator: separator)
+    }
+}

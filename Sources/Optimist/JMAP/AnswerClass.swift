@@ -1,0 +1,70 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+import OptimistSession
+import OptimistWire
+
+/// What an HTTP answer, or its absence, means to the sync engine. The table is that of the protocol's errors.
+enum AnswerClass {
+    /// The failure that an answer as a whole stands for. Nil: it carries method responses.
+    static func failure(status: Int, retryAfter: String?, body: [UInt8]) -> RemoteFailure? {
+        if (200..<300).contains(status) { return nil }
+        let problem = (try? JSON(parsing: body)).flatMap { RequestProblem(json: $0) }
+        let name = problem?.type.split(separator: ":").last.map(String.init) ?? ""
+        switch (status, name) {
+        case (429, _), (503, _):
+            guard let seconds = retryAfter.flatMap({ Double($0) }) else { return .unreachable("HTTP \(status)") }
+            return .throttled(after: .seconds(min(max(seconds, 0), 3600)))
+        case (409, "pushRewound"): return .pushRewound
+        case (400, "limit"), (413, "limit"): return .tooLarge(isProtocolLimit: true)
+        case (413, _): return .tooLarge(isProtocolLimit: false)
+        case (400, "notJSON"), (400, "notRequest"), (400, "unknownCapability"):
+            return .protocolError("The server does not understand this version of the app (\(name)).")
+        case (400, _): return .refused(problem?.detail ?? "HTTP 400")
+        case (403, _): return .forbidden("The server refuses this account.")
+        default: return .unreachable("HTTP \(status)")
+        }
+    }
+
+    /// The failure that an error of the session stands for.
+    static func failure(_ error: any Error) -> RemoteFailure {
+        guard let error = error as? OptimistError else { return .unreachable(String(describing: error)) }
+        switch error.code {
+        case .signedOut: return .signedOut(error.message)
+        case .foreignOrigin, .plaintextRefused: return .forbidden(error.message)
+        default:
+            if case .retry(let after) = error.remedy { return .throttled(after: after) }
+            return .unreachable(error.message)
+        }
+    }
+
+    /// The failure that a method-level error of a pull stands for.
+    static func failure(ofMethod error: JSONObject) -> RemoteFailure {
+        switch error["type"]?.string {
+        case "cannotCalculateChanges", "forked": .cursorLost
+        case "accountNotFound", "accountNotSupportedByMethod", "forbidden":
+            .forbidden("The server refuses this account.")
+        case let type: .unreachable(type ?? "an unknown error")
+        }
+    }
+
+    /// Row errors that the protocol calls final. Every other word means: later (V1).
+    private static let final: Set<String> = [
+        "invalidProperties", "forbidden", "overQuota", "tooLarge", "uniqueViolation", "immutable",
+    ]
+
+    /// The verdict that a row's error stands for.
+    static func verdict(_ error: SetError, on change: PushRow.Change) -> Verdict {
+        switch error.type {
+        case "notFound":
+            if case .delete = change { return .accepted(seq: 0) }
+            return .gone
+        case "blocked": return .blocked(by: error.blockedBy.first ?? "")
+        case let type where final.contains(type):
+            return .rejected(
+                Refusal(
+                    code: type, column: error.properties.first, message: error.description ?? type, current: error.current))
+        default: return .retry(after: error.retryAfterSeconds.map { .seconds($0) })
+        }
+    }
+}

@@ -1,0 +1,141 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+public import OptimistSession
+import OptimistWire
+import Synchronization
+
+/// A server that speaks JMAP with the row-sync capability, such as `optimist serve`: the default remote.
+public final class JMAPRemote: Remote {
+    private struct Connection {
+        var resource: SessionResource
+        var account: String
+    }
+
+    private let session: Session
+    private let schemaVersion: Int
+    private let connection = Mutex<Connection?>(nil)
+
+    /// How often the server is asked to say that it is alive. Twice as long without a word ends the stream.
+    private static let ping = Duration.seconds(30)
+
+    /// - Parameters:
+    ///   - session: Signs the requests. The remote uses one attempt of the session for each: the engine repeats.
+    ///   - schemaVersion: The version of the schema that the app was built with. Default: 1.
+    public init(session: Session, schemaVersion: Int = 1) {
+        self.session = session
+        self.schemaVersion = schemaVersion
+    }
+
+    public func connect() async throws -> RemoteAccount {
+        let resource = try await discover()
+        guard let account = resource.primaryAccount else {
+            throw RemoteFailure.forbidden("The server has no account for this session.")
+        }
+        connection.withLock { $0 = Connection(resource: resource, account: account) }
+        return RemoteAccount(
+            id: "\(session.server.host() ?? "")#\(account)", initialCursor: resource.initialState)
+    }
+
+    public func push(_ push: Push) async throws -> [Verdict] {
+        let connection = try await connected()
+        let call = PushCall(push, account: connection.account, schemaVersion: schemaVersion)
+        return try call.verdicts(from: try await send(call.request, to: connection.resource))
+    }
+
+    public func pull(_ request: PullRequest) async throws -> Page {
+        let connection = try await connected()
+        let known = connection.resource.accounts[connection.account]?.types ?? [:]
+        let call = PullCall(
+            tables: request.tables.filter { known[$0] != nil }, cursor: request.cursor, limit: request.limit,
+            account: connection.account)
+        if call.tables.isEmpty { return Page(from: request.cursor, cursor: request.cursor, hasMore: false, rows: []) }
+        return try call.page(from: try await send(call.request, to: connection.resource))
+    }
+
+    public func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws {
+        let template = try await connected().resource.eventSourceURL
+        guard !template.isEmpty else { throw RemoteFailure.noPokes }
+        let target = template.replacing("{types}", with: "*").replacing("{closeafter}", with: "no")
+            .replacing("{ping}", with: "\(Self.ping.components.seconds)")
+        let request = SessionRequest(.get, target, headerFields: [.accept: "text/event-stream"], attempts: 1)
+        try await translatingErrors {
+            try await session.stream(request, idleTimeout: Self.ping * 2) { [session] head, body in
+                try Self.check(head, [])
+                if head.status == .noContent { throw RemoteFailure.noPokes }
+                receive(.alive)
+                var parser = EventStreamParser()
+                for try await chunk in body {
+                    for event in try parser.feed(chunk) { Self.take(event, session, receive) }
+                }
+            }
+        }
+    }
+
+    private static func take(_ event: EventStreamParser.Event, _ session: Session, _ receive: (Poke) -> Void) {
+        switch event.event {
+        case "state": receive(.changed)
+        case "session":
+            let reason = (try? JSON(parsing: event.data.utf8))?["reason"]?.string
+            session.end(SignOutReason(rawValue: reason ?? "revoked"))
+        default: receive(.alive)
+        }
+    }
+
+    // MARK: - Requests
+
+    private func connected() async throws -> Connection {
+        if let connection = connection.withLock({ $0 }) { return connection }
+        _ = try await connect()
+        guard let connection = connection.withLock({ $0 }) else { throw RemoteFailure.unreachable("not connected") }
+        return connection
+    }
+
+    /// Redirects are followed on the same host only: the session refuses every other origin.
+    private func discover() async throws -> SessionResource {
+        var target = "/.well-known/jmap"
+        for _ in 0..<4 {
+            let request = SessionRequest(.get, target, headerFields: [.accept: "application/json"], attempts: 1)
+            let (head, body) = try await translatingErrors { try await session.send(request) }
+            if head.status.kind == .redirection, let location = head.headerFields[.location] {
+                target = location
+                continue
+            }
+            if head.status == .forbidden || head.status == .notFound {
+                throw RemoteFailure.forbidden("The server does not offer sync for this account (\(head.status.code)).")
+            }
+            try Self.check(head, body)
+            guard let json = try? JSON(parsing: body), let resource = SessionResource(json: json) else {
+                throw RemoteFailure.protocolError("The server's session cannot be read. Is it a server of this app?")
+            }
+            return resource
+        }
+        throw RemoteFailure.protocolError("The server redirects in a circle.")
+    }
+
+    private func send(_ request: Request, to resource: SessionResource) async throws -> Response {
+        let request = SessionRequest(
+            .post, resource.apiURL, headerFields: [.contentType: "application/json", .accept: "application/json"],
+            body: request.json.bytes, attempts: 1, isRepeatable: true)
+        let (head, body) = try await translatingErrors { try await session.send(request) }
+        try Self.check(head, body)
+        guard let json = try? JSON(parsing: body), let response = Response(json: json) else {
+            throw RemoteFailure.unreachable("an answer that cannot be read")
+        }
+        if response.sessionState != resource.state { connection.withLock { $0 = nil } }
+        return response
+    }
+
+    private static func check(_ head: HTTPResponse, _ body: [UInt8]) throws {
+        if let failure = AnswerClass.failure(status: head.status.code, retryAfter: head.headerFields[.retryAfter], body: body) {
+            throw failure
+        }
+    }
+
+    private func translatingErrors<T>(_ work: () async throws -> T) async throws -> T {
+        do { return try await work() } catch let error as RemoteFailure { throw error } catch let error as CancellationError {
+            throw error
+        } catch { throw AnswerClass.failure(error) }
+    }
+}

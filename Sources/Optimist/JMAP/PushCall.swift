@@ -1,0 +1,67 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// A push as one JMAP request, and its answer as verdicts. Pure.
+struct PushCall {
+    private let push: Push
+    /// The tables in the order of their first row: one /set for each.
+    private let tables: [String]
+    let request: Request
+
+    init(_ push: Push, account: String, schemaVersion: Int) {
+        self.push = push
+        var sets: [String: SetCall] = [:]
+        var tables: [String] = []
+        for row in push.rows {
+            if sets[row.table] == nil { tables.append(row.table) }
+            var set = sets[row.table] ?? SetCall(accountID: account)
+            switch row.change {
+            case .create(let patch): set.create.append((row.id, patch))
+            case .update(let patch): set.update.append((row.id, patch))
+            case .delete(let tombstone): set.destroy.append((row.id, tombstone))
+            }
+            sets[row.table] = set
+        }
+        self.tables = tables
+        request = Request(
+            methodCalls: tables.enumerated().map { index, table in
+                Invocation("\(table)/set", sets[table]?.json ?? [:], callID: String(index))
+            },
+            device: push.device, push: push.number, schemaVersion: schemaVersion)
+    }
+
+    /// Reads the verdicts, one for each row in the order of the push. A row that the answer does not name is to be retried.
+    ///
+    /// - Throws: ``RemoteFailure`` when the answer concerns the push as a whole.
+    func verdicts(from response: Response) throws -> [Verdict] {
+        var answers: [String: [String: Verdict]] = [:]
+        let changes = Dictionary(push.rows.map { ("\($0.table):\($0.id)", $0.change) }, uniquingKeysWith: { $1 })
+        for invocation in response.methodResponses {
+            guard let index = Int(invocation.callID), tables.indices.contains(index) else { continue }
+            let table = tables[index]
+            if invocation.name == "error" {
+                if case .forbidden(let reason) = AnswerClass.failure(ofMethod: invocation.arguments) {
+                    throw RemoteFailure.forbidden(reason)
+                }
+            } else if let answer = SetAnswer(json: invocation.arguments) {
+                answers[table] = Self.verdicts(answer) { changes["\(table):\($0)"] }
+            }
+        }
+        return push.rows.map { answers[$0.table]?[$0.id] ?? .retry(after: nil) }
+    }
+
+    private static func verdicts(_ answer: SetAnswer, change: (String) -> PushRow.Change?) -> [String: Verdict] {
+        let seq = SyncState(answer.newState)?.seq ?? 0
+        var verdicts: [String: Verdict] = [:]
+        for (id, won) in answer.created + answer.updated {
+            verdicts[id] = won.map { $0.values.isEmpty ? .accepted(seq: seq) : .merged(seq: seq, $0) } ?? .accepted(seq: seq)
+        }
+        for id in answer.destroyed { verdicts[id] = .accepted(seq: seq) }
+        for (id, error) in answer.notCreated + answer.notUpdated + answer.notDestroyed {
+            guard let change = change(id) else { continue }
+            verdicts[id] = AnswerClass.verdict(error, on: change)
+        }
+        return verdicts
+    }
+}

@@ -1,0 +1,75 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+public import GRDB
+import OptimistWire
+
+/// A row that the server has not accepted yet: which columns, never their values.
+public struct PendingRow: Hashable, Sendable {
+    public enum Kind: String, Sendable { case create, update, delete }
+
+    public let table: String
+    /// The row's lower-case UUID.
+    public let id: String
+    public let kind: Kind
+    /// The unsent columns with the stamps of their last writes. Empty for a delete.
+    public let columns: [String: Date]
+    /// When the row became pending, by the device's clock.
+    public let since: Date
+    /// Whether something of it was sent and is unanswered.
+    public let isInFlight: Bool
+    /// The row it waits for, as `Type:id`.
+    public let blockedBy: String?
+
+    /// Returns what is pending in a database that a store has written, oldest first.
+    ///
+    /// - Parameter limit: The most rows to return.
+    public static func fetchAll(_ db: Database, limit: Int = .max) throws -> [PendingRow] {
+        let names = try columnNames(db)
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT t.name, r.tbl, r.id FROM optimist_row r JOIN optimist_table t ON t.number = r.tbl
+                WHERE r.pending IS NOT NULL ORDER BY r.pending, r.key LIMIT ?
+                """, arguments: [limit])
+        let entries = try RowEntryTable(db)
+        return try rows.compactMap { row in
+            let ref = RowRef(table: row[1], id: row[2])
+            guard let entry = try entries.entry(ref), let id = UUIDForm.bytes.wire(ref.id) else { return nil }
+            return PendingRow(entry, table: row[0], id: id, names: names[ref.table] ?? [:])
+        }
+    }
+
+    private static func columnNames(_ db: Database) throws -> [Int64: [Int64: String]] {
+        var names: [Int64: [Int64: String]] = [:]
+        for row in try Row.fetchAll(db, sql: "SELECT tbl, bit, name FROM optimist_column") {
+            names[row[0], default: [:]][row[1]] = row[2]
+        }
+        return names
+    }
+
+    private init(_ entry: RowEntry, table: String, id: String, names: [Int64: String]) {
+        self.table = table
+        self.id = id
+        kind = !entry.isAlive ? .delete : entry.isKnownToServer ? .update : .create
+        let dirty = names.filter { entry.dirty & (1 << $0.key) != 0 }.values
+        columns = Dictionary(uniqueKeysWithValues: dirty.map { ($0, Date(entry.unsentStamp(of: $0))) })
+        since = Date(entry.pending ?? .zero)
+        isInFlight = entry.dirty & entry.sent != 0
+        blockedBy = entry.blocked
+    }
+}
+
+extension Date {
+    /// The time of day that a stamp carries.
+    init(_ stamp: Stamp) { self.init(timeIntervalSince1970: Double(stamp.milliseconds) / 1000) }
+}
+
+extension Store {
+    /// Returns what is pending, oldest first.
+    ///
+    /// - Parameter limit: The most rows to return. Default: all.
+    public func outbox(limit: Int = .max) async throws -> [PendingRow] {
+        try await read { try PendingRow.fetchAll($0, limit: limit) }
+    }
+}

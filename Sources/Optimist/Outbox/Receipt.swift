@@ -1,0 +1,84 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistCore
+
+/// What a committed write returned, and a receipt for it.
+public struct Commit<Value: Sendable>: Sendable {
+    public let value: Value
+    public let receipt: Receipt
+}
+
+/// Names the rows of a write, so that their settlement can be awaited, in this launch of the app or a later one.
+///
+/// Encode it to keep it over a relaunch.
+public struct Receipt: Codable, Hashable, Sendable {
+    struct Row: Codable, Hashable, Sendable {
+        let table: String
+        let id: String
+    }
+
+    let rows: [Row]
+    /// The last push that was assembled before the write.
+    let push: Int64
+
+    init(rows refs: [RowRef], layouts: [TableLayout], in db: Database) throws {
+        rows = refs.compactMap { ref in
+            guard let layout = layouts.first(where: { $0.number == ref.table }), let id = layout.idForm.wire(ref.id) else {
+                return nil
+            }
+            return Row(table: layout.name, id: id)
+        }
+        push = try Meta.int(.push, in: db) ?? 0
+    }
+}
+
+extension Store {
+    /// Returns a receipt for everything that is pending now. Later writes are not covered.
+    public func receiptForPending() async throws -> Receipt {
+        try await read { db in
+            let rows = try Row.fetchAll(db, sql: "SELECT tbl, id FROM optimist_row WHERE pending IS NOT NULL ORDER BY pending, key")
+            return try Receipt(rows: rows.map { RowRef(table: $0[0], id: $0[1]) }, layouts: self.layouts, in: db)
+        }
+    }
+
+    /// Waits until the server has answered for every row of a write, in a push that was assembled after it (Q4).
+    ///
+    /// Waits as long as it takes, offline too. Cancelling the task ends the waiting and nothing else.
+    ///
+    /// - Returns: The rejections among the write's rows. Empty: all of it is on the server.
+    /// - Throws: `CancellationError`, or `DatabaseError`.
+    public func confirmed(_ receipt: Receipt) async throws -> [Rejection] {
+        let changes = changes.stream()
+        if try await isSettled(receipt) { return try await rejections(of: receipt) }
+        for await _ in changes where try await isSettled(receipt) { return try await rejections(of: receipt) }
+        throw CancellationError()
+    }
+
+    private func isSettled(_ receipt: Receipt) async throws -> Bool {
+        try await read { db in
+            let entries = try RowEntryTable(db)
+            return try self.refs(receipt).allSatisfy { ref in
+                guard let entry = try entries.entry(ref), entry.isPending else { return true }
+                return entry.settled > receipt.push
+            }
+        }
+    }
+
+    private func rejections(of receipt: Receipt) async throws -> [Rejection] {
+        let rows = Set(receipt.rows)
+        return try await rejections().filter { rows.contains(Receipt.Row(table: $0.table, id: $0.rowID)) }
+    }
+
+    private func refs(_ receipt: Receipt) -> [RowRef] {
+        receipt.rows.compactMap { row in
+            layout(named: row.table).flatMap { layout in
+                layout.idForm.stored(row.id).map { RowRef(table: layout.number, id: $0) }
+            }
+        }
+    }
+
+    func layout(named name: String) -> TableLayout? { layouts.first { $0.name == name } }
+    func layout(numbered number: Int64) -> TableLayout? { layouts.first { $0.number == number } }
+}

@@ -1,0 +1,80 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// What the engine knows of one row: an entry of `optimist_row`.
+///
+/// The triggers write the unsent half while the app writes; the functions of this type decide what a page or a
+/// verdict does to both halves. They are pure: ``RowEntryTable`` reads and writes.
+struct RowEntry: Equatable, Sendable {
+    var key: Int64?
+    let ref: RowRef
+    /// Which life the row is in on this device. Odd: alive. Even: deleted.
+    var generation: Int
+    /// The latest life that the server confirmed. Zero: it never heard of the row.
+    var acked = 0
+    /// The server's last transaction that is known to have touched the row.
+    var seq: Int64 = 0
+    /// The clocks of what the server confirmed.
+    var confirmed = ColumnClocks()
+
+    /// The stamp of the transaction that made the row pending. Nil: clean.
+    var pending: Stamp?
+    /// The stamp of every dirty column without one of its own. Nil: the same as `pending`.
+    var stamp: Stamp?
+    var stamps: [String: Stamp] = [:]
+    /// What is unsent: bit 0 is the row's life, the others are columns.
+    var dirty: Int64 = 0
+    /// What was sent and is unanswered.
+    var sent: Int64 = 0
+    /// What the server holds of dirty columns, as SQL literals. Only while the server knows this life.
+    var base: [String: String] = [:]
+    /// The last push that the server answered for this row.
+    var settled: Int64 = 0
+    /// Not to be sent before, in milliseconds since 1970.
+    var due: Int64?
+    /// The row that this one waits for, as `Type:id`.
+    var blocked: String?
+
+    init(ref: RowRef, generation: Int) {
+        self.ref = ref
+        self.generation = generation
+    }
+
+    var isAlive: Bool { generation % 2 == 1 }
+    var isPending: Bool { pending != nil }
+    /// Whether the server has this life of the row, so that columns suffice.
+    var isKnownToServer: Bool { acked == generation }
+
+    /// The stamp of an unsent column.
+    func unsentStamp(of column: String) -> Stamp { stamps[column] ?? lifeStamp }
+    /// The stamp of an unsent insert or delete.
+    var lifeStamp: Stamp { stamp ?? pending ?? .zero }
+
+    /// Forgets everything unsent.
+    mutating func becomeClean() {
+        pending = nil
+        stamp = nil
+        stamps = [:]
+        dirty = 0
+        sent = 0
+        base = [:]
+        due = nil
+        blocked = nil
+    }
+
+    /// Forgets that some columns are unsent.
+    mutating func clear(_ mask: Int64, in layout: TableLayout) {
+        dirty &= ~mask
+        if dirty == 0 { return becomeClean() }
+        for column in layout.columns(in: mask) {
+            base[column.name] = nil
+            stamps[column.name] = nil
+        }
+    }
+
+    mutating func confirm(_ column: String, _ clock: Clock) {
+        if confirmed[column] != clock { confirmed.exceptions[column] = clock }
+    }
+}

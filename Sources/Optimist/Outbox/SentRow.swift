@@ -1,0 +1,17 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// What was sent of a row, kept in memory while the push is in flight: which versions, and the values.
+struct SentRow: Sendable, Equatable {
+    enum Kind: String, Sendable { case create, update, delete }
+
+    let ref: RowRef
+    let kind: Kind
+    let generation: Int
+    /// The columns sent and, for a create or delete, the life.
+    let mask: Int64
+    let lifeStamp: Stamp
+    let stamps: [String: Stamp]
+    let values: JSONObject
+}

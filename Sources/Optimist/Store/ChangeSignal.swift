@@ -1,0 +1,32 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Synchronization
+
+/// Says that a transaction was committed. Whoever listens then looks for himself.
+final class ChangeSignal: Sendable {
+    private struct State {
+        var nextID = 0
+        var listeners: [Int: AsyncStream<Void>.Continuation] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    func send() {
+        let listeners = state.withLock { Array($0.listeners.values) }
+        for listener in listeners { listener.yield() }
+    }
+
+    /// One signal or more since the last one taken. Ends when its consumer is cancelled.
+    func stream() -> AsyncStream<Void> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            let id = state.withLock { state in
+                state.nextID += 1
+                state.listeners[state.nextID] = continuation
+                return state.nextID
+            }
+            continuation.onTermination = { [weak self] _ in
+                _ = self?.state.withLock { $0.listeners.removeValue(forKey: id) }
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+import GRDB
+import OptimistCore
+import OptimistWire
+
+/// What a device's database says of itself, read without changing it and without the app's code.
+public struct DatabaseInspection: Sendable {
+    /// The version of the engine's tables.
+    public let version: Int
+    public let device: String
+    /// Server and account, or nil if the file never synced.
+    public let account: String?
+    /// The number of the last push.
+    public let lastPush: Int64
+    public let lastSync: Date?
+    /// The latest moment that the device's clock may have stamped.
+    public let clockCeiling: Date?
+    /// Each synced table with its number of rows and the state up to which it has received everything.
+    public let tables: [(name: String, rows: Int, cursor: String?)]
+    public let pendingCount: Int
+    public let pending: [PendingRow]
+    public let rejections: [Rejection]
+    public let parked: [(table: String, reason: String)]
+
+    /// Reads a file. It is opened for reading only, so that a running app is not disturbed.
+    ///
+    /// - Parameter limit: The most pending rows to list. Default: 100.
+    /// - Throws: ``OptimistError`` with code `notADatabase` when the file is missing, no database, or none of a store's;
+    ///   `newerVersion` when it was written by a newer version.
+    public init(of url: URL, limit: Int = 100) throws {
+        let file = StoreFile(url: url)
+        guard FileManager.default.fileExists(atPath: url.path) else {
+            throw OptimistError(.notADatabase, "There is no file \(url.path).")
+        }
+        try file.check(against: nil)
+        self = try file.reading { db in
+            guard try db.tableExists("optimist_meta") else {
+                throw OptimistError(
+                    .notADatabase, "\(url.lastPathComponent) is a database, but no store of Optimist's has written it yet.")
+            }
+            return try DatabaseInspection(db, limit: limit)
+        }
+    }
+
+    private init(_ db: Database, limit: Int) throws {
+        version = Int(try Meta.int(.version, in: db) ?? 0)
+        device = try DeviceIdentity.current(in: db)
+        account = try Meta.string(.account, in: db)
+        lastPush = try Meta.int(.push, in: db) ?? 0
+        lastSync = try Meta.int(.lastSync, in: db).map { Date(timeIntervalSince1970: Double($0) / 1000) }
+        clockCeiling = try Meta.int(.stampCeiling, in: db).map { Date(Stamp(rawValue: $0)) }
+        tables = try Row.fetchAll(db, sql: "SELECT name, cursor FROM optimist_table ORDER BY number").map { row in
+            let name: String = row[0]
+            return (name, try db.tableExists(name) ? Table(name).fetchCount(db) : 0, row[1])
+        }
+        pendingCount = try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL") ?? 0
+        pending = try PendingRow.fetchAll(db, limit: limit)
+        rejections = try RejectionTable(db).all()
+        parked = try Row.fetchAll(
+            db, sql: "SELECT t.name, p.reason FROM optimist_parked p JOIN optimist_table t ON t.number = p.tbl ORDER BY p.seq"
+        ).map { ($0[0], $0[1]) }
+    }
+}

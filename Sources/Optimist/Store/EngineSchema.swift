@@ -1,0 +1,111 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistCore
+
+/// The engine's own tables, which stand beside the app's in the same file and all start with `optimist_`.
+///
+/// `optimist_row` holds what is known of each synced row: its generation, its clocks as the server confirmed them and,
+/// while it is pending, which columns are unsent. It never holds a value that the user wrote.
+/// Documentation/Decisions/0003-outbox-form.md says why it is one row with a mask.
+enum EngineSchema {
+    /// The version that this code writes. A file with a higher one is refused.
+    static let version = 1
+
+    static func migrate(_ db: Database) throws {
+        try db.execute(sql: "CREATE TABLE IF NOT EXISTS optimist_meta(name TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID")
+        let present = try Meta.int(.version, in: db) ?? 0
+        if present < 1 { try createVersion1(db) }
+        try Meta.set(.version, to: Int64(version), in: db)
+    }
+
+    private static func createVersion1(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE optimist_table(
+                    number INTEGER PRIMARY KEY,
+                    name TEXT NOT NULL UNIQUE,
+                    cursor TEXT                         -- the state up to which everything has been received
+                );
+                CREATE TABLE optimist_column(
+                    tbl INTEGER NOT NULL, name TEXT NOT NULL, bit INTEGER NOT NULL, PRIMARY KEY(tbl, name)
+                ) WITHOUT ROWID;
+                CREATE TABLE optimist_node(             -- the devices whose clocks rows carry
+                    number INTEGER PRIMARY KEY, device TEXT NOT NULL UNIQUE
+                );
+                CREATE TABLE optimist_row(
+                    key INTEGER PRIMARY KEY,
+                    tbl INTEGER NOT NULL,
+                    id NOT NULL,                        -- as the app's table has it
+                    generation INTEGER NOT NULL,        -- odd: alive here, even: deleted here
+                    acked INTEGER NOT NULL DEFAULT 0,   -- the generation that the server confirmed, 0: never
+                    seq INTEGER NOT NULL DEFAULT 0,     -- the server's last transaction known to have touched it
+                    clock INTEGER NOT NULL DEFAULT 0,   -- confirmed: the stamp of every column but the exceptions
+                    node INTEGER NOT NULL DEFAULT 0,    -- and its device
+                    clocks TEXT,                        -- the exceptions, {"column":"clock"}
+                    pending INTEGER,                    -- the stamp of the transaction that made it pending, null: clean
+                    stamp INTEGER,                      -- unsent: the stamp of every dirty column, null: as pending
+                    stamps TEXT,                        -- the exceptions, {"column":stamp}
+                    dirty INTEGER NOT NULL DEFAULT 0,   -- mask of what is unsent; bit 0 is the row's life
+                    sent INTEGER NOT NULL DEFAULT 0,    -- mask of what was sent and is unanswered
+                    base TEXT,                          -- what the server holds of dirty columns, as SQL literals
+                    settled INTEGER NOT NULL DEFAULT 0, -- the last push that the server answered for this row
+                    due INTEGER,                        -- not to be sent before, in milliseconds since 1970
+                    blocked TEXT,                       -- the row it waits for, as Type:id
+                    UNIQUE(tbl, id)
+                );
+                CREATE INDEX optimist_pending ON optimist_row(pending) WHERE pending IS NOT NULL;
+                CREATE TABLE optimist_rejection(
+                    number INTEGER PRIMARY KEY AUTOINCREMENT,
+                    tbl INTEGER NOT NULL, id NOT NULL, kind TEXT NOT NULL, code TEXT NOT NULL, columnName TEXT,
+                    message TEXT NOT NULL, mine TEXT NOT NULL, server TEXT, at INTEGER NOT NULL
+                );
+                CREATE INDEX optimist_rejection_row ON optimist_rejection(tbl, id);
+                CREATE TABLE optimist_journal(          -- edits of the user's that lost
+                    number INTEGER PRIMARY KEY AUTOINCREMENT,
+                    tbl INTEGER NOT NULL, id NOT NULL, reason TEXT NOT NULL, mine TEXT NOT NULL, at INTEGER NOT NULL
+                );
+                CREATE TABLE optimist_parked(           -- rows received that could not be applied yet
+                    tbl INTEGER NOT NULL, id NOT NULL, seq INTEGER NOT NULL, row TEXT NOT NULL, reason TEXT NOT NULL,
+                    PRIMARY KEY(tbl, id)
+                );
+                CREATE VIEW optimist_state AS
+                    SELECT t.name AS tableName, r.id AS id,
+                        CASE WHEN EXISTS (SELECT 1 FROM optimist_rejection j WHERE j.tbl = r.tbl AND j.id = r.id)
+                                THEN 'rejected'
+                            WHEN EXISTS (SELECT 1 FROM optimist_parked p WHERE p.tbl = r.tbl AND p.id = r.id) THEN 'parked'
+                            WHEN r.pending IS NULL THEN 'synced'
+                            WHEN r.blocked IS NOT NULL THEN 'blocked'
+                            WHEN r.dirty & r.sent <> 0 THEN 'inFlight'
+                            ELSE 'pending' END AS state,
+                        r.blocked AS blockedBy
+                    FROM optimist_row r JOIN optimist_table t ON t.number = r.tbl
+                    UNION ALL
+                    SELECT t.name, p.id, 'parked', NULL FROM optimist_parked p JOIN optimist_table t ON t.number = p.tbl
+                    WHERE NOT EXISTS (SELECT 1 FROM optimist_row r WHERE r.tbl = p.tbl AND r.id = p.id);
+                """)
+    }
+}
+
+/// Single values of the engine.
+enum Meta {
+    enum Name: String {
+        case version, node, account, push, stampCeiling, lastSync
+        case pushWait, pullWait, streamWait
+    }
+
+    static func int(_ name: Name, in db: Database) throws -> Int64? {
+        try Int64.fetchOne(
+            db.cachedStatement(sql: "SELECT value FROM optimist_meta WHERE name = ?"), arguments: [name.rawValue])
+    }
+
+    static func string(_ name: Name, in db: Database) throws -> String? {
+        try String.fetchOne(
+            db.cachedStatement(sql: "SELECT value FROM optimist_meta WHERE name = ?"), arguments: [name.rawValue])
+    }
+
+    static func set(_ name: Name, to value: (any DatabaseValueConvertible)?, in db: Database) throws {
+        try db.cachedStatement(sql: "INSERT INTO optimist_meta VALUES (?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value")
+            .execute(arguments: [name.rawValue, value])
+    }
+}

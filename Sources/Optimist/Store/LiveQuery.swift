@@ -1,0 +1,73 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Dispatch
+public import GRDB
+import OptimistCore
+
+extension Store {
+    /// Watches a query: its result now, and again whenever a committed transaction has changed it (W7).
+    ///
+    /// Emits whole committed states, at most one for a transaction, and none that equals the one before. A slow consumer
+    /// skips states; the last one always arrives. An error of the database does not end the sequence: the query is
+    /// started again after a backoff (Q5). The sequence ends when its task is cancelled.
+    ///
+    /// - Parameter fetch: Runs on a reading thread, never on the caller's.
+    public func observe<T: Equatable & Sendable>(_ fetch: @escaping @Sendable (Database) throws -> T) -> LiveQuery<T> {
+        LiveQuery(store: self, fetch: fetch)
+    }
+}
+
+/// The states of a query, newest only.
+public struct LiveQuery<Element: Equatable & Sendable>: AsyncSequence, Sendable {
+    public typealias Failure = Never
+
+    let store: Store
+    let fetch: @Sendable (Database) throws -> Element
+
+    public func makeAsyncIterator() -> Iterator { Iterator(query: self) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        private let query: LiveQuery
+        private var states: AsyncThrowingStream<Element, any Error>.Iterator?
+        private var last: Element?
+        private var failures = 0
+        private var random: SplitMix64
+
+        init(query: LiveQuery) {
+            self.query = query
+            random = query.store.surroundings.randomness(for: "livequery.backoff")
+        }
+
+        public mutating func next() async -> Element? { await next(isolation: #isolation) }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+            while !Task.isCancelled {
+                do {
+                    var states = self.states ?? query.states().makeAsyncIterator()
+                    defer { self.states = states }
+                    guard let state = try await states.next(isolation: actor) else { return nil }
+                    failures = 0
+                    if state == last { continue }
+                    last = state
+                    return state
+                } catch {
+                    states = nil
+                    failures += 1
+                    let pause = Backoff().delay(afterFailures: failures, using: &random)
+                    try? await query.store.surroundings.clock.sleep(for: pause)
+                }
+            }
+            return nil
+        }
+    }
+
+    /// One run of the query, which ends at its first error.
+    private func states() -> AsyncThrowingStream<Element, any Error> {
+        AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            let observation = ValueObservation.tracking(fetch).start(
+                in: store.pool, scheduling: .async(onQueue: DispatchQueue(label: "optimist.livequery")),
+                onError: { continuation.finish(throwing: $0) }, onChange: { continuation.yield($0) })
+            continuation.onTermination = { _ in observation.cancel() }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import OptimistCore
+
+extension OptimistError.Code {
+    /// The file is there and is not an SQLite database.
+    public static let notADatabase = Self("notADatabase")
+    /// A newer version of the app, or of Optimist, has written the file.
+    public static let newerVersion = Self("newerVersion")
+    /// A synced table cannot be synced as it stands. The message names it and says what to change.
+    public static let invalidTable = Self("invalidTable")
+    /// The durability that was asked for is not in force.
+    public static let notDurable = Self("notDurable")
+    /// The engine's own tables cannot be read. Nothing was deleted; sync stays stopped.
+    public static let damagedMetadata = Self("damagedMetadata")
+    /// The file belongs to another account.
+    public static let otherAccount = Self("otherAccount")
+    /// There is no such rejection any more.
+    public static let unknownRejection = Self("unknownRejection")
+}

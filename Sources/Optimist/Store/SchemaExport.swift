@@ -1,0 +1,56 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+import GRDB
+import OptimistCore
+public import OptimistWire
+
+extension Schema {
+    /// Reads from an app's database what a server needs to know of its tables.
+    ///
+    /// Exported are the synced tables or, of a database that no store has opened, every table whose primary key is the one
+    /// column `id`. Column types follow the declared ones; a column that is NOT NULL without a default is required.
+    ///
+    /// - Throws: ``OptimistError`` with code `notADatabase` or `invalidTable`.
+    public init(exporting url: URL, id: String, version: Int = 1) throws {
+        let file = StoreFile(url: url)
+        guard FileManager.default.fileExists(atPath: url.path) else {
+            throw OptimistError(.notADatabase, "There is no file \(url.path).")
+        }
+        try file.check(against: nil)
+        self = try file.reading { db in
+            var schema = Schema(id: id, version: version, types: [:])
+            for table in try Self.tables(db) { schema.types[table] = try TypeSchema(exporting: table, in: db) }
+            guard !schema.types.isEmpty else {
+                throw OptimistError(
+                    .invalidTable, "\(url.lastPathComponent) has no table whose primary key is the one column \"id\".")
+            }
+            return schema
+        }
+    }
+
+    private static func tables(_ db: Database) throws -> [String] {
+        if try db.tableExists("optimist_table") {
+            return try String.fetchAll(db, sql: "SELECT name FROM optimist_table ORDER BY number")
+        }
+        let all = try String.fetchAll(
+            db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*' ORDER BY name")
+        return try all.filter { table in
+            let key = try db.primaryKey(table)
+            return key.columns == ["id"] && !key.isRowID
+        }
+    }
+}
+
+extension TypeSchema {
+    fileprivate init(exporting table: String, in db: Database) throws {
+        self.init(columns: [:])
+        let references = try ReferenceTargets(of: table, in: db)
+        for column in try TableLayout.storedColumns(of: table, in: db) where column.name != "id" {
+            let target = references.tables[column.name]
+            let isRequired = column.isNotNull && column.defaultValueSQL == nil
+            columns[column.name] = ColumnSchema(
+                target == nil ? ValueForm.columnType(declared: column.type) : .ref, isRequired: isRequired, target: target)
+        }
+    }
+}

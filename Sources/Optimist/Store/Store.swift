@@ -1,0 +1,156 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+public import GRDB
+public import OptimistCore
+import OptimistWire
+import Synchronization
+
+/// An app's data on this device: its own SQLite tables, and beside them what is not yet on the server.
+///
+/// A write goes to the app's tables and to the outbox in one transaction, and returns as soon as that is durable. It
+/// never waits for the network. Reads never touch it. A ``SyncEngine`` sends what is pending when it can.
+///
+/// Safe to use from any thread and task. Several processes may open one file, each through a `Store`.
+public final class Store: Sendable {
+    /// How much survives.
+    public enum Durability: Sendable {
+        /// A write that returned survives the end of the process and a power loss. The default.
+        case full
+        /// A write that returned survives the end of the process; a power loss may take the last ones. Faster.
+        case normal
+    }
+
+    let pool: DatabasePool
+    let layouts: [TableLayout]
+    let surroundings: Surroundings
+    /// Sent after every commit.
+    let changes = ChangeSignal()
+    /// Sent after every commit that made something pending.
+    let writes = ChangeSignal()
+    private let capture: CaptureContext
+    private let worker: DatabaseWorker
+    private let stampCeiling: Mutex<Int64>
+
+    /// Opens a database file, or makes it.
+    ///
+    /// - Parameters:
+    ///   - url: The file. Its folder must exist.
+    ///   - synced: The records whose tables are kept in step with the server.
+    ///   - durability: Default: `full`.
+    ///   - surroundings: Time, identity and chance. Default: the real ones.
+    ///   - migrate: Registers the app's own migrations, which make and alter its tables. They run before this returns.
+    /// - Throws: ``OptimistError`` with code `notADatabase`, `newerVersion`, `invalidTable` or `notDurable`: its message
+    ///   says what to do, and the file is as it was. `DatabaseError` for what SQLite or a migration reports.
+    public init(
+        at url: URL, synced: [any SyncedRecord.Type], durability: Durability = .full,
+        surroundings: Surroundings = Surroundings(), migrate: (inout DatabaseMigrator) -> Void
+    ) throws {
+        var migrator = DatabaseMigrator()
+        migrate(&migrator)
+        try StoreFile(url: url).check(against: migrator)
+        let capture = CaptureContext(clock: HybridClock())
+        let opened = try OpenedDatabase(
+            url: url, synced: synced, durability: durability, migrator: migrator, capture: capture,
+            surroundings: surroundings)
+        pool = opened.pool
+        layouts = opened.layouts
+        stampCeiling = Mutex(opened.stampCeiling)
+        self.capture = capture
+        self.surroundings = surroundings
+        worker = DatabaseWorker(executor: surroundings.blockingExecutor ?? QueueExecutor(label: "optimist.store"))
+    }
+
+    /// The app's tables for reading, in GRDB's own ways, including its observations.
+    ///
+    /// Writes need ``write(_:)``.
+    public var reader: any DatabaseReader { pool }
+
+    /// Writes to the app's tables, in one transaction.
+    ///
+    /// What the closure changes in synced tables is pending when this returns, and is sent when possible. If the closure
+    /// throws, nothing is changed. Cancelling the caller does not undo a write that has begun.
+    ///
+    /// - Returns: What the closure returns, once the transaction is durable.
+    /// - Throws: What the closure throws, or `DatabaseError`, such as a full disk.
+    public func write<T: Sendable>(_ updates: @escaping @Sendable (Database) throws -> T) async throws -> T {
+        try await worker.run { try self.transact(as: .user, updates) }
+    }
+
+    /// Writes like ``write(_:)`` and returns a receipt beside the value, with which to wait for the server's answer.
+    public func commit<T: Sendable>(_ updates: @escaping @Sendable (Database) throws -> T) async throws -> Commit<T> {
+        try await worker.run {
+            try self.transact(as: .user, collecting: true) { db in
+                let value = try updates(db)
+                return Commit(value: value, receipt: try Receipt(rows: self.capture.touched, layouts: self.layouts, in: db))
+            }
+        }
+    }
+
+    /// Reads one committed state of the database. Never waits for a write or for the network.
+    @concurrent
+    public func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
+        try readNow(value)
+    }
+
+    /// GRDB's synchronous reading, under a name that an async function cannot mistake for the asynchronous one.
+    private func readNow<T>(_ value: (Database) throws -> T) throws -> T { try pool.read(value) }
+
+    /// Explains what about the synced tables would keep them from syncing as one might expect. Empty: all is well.
+    public static func validate(_ synced: [any SyncedRecord.Type], in reader: any DatabaseReader) throws -> [TableProblem] {
+        try reader.read { db in try synced.flatMap { try TableProblem.all(of: $0, in: db) } }
+    }
+
+    // MARK: - For the engine
+
+    /// Writes what the server ordered: nothing is captured.
+    func apply<T: Sendable>(_ updates: @escaping @Sendable (Database) throws -> T) async throws -> T {
+        try await worker.run { try self.transact(as: .server, updates) }
+    }
+
+    /// Makes every later write of this device later than what it has seen of others. Called within `apply`.
+    func witness(_ clocks: ColumnClocks?) {
+        if let latest = clocks?.latest { capture.witness(latest.stamp) }
+    }
+
+    /// Milliseconds since 1970.
+    var milliseconds: Int64 { Int64((surroundings.now().timeIntervalSince1970 * 1000).rounded(.down)) }
+
+    private func transact<T>(
+        as author: CaptureContext.Author, collecting: Bool = false, _ updates: (Database) throws -> T
+    ) throws -> T {
+        var ceiling: Int64?
+        var captured = false
+        let value = try pool.write { db in
+            capture.begin(as: author, milliseconds: milliseconds, collecting: collecting)
+            defer { capture.begin(as: .user, milliseconds: 0) }
+            let value = try updates(db)
+            captured = capture.usedStamp != nil
+            ceiling = try reserve(capture.lastStamp, in: db)
+            return value
+        }
+        if let ceiling { stampCeiling.withLock { $0 = ceiling } }
+        changes.send()
+        if captured { writes.send() }
+        return value
+    }
+
+    /// Keeps the clock from going backwards over a relaunch: no stamp is later than the ceiling that the file remembers.
+    /// It is raised by a second at a time, so that few writes pay for it.
+    private func reserve(_ stamp: Stamp, in db: Database) throws -> Int64? {
+        guard stamp.rawValue >= stampCeiling.withLock({ $0 }) else { return nil }
+        let ceiling = Stamp(milliseconds: stamp.milliseconds + 1000).rawValue
+        try Meta.set(.stampCeiling, to: ceiling, in: db)
+        return ceiling
+    }
+}
+
+/// Runs the writes of one store, one after another, on a thread of their own.
+private actor DatabaseWorker {
+    private let executor: any SerialExecutor
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    init(executor: any SerialExecutor) { self.executor = executor }
+
+    func run<T: Sendable>(_ work: @Sendable () throws -> T) throws -> T { try work() }
+}

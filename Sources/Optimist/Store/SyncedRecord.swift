@@ -1,0 +1,16 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import GRDB
+
+/// An ordinary GRDB record whose table is kept in step with the server.
+///
+/// The table needs a primary key column `id` that holds a UUID. ``Store/validate()`` explains what else matters.
+///
+/// ```swift
+/// struct Todo: Codable, Identifiable, SyncedRecord {
+///     var id = UUID()
+///     var content: String
+///     var done = false
+/// }
+/// ```
+public protocol SyncedRecord: FetchableRecord, PersistableRecord, Equatable, Sendable {}

@@ -1,0 +1,96 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistCore
+import OptimistWire
+
+/// How a synced table is laid out: its number, and what each column holds.
+///
+/// Numbers and bits are given once and kept in the database, so that they outlive migrations of the app.
+struct TableLayout: Sendable, Equatable {
+    let number: Int64
+    let name: String
+    let idForm: UUIDForm
+    /// In the order of the table, without `id` and without generated columns.
+    let columns: [Column]
+
+    struct Column: Sendable, Equatable {
+        let name: String
+        /// The place in the masks of `optimist_row`, from 1. Bit 0 stands for the row's life.
+        let bit: Int64
+        let form: ValueForm
+
+        var mask: Int64 { 1 << bit }
+    }
+
+    /// The bit of a row's life: set when an insert or a delete is pending.
+    static let lifeMask: Int64 = 1
+    /// Bits 1 to 62 are columns.
+    static let maxColumns = 62
+
+    /// The life and every column.
+    var fullMask: Int64 { columns.reduce(Self.lifeMask) { $0 | $1.mask } }
+
+    subscript(column name: String) -> Column? { columns.first { $0.name == name } }
+
+    func columns(in mask: Int64) -> [Column] { columns.filter { $0.mask & mask != 0 } }
+}
+
+extension TableLayout {
+    /// Reads the layout of a record's table and gives numbers to what has none yet.
+    ///
+    /// - Throws: ``OptimistError`` with code `invalidTable`, which says what to change.
+    init(of record: any SyncedRecord.Type, in db: Database) throws {
+        let name = record.databaseTableName
+        let problems = try TableProblem.all(of: record, in: db)
+        if let problem = problems.first(where: \.isFatal) {
+            throw OptimistError(.invalidTable, problem.description)
+        }
+        try db.execute(sql: "INSERT OR IGNORE INTO optimist_table(name) VALUES (?)", arguments: [name])
+        guard let number = try Int64.fetchOne(db, sql: "SELECT number FROM optimist_table WHERE name = ?", arguments: [name])
+        else { throw OptimistError(.damagedMetadata, "The table \(name) cannot be registered.") }
+        let targets = try ReferenceTargets(of: name, in: db)
+        var columns: [Column] = []
+        for info in try Self.storedColumns(of: name, in: db) where info.name != "id" {
+            columns.append(
+                Column(
+                    name: info.name, bit: try Self.bit(of: info.name, table: number, in: db),
+                    form: ValueForm(column: info, record: record, isReference: targets.names.contains(info.name))))
+        }
+        self.init(
+            number: number, name: name, idForm: UUIDForm(record.databaseUUIDEncodingStrategy(for: "id")),
+            columns: columns)
+    }
+
+    /// The columns that hold values of their own: generated ones are left out.
+    static func storedColumns(of table: String, in db: Database) throws -> [ColumnInfo] {
+        let generated = try Set(
+            String.fetchAll(db, sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden <> 0", arguments: [table]))
+        return try db.columns(in: table).filter { !generated.contains($0.name) }
+    }
+
+    private static func bit(of column: String, table: Int64, in db: Database) throws -> Int64 {
+        let known = "SELECT bit FROM optimist_column WHERE tbl = ? AND name = ?"
+        if let bit = try Int64.fetchOne(db, sql: known, arguments: [table, column]) { return bit }
+        let next = try Int64.fetchOne(
+            db, sql: "SELECT coalesce(max(bit), 0) + 1 FROM optimist_column WHERE tbl = ?", arguments: [table])
+        guard let next, next <= maxColumns else {
+            throw OptimistError(.invalidTable, "A synced table has had at most \(maxColumns) columns over its life.")
+        }
+        try db.execute(
+            sql: "INSERT INTO optimist_column(tbl, name, bit) VALUES (?, ?, ?)", arguments: [table, column, next])
+        return next
+    }
+}
+
+/// Which columns of a table are foreign keys to an `id`, and to which tables.
+struct ReferenceTargets {
+    private(set) var tables: [String: String] = [:]
+    var names: Set<String> { Set(tables.keys) }
+
+    init(of table: String, in db: Database) throws {
+        for key in try db.foreignKeys(on: table) where key.mapping.count == 1 && key.mapping[0].destination == "id" {
+            tables[key.mapping[0].origin] = key.destinationTable
+        }
+    }
+}

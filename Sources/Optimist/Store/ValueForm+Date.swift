@@ -1,0 +1,75 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistWire
+
+extension ValueForm.DateForm {
+    init(_ strategy: DatabaseDateEncodingStrategy) {
+        switch strategy {
+        case .timeIntervalSince1970, .secondsSince1970: self = .seconds
+        case .millisecondsSince1970: self = .milliseconds
+        default: self = .text
+        }
+    }
+
+    /// Whether GRDB's strategy is one whose values can be carried over the wire and back.
+    static func supports(_ strategy: DatabaseDateEncodingStrategy) -> Bool {
+        switch strategy {
+        case .deferredToDate, .timeIntervalSince1970, .secondsSince1970, .millisecondsSince1970: true
+        default: false
+        }
+    }
+
+    /// The UTC date of a stored value, or nil if it is none.
+    func wire(_ storage: DatabaseValue.Storage) -> JSON? {
+        let text: String? =
+            switch (self, storage) {
+            case (.text, .string(let text)): Self.wireText(text)
+            case (.seconds, .int64(let seconds)): Self.format(Double(seconds))
+            case (.seconds, .double(let seconds)): Self.format(seconds)
+            case (.milliseconds, .int64(let milliseconds)): Self.format(Double(milliseconds) / 1000)
+            default: nil
+            }
+        guard let text, UTCDate.isValid(text) else { return nil }
+        return .string(text)
+    }
+
+    /// GRDB's text is a UTC date with a space for the T, and no Z.
+    private static func wireText(_ text: String) -> String? {
+        guard text.utf8.count >= 19 else { return nil }
+        var bytes = Array(text.utf8)
+        guard bytes[10] == UInt8(ascii: " ") else { return nil }
+        bytes[10] = UInt8(ascii: "T")
+        bytes.append(UInt8(ascii: "Z"))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func format(_ seconds: Double) -> String {
+        Date(timeIntervalSince1970: seconds).ISO8601Format(.iso8601WithTimeZone(includingFractionalSeconds: true))
+    }
+
+    /// The stored form of a UTC date, or nil if it is none.
+    func stored(_ text: String) -> DatabaseValue? {
+        guard UTCDate.isValid(text) else { return nil }
+        switch self {
+        case .text:
+            var bytes = Array(text.utf8.dropLast())
+            bytes[10] = UInt8(ascii: " ")
+            return String(decoding: bytes, as: UTF8.self).databaseValue
+        case .seconds: return Self.seconds(text)?.databaseValue
+        case .milliseconds: return Self.seconds(text).map { Int64(($0 * 1000).rounded()).databaseValue }
+        }
+    }
+
+    private static func seconds(_ text: String) -> Double? {
+        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: text.utf8.count > 20)
+        return (try? style.parse(text))?.timeIntervalSince1970
+    }
+}
+
+extension FormatStyle where Self == Date.ISO8601FormatStyle {
+    fileprivate static func iso8601WithTimeZone(includingFractionalSeconds: Bool) -> Date.ISO8601FormatStyle {
+        Date.ISO8601FormatStyle(includingFractionalSeconds: includingFractionalSeconds)
+    }
+}

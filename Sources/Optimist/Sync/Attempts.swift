@@ -1,0 +1,131 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+
+/// When one kind of request is tried: at once, up to three times promptly, then after growing waits (S5).
+///
+/// Pure. Time is what has passed since the engine started.
+struct Attempts: Sendable, Equatable {
+    enum Phase: Sendable, Equatable {
+        case idle, running
+        /// A wait is on until then.
+        case waiting(until: Duration)
+    }
+
+    /// What may bring the next attempt forward. Each cause does so once in a step of the backoff.
+    enum Cause: Sendable, Hashable {
+        case write, online, foreground, poke, success
+    }
+
+    /// A step of the backoff: its end, and whether the server set it.
+    private struct Step: Sendable, Equatable {
+        var end: Duration
+        var isDemanded: Bool
+    }
+
+    /// How many attempts are made before the first wait.
+    static let promptAttempts = 3
+
+    private(set) var phase = Phase.idle
+    private(set) var failures = 0
+    /// Whether there is something to try for.
+    private(set) var isWanted = false
+    private var step: Step?
+    private var causes: Set<Cause> = []
+
+    /// There is something to do. Returns whether to start now.
+    mutating func want() -> Bool {
+        isWanted = true
+        return startIfIdle()
+    }
+
+    /// Something happened that makes success likelier. Returns whether to start now, ahead of the wait.
+    mutating func bringForward(by cause: Cause) -> Bool {
+        if startIfIdle() { return true }
+        guard case .waiting = phase, let step, !step.isDemanded, causes.insert(cause).inserted else { return false }
+        start()
+        return true
+    }
+
+    /// The wait is over. Returns whether to start now.
+    mutating func waited() -> Bool {
+        guard case .waiting = phase else { return false }
+        phase = .idle
+        return startIfIdle()
+    }
+
+    /// The attempt succeeded. Returns whether to start again, since more came up meanwhile.
+    mutating func succeeded(wantsMore: Bool = false) -> Bool {
+        phase = .idle
+        failures = 0
+        step = nil
+        causes = []
+        isWanted = isWanted || wantsMore
+        return startIfIdle()
+    }
+
+    /// The attempt failed. Returns how long to wait before the next one; zero means at once.
+    mutating func failed(
+        at now: Duration, retryAfter: Duration?, backoff: Backoff, using random: inout some RandomNumberGenerator
+    ) -> Duration {
+        isWanted = true
+        let wait = nextWait(at: now, retryAfter: retryAfter, backoff: backoff, using: &random)
+        if wait == .zero { start() } else { phase = .waiting(until: now + wait) }
+        return wait
+    }
+
+    /// Takes up a wait of an earlier launch.
+    mutating func resume(failures: Int, until due: Duration, isDemanded: Bool) {
+        self.failures = failures
+        step = Step(end: due, isDemanded: isDemanded)
+        phase = .waiting(until: due)
+        isWanted = true
+    }
+
+    /// The connection had stood: its end is a new trouble, not one more of the old.
+    mutating func forgetFailures() {
+        failures = 0
+        step = nil
+        causes = []
+    }
+
+    /// Whether the present wait was demanded by the server.
+    var isDemanded: Bool { step?.isDemanded ?? false }
+
+    /// Gives up what is running or waited for.
+    mutating func stop() {
+        phase = .idle
+        isWanted = true
+    }
+
+    private mutating func nextWait(
+        at now: Duration, retryAfter: Duration?, backoff: Backoff, using random: inout some RandomNumberGenerator
+    ) -> Duration {
+        if let retryAfter {
+            failures += 1
+            return begin(now, retryAfter, isDemanded: true)
+        }
+        if let step, now < step.end { return step.end - now }
+        failures += 1
+        guard failures >= Self.promptAttempts else { return .zero }
+        return begin(
+            now, backoff.delay(afterFailures: failures - Self.promptAttempts + 1, using: &random), isDemanded: false)
+    }
+
+    private mutating func begin(_ now: Duration, _ wait: Duration, isDemanded: Bool) -> Duration {
+        step = Step(end: now + wait, isDemanded: isDemanded)
+        causes = []
+        return wait
+    }
+
+    private mutating func startIfIdle() -> Bool {
+        guard phase == .idle, isWanted else { return false }
+        start()
+        return true
+    }
+
+    private mutating func start() {
+        phase = .running
+        isWanted = false
+    }
+}

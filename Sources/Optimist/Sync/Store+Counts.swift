@@ -1,0 +1,32 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+import GRDB
+
+/// How many rows are in which state. Exact at any moment, offline too (Q3).
+public struct SyncCounts: Sendable, Hashable {
+    public var pending = 0
+    public var rejected = 0
+    public var parked = 0
+    /// When a push was answered or a page applied for the last time. Nil: never.
+    public var lastSync: Date?
+
+    public init() {}
+}
+
+extension Store {
+    /// Counts what is pending, rejected and parked now.
+    ///
+    /// - Complexity: O(pending rows), in an index.
+    public func counts() async throws -> SyncCounts {
+        try await read { db in
+            var counts = SyncCounts()
+            counts.pending = try Int.fetchOne(
+                db.cachedStatement(sql: "SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL")) ?? 0
+            counts.rejected = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM optimist_rejection")) ?? 0
+            counts.parked = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM optimist_parked")) ?? 0
+            counts.lastSync = try Meta.int(.lastSync, in: db).map { Date(timeIntervalSince1970: Double($0) / 1000) }
+            return counts
+        }
+    }
+}

@@ -1,0 +1,47 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+extension Store {
+    /// The longest wait taken over from an earlier launch: the clock may have been set since.
+    private static let longestWait = Duration.seconds(3600)
+
+    /// Keeps a lane's wait over a relaunch (S5). Nil forgets it.
+    func saveWait(of lane: SyncMachine.Lane, failures: Int, wait: Duration?, isDemanded: Bool) async throws {
+        let due = wait.map { milliseconds + $0.milliseconds }
+        try await apply { db in
+            let text = due.map { due in
+                let json: JSON = ["failures": .int(Int64(failures)), "due": .int(due), "demanded": .bool(isDemanded)]
+                return json.description
+            }
+            try Meta.set(.wait(of: lane), to: text, in: db)
+        }
+    }
+
+    func savedWaits() async throws -> [SyncMachine.Lane: SyncMachine.Wait] {
+        let now = milliseconds
+        return try await read { db in
+            var waits: [SyncMachine.Lane: SyncMachine.Wait] = [:]
+            for lane in SyncMachine.Lane.allCases {
+                guard let text = try Meta.string(.wait(of: lane), in: db), let json = try? JSON(parsing: text.utf8),
+                    let failures = json["failures"]?.int, let due = json["due"]?.int
+                else { continue }
+                let remaining = min(max(.milliseconds(due - now), .zero), Self.longestWait)
+                waits[lane] = SyncMachine.Wait(
+                    failures: Int(failures), remaining: remaining, isDemanded: json["demanded"]?.bool ?? false)
+            }
+            return waits
+        }
+    }
+}
+
+extension Meta.Name {
+    static func wait(of lane: SyncMachine.Lane) -> Self {
+        switch lane {
+        case .push: .pushWait
+        case .pull: .pullWait
+        case .stream: .streamWait
+        }
+    }
+}

@@ -1,0 +1,256 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Logging
+import OptimistCore
+public import OptimistSession
+import OptimistWire
+
+/// Keeps a store in step with a server: sends what is pending, receives what others wrote.
+///
+/// An app makes one engine for each store and lets it run as long as it likes:
+///
+/// ```swift
+/// let sync = SyncEngine(store: store, session: session)
+/// Task { await sync.run() }
+/// for await status in sync.status { … }
+/// ```
+///
+/// The engine decides nothing: ``SyncMachine`` does. Nothing here ever blocks a write or a read of the app.
+public actor SyncEngine {
+    private let store: Store
+    private let remote: any Remote
+    private let session: Session?
+    private let reachability: any Reachability
+    private let surroundings: Surroundings
+    private let logger: Logger
+    private let inbox = Inbox()
+    /// Where sync stands: now, and whenever it changes. Newest only; safe to follow from any task.
+    public nonisolated let status: SyncStatuses
+
+    private var machine: SyncMachine
+    private var account: RemoteAccount?
+    private var epoch = 0
+    private var tasks: [Int: Task<Void, Never>] = [:]
+    private var timers: [SyncMachine.Timer: Task<Void, Never>] = [:]
+    private var lastTask = 0
+    private var lastBatch: PushBatch?
+
+    /// Syncs with a server that speaks JMAP, under a session.
+    ///
+    /// - Parameters:
+    ///   - reachability: A hint of when to try. Default: the system's.
+    ///   - schemaVersion: The version of the schema that the app was built with.
+    public init(
+        store: Store, session: Session, reachability: (any Reachability)? = nil, schemaVersion: Int = 1,
+        logger: Logger = Logger(label: "optimist.sync")
+    ) {
+        self.init(
+            store: store, remote: JMAPRemote(session: session, schemaVersion: schemaVersion), session: session,
+            reachability: reachability, logger: logger)
+    }
+
+    /// Syncs with a backend of the team's own.
+    public init(
+        store: Store, remote: any Remote, reachability: (any Reachability)? = nil,
+        logger: Logger = Logger(label: "optimist.sync")
+    ) {
+        self.init(store: store, remote: remote, session: nil, reachability: reachability, logger: logger)
+    }
+
+    private init(
+        store: Store, remote: any Remote, session: Session?, reachability: (any Reachability)?, logger: Logger
+    ) {
+        self.store = store
+        self.remote = remote
+        self.session = session
+        self.reachability = reachability ?? SystemReachability()
+        self.logger = logger
+        surroundings = store.surroundings
+        status = SyncStatuses(store: store)
+        machine = SyncMachine(random: surroundings.randomness(for: "sync.backoff"))
+    }
+
+    /// Syncs until the task is cancelled. What is under way then is repeated at the next run; nothing is lost.
+    ///
+    /// A call while another one runs returns at once.
+    public func run() async {
+        guard let events = inbox.open() else { return }
+        let elapsed = Stopwatch(surroundings.clock)
+        let watchers = watch()
+        defer {
+            inbox.close()
+            for task in watchers { task.cancel() }
+            abandon()
+            for timer in timers.values { timer.cancel() }
+            timers = [:]
+        }
+        machine = SyncMachine(random: surroundings.randomness(for: "sync.backoff"))
+        await perform(machine.handle(.started(await savedWaits()), at: elapsed()))
+        for await signal in events {
+            if let epoch = signal.epoch, epoch != self.epoch { continue }
+            await perform(machine.handle(signal.event, at: elapsed()))
+        }
+    }
+
+    /// Tells the engine that the app has come to the foreground, or that the user asked for sync now.
+    ///
+    /// The next attempt comes forward, though not ahead of a time that the server demanded. Sync that failed starts anew.
+    public nonisolated func wake() { inbox.put(.foreground) }
+
+    /// Waits until the server has answered for every row of a write. See ``Store/confirmed(_:)``.
+    public nonisolated func confirmed(_ receipt: Receipt) async throws -> [Rejection] {
+        try await store.confirmed(receipt)
+    }
+
+    // MARK: - What comes from outside
+
+    private func watch() -> [Task<Void, Never>] {
+        let (inbox, writes, online) = (inbox, store.writes.stream(), reachability.updates)
+        var watchers = [
+            surroundings.spawn { for await _ in writes { inbox.put(.wrote) } },
+            surroundings.spawn { for await isOnline in online { inbox.put(.online(isOnline)) } },
+        ]
+        if let states = session?.states {
+            watchers.append(surroundings.spawn { for await state in states { Self.report(state, to: inbox) } })
+        }
+        return watchers
+    }
+
+    private static func report(_ state: SessionState, to inbox: Inbox) {
+        switch state {
+        case .restoring, .locked: break
+        case .signedOut(let reason): inbox.put(.signedOut(reason.rawValue))
+        case .active, .refreshing, .degraded: inbox.put(.signedIn)
+        }
+    }
+
+    private func savedWaits() async -> [SyncMachine.Lane: SyncMachine.Wait] {
+        do { return try await store.savedWaits() } catch {
+            logger.error("sync.waits.unreadable", metadata: ["error": "\(error)"])
+            return [:]
+        }
+    }
+
+    // MARK: - Effects
+
+    private func perform(_ effects: [SyncMachine.Effect]) async {
+        for effect in effects {
+            do { try await perform(effect) } catch {
+                logger.error("sync.effect.failed", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    private func perform(_ effect: SyncMachine.Effect) async throws {
+        switch effect {
+        case .push(let rowLimit): start { await .pushed(self.push(rowLimit)) }
+        case .pull: start { await .pulled(self.pull()) }
+        case .openStream: listen()
+        case .abandon: abandon()
+        case .wait(let timer, let wait, let token): set(timer, wait, token)
+        case .cancelWait(let timer): timers.removeValue(forKey: timer)?.cancel()
+        case .remember(let lane, let failures, let wait, let isDemanded):
+            try await store.saveWait(of: lane, failures: failures, wait: wait, isDemanded: isDemanded)
+        case .setAside(let isRejected): try await setAside(isRejected: isRejected)
+        case .renewDeviceID: try await store.renewDeviceID()
+        case .forgetCursors: try await store.forgetCursors()
+        case .reconnect: account = nil
+        case .publish(let phase): status.show(phase)
+        }
+    }
+
+    /// Runs work whose outcome is an event. The outcome is dropped if the work was abandoned meanwhile.
+    private func start(_ work: @escaping @Sendable () async -> SyncMachine.Event) {
+        lastTask += 1
+        let (id, epoch, inbox) = (lastTask, epoch, inbox)
+        tasks[id] = surroundings.spawn {
+            inbox.put(await work(), epoch: epoch)
+            await self.finished(id)
+        }
+    }
+
+    private func finished(_ id: Int) { tasks[id] = nil }
+
+    private func abandon() {
+        epoch += 1
+        for task in tasks.values { task.cancel() }
+        tasks = [:]
+    }
+
+    private func set(_ timer: SyncMachine.Timer, _ wait: Duration, _ token: Int) {
+        timers[timer]?.cancel()
+        let (inbox, clock) = (inbox, surroundings.clock)
+        timers[timer] = surroundings.spawn {
+            do { try await clock.sleep(for: wait) } catch { return }
+            inbox.put(.waited(timer, token: token))
+        }
+    }
+
+    // MARK: - The three lanes
+
+    private func push(_ rowLimit: Int) async -> SyncMachine.PushOutcome {
+        do {
+            let outlook = try await store.pushOutlook()
+            guard outlook.isSendable else { return .nothing(nextDue: outlook.nextDue) }
+            _ = try await connected()
+            guard let batch = try await store.nextPush(PushLimit(rows: rowLimit)) else { return .nothing(nextDue: nil) }
+            lastBatch = batch
+            let verdicts = try await remote.push(batch.push)
+            guard verdicts.count == batch.sent.count else {
+                return .failed(.protocolError("The remote answered \(verdicts.count) rows of \(batch.sent.count)."), rows: 0)
+            }
+            try await store.book(verdicts, of: batch)
+            return .sent
+        } catch {
+            return .failed(SyncMachine.Failure(error), rows: lastBatch?.sent.count ?? 0)
+        }
+    }
+
+    private func pull() async -> SyncMachine.PullOutcome {
+        do {
+            let account = try await connected()
+            let next = try await store.nextPull()
+            if next.tables.isEmpty { return .page(hasMore: false) }
+            let cursor = next.cursor ?? account.initialCursor
+            let page = try await remote.pull(
+                PullRequest(tables: next.tables, cursor: cursor, limit: RowSync.Limit.pageRows))
+            try await store.apply(page, to: next.tables, initialCursor: account.initialCursor)
+            return .page(hasMore: page.hasMore || (!next.isAll && page.cursor != cursor))
+        } catch {
+            return .failed(SyncMachine.Failure(error))
+        }
+    }
+
+    private func listen() {
+        let (inbox, epoch, remote) = (inbox, epoch, remote)
+        start {
+            do {
+                _ = try await self.connected()
+                try await remote.listen { poke in
+                    inbox.put(poke == .changed ? .poked : .streamAlive, epoch: epoch)
+                }
+                return .streamEnded(.transient)
+            } catch {
+                return .streamEnded(SyncMachine.Failure(error))
+            }
+        }
+    }
+
+    private func connected() async throws -> RemoteAccount {
+        if let account { return account }
+        let account = try await remote.connect()
+        try await store.bind(to: account.id)
+        self.account = account
+        return account
+    }
+
+    private func setAside(isRejected: Bool) async throws {
+        guard let batch = lastBatch, let row = batch.sent.first, batch.sent.count == 1 else { return }
+        if isRejected {
+            let refusal = Refusal(code: "tooLarge", message: "The row is larger than the server accepts.")
+            try await store.book([.rejected(refusal)], of: batch)
+        } else {
+            try await store.hold(row)
+        }
+    }
+}

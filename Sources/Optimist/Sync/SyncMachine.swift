@@ -1,0 +1,336 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+
+/// Decides what the sync engine does next. Pure: no clock, no disk, no network.
+///
+/// Pushing, pulling and the stream of pokes are three lanes that do not wait for each other (S8). Each event returns the
+/// effects to start; what they come to arrives as further events.
+struct SyncMachine: Sendable {
+    enum Lane: String, Sendable, Hashable, CaseIterable { case push, pull, stream }
+
+    enum Event: Sendable {
+        /// The engine starts, with the waits that an earlier launch left.
+        case started([Lane: Wait])
+        /// Something was committed on this device.
+        case wrote
+        case pushed(PushOutcome)
+        case pulled(PullOutcome)
+        case streamAlive, poked
+        case streamEnded(Failure)
+        case waited(Timer, token: Int)
+        case online(Bool)
+        case foreground
+        /// There is a session again.
+        case signedIn
+        /// The session ended.
+        case signedOut(String)
+    }
+
+    enum PushOutcome: Sendable {
+        /// Nothing is to be sent now; perhaps some rows are, after a while.
+        case nothing(nextDue: Duration?)
+        case sent
+        case failed(Failure, rows: Int)
+    }
+
+    enum PullOutcome: Sendable {
+        case page(hasMore: Bool)
+        case failed(Failure)
+    }
+
+    /// Why something failed, as far as the decision goes.
+    enum Failure: Sendable, Equatable {
+        /// The network, the server, or this device's disk: later.
+        case transient
+        case throttled(Duration)
+        case paused(String)
+        case tooLarge(isProtocolLimit: Bool)
+        case refused
+        case pushRewound
+        case cursorLost
+        case protocolError(String)
+        case noPokes
+        /// Going on could do harm.
+        case fatal(String)
+    }
+
+    struct Wait: Sendable, Equatable {
+        var failures: Int
+        var remaining: Duration
+        var isDemanded: Bool
+    }
+
+    enum Timer: Sendable, Hashable { case lane(Lane), rows, watchdog, poll }
+
+    enum Effect: Sendable, Equatable {
+        case push(rowLimit: Int)
+        case pull
+        case openStream
+        /// Forget what is running: its outcome no longer counts.
+        case abandon
+        case wait(Timer, Duration, token: Int)
+        case cancelWait(Timer)
+        /// Keep a wait over a relaunch. Nil: forget it.
+        case remember(Lane, failures: Int, wait: Duration?, isDemanded: Bool)
+        /// The one row of the last push is the culprit: reject it as too large, or hold it for a day.
+        case setAside(isRejected: Bool)
+        case renewDeviceID, forgetCursors, reconnect
+        case publish(SyncStatus.Phase)
+    }
+
+    /// How often what is pending is looked at without any cause, and how often a remote without a stream is asked (S6).
+    static let watchdogInterval = Duration.seconds(60)
+    static let maxRows = 1_000
+
+    private(set) var phase = SyncStatus.Phase.idle
+    private(set) var lanes: [Lane: Attempts] = [:]
+    private var isRunning = false
+    private var isOnline = true
+    private var pause: String?
+    private var failure: String?
+    private var streamIsOpen = false
+    private var rowLimit = SyncMachine.maxRows
+    private var protocolErrors = 0
+    private var tokens: [Timer: Int] = [:]
+    private var lastToken = 0
+    private var random: SplitMix64
+    private let backoff: Backoff
+    private var effects: [Effect] = []
+
+    init(random: SplitMix64, backoff: Backoff = Backoff()) {
+        self.random = random
+        self.backoff = backoff
+        lanes = Dictionary(uniqueKeysWithValues: Lane.allCases.map { ($0, Attempts()) })
+    }
+
+    /// Takes an event and returns what to do, in order.
+    ///
+    /// - Parameter now: The time since the engine started.
+    mutating func handle(_ event: Event, at now: Duration) -> [Effect] {
+        effects = []
+        decide(event, now)
+        updatePhase()
+        return effects
+    }
+
+    /// Whether lanes may run at all.
+    private var isActive: Bool { isRunning && pause == nil && failure == nil }
+
+    // MARK: - Events
+
+    private mutating func decide(_ event: Event, _ now: Duration) {
+        switch event {
+        case .started(let waits): start(waits, now)
+        case .wrote: bringForward([.push], by: .write)
+        case .pushed(let outcome): pushed(outcome, now)
+        case .pulled(let outcome): pulled(outcome, now)
+        case .streamAlive:
+            if streamIsOpen { return }
+            streamIsOpen = true
+            want(.pull)
+        case .poked: bringForward([.pull, .push], by: .poke)
+        case .streamEnded(let failure): streamEnded(failure, now)
+        case .waited(let timer, let token): waited(timer, token)
+        case .online(let isOnline):
+            self.isOnline = isOnline
+            if isOnline { bringForward(Lane.allCases, by: .online) }
+        case .foreground:
+            if failure != nil { restart(now) } else { bringForward(Lane.allCases, by: .foreground) }
+        case .signedIn: if pause != nil || failure != nil { restart(now) }
+        case .signedOut(let reason): halt(pause: reason)
+        }
+    }
+
+    private mutating func start(_ waits: [Lane: Wait], _ now: Duration) {
+        isRunning = true
+        for lane in Lane.allCases {
+            guard let wait = waits[lane] else {
+                want(lane)
+                continue
+            }
+            lanes[lane]?.resume(failures: wait.failures, until: now + wait.remaining, isDemanded: wait.isDemanded)
+            set(.lane(lane), wait.remaining)
+        }
+        set(.watchdog, Self.watchdogInterval)
+    }
+
+    private mutating func restart(_ now: Duration) {
+        pause = nil
+        failure = nil
+        protocolErrors = 0
+        effects.append(.reconnect)
+        for lane in Lane.allCases { lanes[lane] = Attempts() }
+        start([:], now)
+    }
+
+    private mutating func pushed(_ outcome: PushOutcome, _ now: Duration) {
+        switch outcome {
+        case .nothing(let nextDue):
+            succeeded(.push, wantsMore: false)
+            if let nextDue { set(.rows, nextDue) }
+        case .sent:
+            rowLimit = min(rowLimit * 2, Self.maxRows)
+            if !streamIsOpen { want(.pull) }
+            worked(.push, wantsMore: true)
+        case .failed(.tooLarge(let isProtocolLimit), let rows): divide(rows, isRejected: isProtocolLimit)
+        case .failed(.refused, let rows): divide(rows, isRejected: false)
+        case .failed(.pushRewound, _):
+            effects.append(.renewDeviceID)
+            succeeded(.push, wantsMore: true)
+        case .failed(let failure, _): failed(.push, failure, now)
+        }
+    }
+
+    /// Halves the push, to find the row that the server cannot take (S9).
+    private mutating func divide(_ rows: Int, isRejected: Bool) {
+        if rows > 1 {
+            rowLimit = max(1, rows / 2)
+        } else {
+            effects.append(.setAside(isRejected: isRejected))
+        }
+        succeeded(.push, wantsMore: true)
+    }
+
+    private mutating func pulled(_ outcome: PullOutcome, _ now: Duration) {
+        switch outcome {
+        case .page(let hasMore): worked(.pull, wantsMore: hasMore)
+        case .failed(.cursorLost):
+            effects.append(.forgetCursors)
+            succeeded(.pull, wantsMore: true)
+        case .failed(let failure): failed(.pull, failure, now)
+        }
+    }
+
+    private mutating func streamEnded(_ failure: Failure, _ now: Duration) {
+        let wasOpen = streamIsOpen
+        streamIsOpen = false
+        if failure == .noPokes {
+            succeeded(.stream, wantsMore: false)
+            set(.poll, Self.watchdogInterval)
+            return
+        }
+        if wasOpen { lanes[.stream]?.forgetFailures() }
+        failed(.stream, failure, now)
+    }
+
+    private mutating func waited(_ timer: Timer, _ token: Int) {
+        guard tokens[timer] == token else { return }
+        tokens[timer] = nil
+        switch timer {
+        case .lane(let lane): if isActive, lanes[lane]?.waited() == true { run(lane) }
+        case .rows: want(.push)
+        case .watchdog:
+            set(.watchdog, Self.watchdogInterval)
+            want(.push)
+        case .poll:
+            want(.pull)
+            want(.stream)
+        }
+    }
+
+    // MARK: - Lanes
+
+    private mutating func want(_ lane: Lane) {
+        guard isActive else { return }
+        if lanes[lane]?.want() == true { run(lane) }
+    }
+
+    private mutating func bringForward(_ lanes: [Lane], by cause: Attempts.Cause) {
+        guard isActive else { return }
+        for lane in lanes where lane != .stream || !streamIsOpen {
+            want(lane)
+            if self.lanes[lane]?.bringForward(by: cause) == true { run(lane) }
+        }
+    }
+
+    private mutating func run(_ lane: Lane) {
+        cancel(.lane(lane))
+        switch lane {
+        case .push: effects.append(.push(rowLimit: rowLimit))
+        case .pull: effects.append(.pull)
+        case .stream: effects.append(.openStream)
+        }
+    }
+
+    /// The server answered well, whatever a monitor says: the other lanes need not wait any longer.
+    private mutating func worked(_ lane: Lane, wantsMore: Bool) {
+        protocolErrors = 0
+        isOnline = true
+        succeeded(lane, wantsMore: wantsMore)
+        for other in Lane.allCases where other != lane {
+            if case .waiting = lanes[other]?.phase, lanes[other]?.bringForward(by: .success) == true { run(other) }
+        }
+    }
+
+    private mutating func succeeded(_ lane: Lane, wantsMore: Bool) {
+        let hadFailed = (lanes[lane]?.failures ?? 0) > 0
+        let again = lanes[lane]?.succeeded(wantsMore: wantsMore) == true
+        if hadFailed { effects.append(.remember(lane, failures: 0, wait: nil, isDemanded: false)) }
+        if !isActive { return lanes[lane]?.stop() ?? () }
+        if again { run(lane) }
+    }
+
+    private mutating func failed(_ lane: Lane, _ failure: Failure, _ now: Duration) {
+        switch failure {
+        case .paused(let reason): return halt(pause: reason)
+        case .fatal(let message): return halt(failure: message)
+        case .protocolError(let message):
+            protocolErrors += 1
+            if protocolErrors > 1 { return halt(failure: message) }
+            effects.append(.reconnect)
+        default: break
+        }
+        guard isActive else { return lanes[lane]?.stop() ?? () }
+        var retryAfter: Duration?
+        if case .throttled(let wait) = failure { retryAfter = wait }
+        guard
+            let wait = lanes[lane]?.failed(at: now, retryAfter: retryAfter, backoff: backoff, using: &random)
+        else { return }
+        if wait == .zero { return run(lane) }
+        set(.lane(lane), wait)
+        effects.append(
+            .remember(
+                lane, failures: lanes[lane]?.failures ?? 0, wait: wait, isDemanded: lanes[lane]?.isDemanded ?? false))
+    }
+
+    /// Stops every lane until the app, or a new session, says otherwise.
+    private mutating func halt(pause: String? = nil, failure: String? = nil) {
+        self.pause = pause ?? self.pause
+        self.failure = failure ?? self.failure
+        streamIsOpen = false
+        effects.append(.abandon)
+        for lane in Lane.allCases {
+            lanes[lane]?.stop()
+            cancel(.lane(lane))
+        }
+    }
+
+    // MARK: - Timers and phase
+
+    private mutating func set(_ timer: Timer, _ wait: Duration) {
+        lastToken += 1
+        tokens[timer] = lastToken
+        effects.append(.wait(timer, wait, token: lastToken))
+    }
+
+    private mutating func cancel(_ timer: Timer) {
+        guard tokens.removeValue(forKey: timer) != nil else { return }
+        effects.append(.cancelWait(timer))
+    }
+
+    private mutating func updatePhase() {
+        let now = currentPhase
+        if now == phase { return }
+        phase = now
+        effects.append(.publish(now))
+    }
+
+    private var currentPhase: SyncStatus.Phase {
+        if let failure { return .failed(message: failure) }
+        if let pause { return .paused(reason: pause) }
+        let work = [lanes[.push], lanes[.pull]].compactMap(\.self)
+        if !isOnline || work.contains(where: { $0.failures > 0 }) { return .offline }
+        return work.contains { $0.phase == .running } ? .syncing : .idle
+    }
+}

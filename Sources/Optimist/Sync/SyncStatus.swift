@@ -1,0 +1,27 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// Where sync stands, for a status line.
+public struct SyncStatus: Sendable, Hashable {
+    /// What the engine is doing.
+    public var phase: Phase
+    /// What is pending, rejected and parked on this device.
+    public var counts: SyncCounts
+
+    public enum Phase: Sendable, Hashable {
+        /// Nothing to do.
+        case idle
+        /// Sending or receiving.
+        case syncing
+        /// The server cannot be reached. It is tried again by itself.
+        case offline
+        /// Waiting for the app: nobody is signed in, or the account may not be used. The reason is safe to show.
+        case paused(reason: String)
+        /// Sync has stopped, since going on could do harm. Nothing was deleted. The message is safe to show.
+        case failed(message: String)
+    }
+
+    public init(phase: Phase = .idle, counts: SyncCounts = SyncCounts()) {
+        self.phase = phase
+        self.counts = counts
+    }
+}

@@ -1,0 +1,57 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Synchronization
+
+/// The status of a sync engine: now, and whenever it changes. Never ends by itself, and never repeats itself.
+///
+/// Any number of tasks may follow it. A slow one skips states; the last one always arrives.
+public final class SyncStatuses: AsyncSequence, Sendable {
+    public typealias Element = SyncStatus
+    public typealias Failure = Never
+
+    private let store: Store
+    private let phase = Mutex(SyncStatus.Phase.idle)
+
+    init(store: Store) { self.store = store }
+
+    /// The status of the moment.
+    ///
+    /// - Throws: `DatabaseError` if the counts cannot be read.
+    public func current() async throws -> SyncStatus {
+        SyncStatus(phase: phase.withLock { $0 }, counts: try await store.counts())
+    }
+
+    func show(_ phase: SyncStatus.Phase) {
+        self.phase.withLock { $0 = phase }
+        store.changes.send()
+    }
+
+    public func makeAsyncIterator() -> Iterator { Iterator(statuses: self, changes: store.changes.stream()) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        private let statuses: SyncStatuses
+        private var changes: AsyncStream<Void>.Iterator
+        private var last: SyncStatus?
+
+        init(statuses: SyncStatuses, changes: AsyncStream<Void>) {
+            self.statuses = statuses
+            self.changes = changes.makeAsyncIterator()
+        }
+
+        public mutating func next() async -> SyncStatus? { await next(isolation: #isolation) }
+
+        /// Counts that cannot be read for now are read after the next change.
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> SyncStatus? {
+            if last == nil, let first = try? await statuses.current() {
+                last = first
+                return first
+            }
+            while await changes.next(isolation: actor) != nil {
+                guard let status = try? await statuses.current(), status != last else { continue }
+                last = status
+                return status
+            }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,84 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+public import HTTPTypes
+
+/// What a server's answers mean for the session. An app whose server speaks otherwise replaces it.
+public struct AnswerTable: Sendable {
+    public enum Meaning: Equatable, Sendable {
+        /// The access token is refused: fetch another and send the request again.
+        case tokenRefused
+        /// The session is over, for good.
+        case ended(SignOutReason)
+        /// It says nothing about the session.
+        case nothing
+    }
+
+    /// Reads the answer to an ordinary request. Asked only when its status is not in 200...299.
+    public var ofRequest: @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning
+    /// Reads the answer to a refresh. Asked only when its status is not in 200...299. Whatever is not `ended` is
+    /// tried again later.
+    public var ofRefresh: @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning
+
+    public init(
+        ofRequest: @escaping @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning,
+        ofRefresh: @escaping @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning
+    ) {
+        self.ofRequest = ofRequest
+        self.ofRefresh = ofRefresh
+    }
+
+    /// For Optimist's own server, and for any that follows RFC 6749 and RFC 6750.
+    ///
+    /// A refresh answered 400 `invalid_grant` ends the session, with the `reason` beside it. So does 401 with one of
+    /// our reasons, in the body or in `WWW-Authenticate`. Any other 401 means that the access token is refused.
+    public static let optimist = AnswerTable(
+        ofRequest: { head, body in
+            guard head.status == .unauthorized else { return .nothing }
+            return terminalReason(head, body).map { .ended($0) } ?? .tokenRefused
+        },
+        ofRefresh: { head, body in
+            switch head.status {
+            case .unauthorized:
+                return terminalReason(head, body).map { .ended($0) } ?? .nothing
+            case .badRequest:
+                guard let refusal = Refusal(body), refusal.error == "invalid_grant" else { return .nothing }
+                return .ended(refusal.reason.map(SignOutReason.init(rawValue:)) ?? .refused)
+            default:
+                return .nothing
+            }
+        })
+
+    private static let terminalReasons: Set<SignOutReason> = [
+        .refreshExpired, .signedInElsewhere, .revoked, .reuseDetected,
+    ]
+
+    private static func terminalReason(_ head: HTTPResponse, _ body: [UInt8]) -> SignOutReason? {
+        let challenges = head.headerFields[values: .wwwAuthenticate].compactMap { challengeParameter("reason", in: $0) }
+        let named = [Refusal(body)?.reason].compactMap(\.self) + challenges
+        return named.map(SignOutReason.init(rawValue:)).first(where: terminalReasons.contains)
+    }
+
+    /// Returns a parameter of a challenge such as `Bearer error="invalid_token", reason="revoked"`.
+    private static func challengeParameter(_ name: String, in challenge: String) -> String? {
+        for parameter in challenge.split(whereSeparator: { $0 == "," || $0 == " " }) {
+            let sides = parameter.split(separator: "=", maxSplits: 1)
+            guard sides.count == 2, sides[0].lowercased() == name else { continue }
+            return String(sides[1].drop { $0 == "\"" }.prefix { $0 != "\"" })
+        }
+        return nil
+    }
+}
+
+/// The body of a refusal.
+///
+/// > Source: RFC 6749, section 5.2. The `reason` is ours.
+struct Refusal: Decodable {
+    var error: String
+    var reason: String?
+
+    init?(_ body: [UInt8]) {
+        guard let refusal = try? JSONDecoder().decode(Self.self, from: Data(body)) else { return nil }
+        self = refusal
+    }
+}

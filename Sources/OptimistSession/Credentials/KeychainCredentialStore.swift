@@ -1,0 +1,122 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+#if canImport(Security)
+    public import Foundation
+    import OptimistCore
+    import Security
+
+    /// Keeps credentials in the keychain of this device: readable after the first unlock, in no backup, on no other
+    /// device.
+    public struct KeychainCredentialStore: CredentialStore {
+        private let service: String
+        private let accessGroup: String?
+
+        private static let credentials = "credentials"
+        private static let installID = "install-id"
+
+        /// - Parameters:
+        ///   - service: Names the entries. An app with several servers gives each a name of its own.
+        ///   - accessGroup: Shares them with the app's extensions, which need the same entitlement.
+        public init(service: String = "optimist.session", accessGroup: String? = nil) {
+            self.service = service
+            self.accessGroup = accessGroup
+        }
+
+        public func load() throws -> Credentials? {
+            guard let data = try read(Self.credentials) else { return nil }
+            guard let credentials = try? Credentials(serialized: data) else {
+                throw OptimistError(
+                    .credentialsUnreadable, "The kept credentials are damaged. Sign in again.", remedy: .signIn)
+            }
+            return credentials
+        }
+
+        public func save(_ credentials: Credentials) throws {
+            let data = try credentials.serialized()
+            if try update(Self.credentials, data) { return }
+            if try add(Self.credentials, data) { return }
+            guard try update(Self.credentials, data) else { throw failure(errSecItemNotFound, .credentialsUnwritable) }
+        }
+
+        public func erase() throws {
+            let status = SecItemDelete(query(Self.credentials) as CFDictionary)
+            guard status == errSecSuccess || status == errSecItemNotFound else {
+                throw failure(status, .credentialsUnwritable)
+            }
+        }
+
+        public func installID(orKeep new: UUID) throws -> UUID {
+            if let kept = try keptInstallID() { return kept }
+            let data = Data(new.uuidString.lowercased().utf8)
+            if try add(Self.installID, data) { return new }
+            // Somebody else was faster, or what is kept there is damaged.
+            if let kept = try keptInstallID() { return kept }
+            _ = try update(Self.installID, data)
+            return new
+        }
+
+        private func keptInstallID() throws -> UUID? {
+            try read(Self.installID).flatMap { UUID(uuidString: String(decoding: $0, as: UTF8.self)) }
+        }
+
+        private func query(_ name: String) -> [String: Any] {
+            var query: [String: Any] = [
+                kSecClass as String: kSecClassGenericPassword,
+                kSecAttrService as String: service,
+                kSecAttrAccount as String: name,
+                kSecUseDataProtectionKeychain as String: true,
+            ]
+            if let accessGroup { query[kSecAttrAccessGroup as String] = accessGroup }
+            return query
+        }
+
+        private func read(_ name: String) throws -> Data? {
+            var query = query(name)
+            query[kSecReturnData as String] = true
+            query[kSecMatchLimit as String] = kSecMatchLimitOne
+            var item: CFTypeRef?
+            let status = SecItemCopyMatching(query as CFDictionary, &item)
+            if status == errSecItemNotFound { return nil }
+            guard status == errSecSuccess else { throw failure(status, .credentialsUnreadable) }
+            return item as? Data
+        }
+
+        /// - Returns: False when there is none to update.
+        private func update(_ name: String, _ data: Data) throws -> Bool {
+            let status = SecItemUpdate(
+                query(name) as CFDictionary, [kSecValueData as String: data] as [String: Any] as CFDictionary)
+            if status == errSecItemNotFound { return false }
+            guard status == errSecSuccess else { throw failure(status, .credentialsUnwritable) }
+            return true
+        }
+
+        /// - Returns: False when there is one already.
+        private func add(_ name: String, _ data: Data) throws -> Bool {
+            var item = query(name)
+            item[kSecValueData as String] = data
+            item[kSecAttrAccessible as String] = kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
+            let status = SecItemAdd(item as CFDictionary, nil)
+            if status == errSecDuplicateItem { return false }
+            guard status == errSecSuccess else { throw failure(status, .credentialsUnwritable) }
+            return true
+        }
+
+        private func failure(_ status: OSStatus, _ code: OptimistError.Code) -> OptimistError {
+            switch status {
+            case errSecInteractionNotAllowed:
+                OptimistError(
+                    .credentialsLocked, "The credentials cannot be read before the device is unlocked.",
+                    remedy: .retry(after: .seconds(10)))
+            case errSecMissingEntitlement:
+                OptimistError(code, "The app may not use the keychain. Sign it with a keychain access group.")
+            default:
+                OptimistError(code, "The keychain answered with status \(status).")
+            }
+        }
+    }
+
+    extension CredentialStore where Self == KeychainCredentialStore {
+        /// Kept in the keychain of this device.
+        public static var keychain: KeychainCredentialStore { KeychainCredentialStore() }
+    }
+#endif

@@ -1,0 +1,122 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// Reads server-sent events from bytes that come in chunks of any size.
+///
+/// > Source: WHATWG HTML, section 9.2.6, "Interpreting an event stream".
+public struct EventStreamParser: Sendable {
+    /// The most bytes of one line, and of the data of one event. What is longer is an error.
+    public let limitBytes: Int
+    /// The id of the last event that had one: send it as `Last-Event-ID` when connecting anew.
+    public private(set) var lastEventID = ""
+    /// How long the server wants a client to wait before connecting anew, if it said so.
+    public private(set) var retry: Duration?
+
+    private var line: [UInt8] = []
+    private var event: [UInt8] = []
+    private var data: [UInt8] = []
+    private var hasData = false
+    private var pendingID: [UInt8]?
+    private var followsCarriageReturn = false
+    /// How many bytes of a byte order mark have been seen; nil once the stream has really begun.
+    private var markLength: Int? = 0
+
+    private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    /// - Parameter limitBytes: Default: 1 MiB.
+    public init(limitBytes: Int = 1 << 20) { self.limitBytes = limitBytes }
+
+    /// One event, complete with its blank line.
+    public struct Event: Hashable, Sendable {
+        /// Its type: `message` where the server names none.
+        public var event: String
+        public var data: String
+        /// The last id that the server has given, in this event or in an earlier one.
+        public var id: String
+
+        public init(event: String = "message", data: String, id: String = "") {
+            self.event = event
+            self.data = data
+            self.id = id
+        }
+    }
+
+    /// A line or an event is longer than the limit. The stream cannot be read any further.
+    public struct LimitExceeded: Error {}
+
+    /// Takes the next bytes of the stream, and returns the events that they complete.
+    ///
+    /// An event without data is none. What follows the last blank line at the end of a stream is none either.
+    ///
+    /// - Throws: ``LimitExceeded``.
+    public mutating func feed(_ bytes: some Sequence<UInt8>) throws -> [Event] {
+        var events: [Event] = []
+        for byte in bytes {
+            if isPartOfMark(byte) { continue }
+            switch byte {
+            case UInt8(ascii: "\n") where followsCarriageReturn:
+                followsCarriageReturn = false
+            case UInt8(ascii: "\n"), UInt8(ascii: "\r"):
+                followsCarriageReturn = byte == UInt8(ascii: "\r")
+                if let event = try endLine() { events.append(event) }
+            default:
+                followsCarriageReturn = false
+                guard line.count < limitBytes else { throw LimitExceeded() }
+                line.append(byte)
+            }
+        }
+        return events
+    }
+
+    /// Skips a byte order mark, which may be cut anywhere. What only began like one is part of the first line.
+    private mutating func isPartOfMark(_ byte: UInt8) -> Bool {
+        guard let length = markLength else { return false }
+        if byte == Self.mark[length] {
+            markLength = length + 1 < Self.mark.count ? length + 1 : nil
+            return true
+        }
+        line += Self.mark[..<length]
+        markLength = nil
+        return false
+    }
+
+    private mutating func endLine() throws -> Event? {
+        defer { line.removeAll(keepingCapacity: true) }
+        if line.isEmpty { return endEvent() }
+        let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? line.endIndex
+        var value = line[colon...].dropFirst()
+        if value.first == UInt8(ascii: " ") { value.removeFirst() }
+        try take(field: String(decoding: line[..<colon], as: UTF8.self), Array(value))
+        return nil
+    }
+
+    private mutating func take(field: String, _ value: [UInt8]) throws {
+        switch field {
+        case "event":
+            event = value
+        case "data":
+            guard data.count + value.count < limitBytes else { throw LimitExceeded() }
+            if hasData { data.append(UInt8(ascii: "\n")) }
+            data += value
+            hasData = true
+        case "id" where !value.contains(0):
+            pendingID = value
+        case "retry" where !value.isEmpty && value.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }:
+            retry = Int(String(decoding: value, as: UTF8.self)).map { .milliseconds($0) } ?? retry
+        default:
+            break  // A comment, or a field of a later version.
+        }
+    }
+
+    private mutating func endEvent() -> Event? {
+        defer {
+            event = []
+            data = []
+            hasData = false
+            pendingID = nil
+        }
+        if let pendingID { lastEventID = String(decoding: pendingID, as: UTF8.self) }
+        guard hasData else { return nil }
+        let name = event.isEmpty ? "message" : String(decoding: event, as: UTF8.self)
+        return Event(event: name, data: String(decoding: data, as: UTF8.self), id: lastEventID)
+    }
+}

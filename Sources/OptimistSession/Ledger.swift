@@ -1,0 +1,31 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// Counts what one logical request has cost so far.
+struct Ledger {
+    let isRepeatable: Bool
+    private(set) var failures = 0
+    private let attempts: Int
+    private var replays = 0
+    private var hasAskedForRefresh = false
+
+    init(_ request: SessionRequest) {
+        isRepeatable = request.isRepeatable
+        attempts = request.attempts
+    }
+
+    /// Books a failed attempt, and tells whether another is allowed.
+    mutating func book(isSafe: Bool) -> Bool {
+        failures += 1
+        return isSafe && failures < attempts
+    }
+
+    /// Books a refused token, and tells whether the request may be sent with another: once after a refresh of its own,
+    /// and at most twice more when others had refreshed meanwhile (T2).
+    mutating func mayReplay(refused: Stamp, current: Stamp) -> Bool {
+        guard replays < 3 else { return false }
+        replays += 1
+        guard refused == current else { return true }
+        defer { hasAskedForRefresh = true }
+        return !hasAskedForRefresh
+    }
+}

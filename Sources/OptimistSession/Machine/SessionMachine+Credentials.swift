@@ -1,0 +1,119 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+
+/// The life of the credentials: restored, replaced, doubted, ended.
+extension SessionMachine {
+    mutating func restore() -> [Effect] {
+        switch phase {
+        case .restoring(begun: false), .locked:
+            phase = .restoring(begun: true)
+            return [.run(.restore)]
+        case .restoring, .signedOut, .signedIn:
+            return []
+        }
+    }
+
+    mutating func restored(_ credentials: Credentials?) -> [Effect] {
+        guard case .restoring = phase else { return [] }
+        guard let credentials else { return restoreFailed(.neverSignedIn) }
+        phase = .signedIn(TokenLife(credentials: credentials, stamp: Stamp(epoch: epoch, generation: 1)))
+        return pump()
+    }
+
+    mutating func restoreFailed(_ reason: SignOutReason) -> [Effect] {
+        guard case .restoring = phase else { return [] }
+        phase = .signedOut(reason)
+        return failAll(.signedOut(reason))
+    }
+
+    mutating func locked() -> [Effect] {
+        guard case .restoring = phase else { return [] }
+        phase = .locked
+        return failAll(.locked)
+    }
+
+    mutating func signedIn(_ epoch: Int, _ credentials: Credentials) -> [Effect] {
+        guard epoch > self.epoch else { return [] }
+        let revocation = self.revocation
+        self.epoch = epoch
+        phase = .signedIn(TokenLife(credentials: credentials, stamp: Stamp(epoch: epoch, generation: 1)))
+        return failAll(.signedOut(.replaced)) + [.cancelRefresh] + revocation
+    }
+
+    /// Ends whatever there is. Doing so twice says so once.
+    mutating func end(_ reason: SignOutReason, revoking: Bool = false) -> [Effect] {
+        let revocation = revoking ? self.revocation : []
+        epoch = reserveEpoch()
+        if case .signedOut = phase { return [] }
+        phase = .signedOut(reason)
+        return failAll(.signedOut(reason)) + [.cancelRefresh, .run(.erase(upTo: epoch))] + revocation
+    }
+
+    private var revocation: [Effect] {
+        guard case .signedIn(let life) = phase else { return [] }
+        return [.run(.revoke(life.credentials))]
+    }
+
+    mutating func ended(_ stamp: Stamp, _ reason: SignOutReason) -> [Effect] {
+        guard case .signedIn = phase, stamp.epoch == epoch else { return [] }
+        return end(reason)
+    }
+
+    mutating func accepted(_ stamp: Stamp) -> [Effect] {
+        guard case .signedIn(var life) = phase, life.stamp == stamp else { return [] }
+        guard life.isUnproven || life.refusals > 0 else { return [] }
+        life.isUnproven = false
+        life.refusals = 0
+        if life.failures == 0 { life.nextRefreshAt = nil }
+        phase = .signedIn(life)
+        return []
+    }
+
+    mutating func refreshed(_ stamp: Stamp, _ credentials: Credentials) -> [Effect] {
+        guard case .signedIn(let life) = phase, life.stamp == stamp else { return [] }
+        phase = .signedIn(life.succeeded(by: credentials))
+        return pump()
+    }
+
+    /// Notes that a token was refused, and asks for the next one if it is time and nobody has.
+    mutating func reconsiderToken(for id: RequestID, refused: Stamp?, now: Date) -> [Effect] {
+        guard case .signedIn(var life) = phase else { return [] }
+        defer { phase = .signedIn(life) }
+        let pause = life.nextRefreshAt.map { $0.timeIntervalSince(now) } ?? 0
+        if refused == life.stamp, !life.isRefreshing {
+            if life.isUnproven, life.nextRefreshAt == nil || pause > 0 {
+                doubt(&life, now: now)
+                return fail(id, .refused)
+            }
+            life.trust = .refused
+        }
+        guard !life.isRefreshing, life.isDue(at: now) else { return [] }
+        guard pause <= 0 else { return life.trust == .refused ? fail(id, .postponed(.seconds(pause))) : [] }
+        life.isRefreshing = true
+        life.nextRefreshAt = nil
+        if life.trust == .good, life.hasExpired(at: now) { life.trust = .presumedExpired }
+        return [.run(.refresh(life.stamp, life.credentials))]
+    }
+
+    /// A token was refused as soon as it was fetched, so fetching another at once would not help (T2). This one stays
+    /// in use: what it was refused for may be that one request's fault.
+    private mutating func doubt(_ life: inout TokenLife, now: Date) {
+        guard life.nextRefreshAt == nil else { return }
+        life.refusals += 1
+        life.nextRefreshAt = now + backoff.delay(afterFailures: life.refusals, using: &randomness) / .seconds(1)
+    }
+
+    /// Nobody is signed out for this (T4): it is tried again later, and those who cannot do without are told so.
+    mutating func postpone(_ stamp: Stamp, retryAfter: Duration?, now: Date) -> [Effect] {
+        guard case .signedIn(var life) = phase, life.stamp == stamp, life.isRefreshing else { return [] }
+        life.isRefreshing = false
+        life.failures += 1
+        let delay = max(retryAfter ?? .zero, backoff.delay(afterFailures: life.failures, using: &randomness))
+        life.nextRefreshAt = now + delay / .seconds(1)
+        if life.trust == .presumedExpired { life.trust = .good }
+        phase = .signedIn(life)
+        return life.trust == .refused ? failQueued(.postponed(delay)) : pump()
+    }
+}

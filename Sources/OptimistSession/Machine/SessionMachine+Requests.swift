@@ -1,0 +1,75 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+
+/// The gate: who may be sent, who waits, who fails.
+extension SessionMachine {
+    mutating func arrived(_ id: RequestID, _ lane: LaneName) -> [Effect] {
+        requests[id] = Request(lane: lane)
+        return []
+    }
+
+    mutating func wants(_ id: RequestID, refused: Stamp?, now: Date) -> [Effect] {
+        guard let lane = stepAside(id) else { return [.fail(id, endOfEarlierEpochs)] }
+        if case .signedOut(let reason) = phase {
+            requests[id] = nil
+            return [.fail(id, .signedOut(reason))]
+        }
+        lanes[lane.rawValue].enqueue(id)
+        requests[id]?.place = .queued
+        return restore() + reconsiderToken(for: id, refused: refused, now: now) + pump()
+    }
+
+    /// Frees what a request holds: its slot or its place in the queue.
+    mutating func vacate(_ id: RequestID, leaving: Bool) -> [Effect] {
+        guard stepAside(id) != nil else { return [] }
+        if leaving { requests[id] = nil }
+        return pump()
+    }
+
+    /// Sends those who wait, as far as there are slots and a token that is worth sending.
+    mutating func pump() -> [Effect] {
+        guard case .signedIn(let life) = phase, life.trust == .good else { return [] }
+        var effects: [Effect] = []
+        for lane in lanes.indices {
+            while let id = lanes[lane].admitNext() {
+                requests[id]?.place = .sent
+                effects.append(.grant(id, life.binding))
+            }
+        }
+        return effects
+    }
+
+    /// Fails one who waits.
+    mutating func fail(_ id: RequestID, _ failure: Failure) -> [Effect] {
+        _ = stepAside(id)
+        requests[id] = nil
+        return [.fail(id, failure)]
+    }
+
+    /// Fails those who wait for a token, oldest first.
+    mutating func failQueued(_ failure: Failure) -> [Effect] {
+        let queued = requests.filter { $0.value.place == .queued }.keys.sorted()
+        return queued.flatMap { fail($0, failure) }
+    }
+
+    /// Fails everybody, oldest first: those who wait, those on the wire, and those between two attempts.
+    mutating func failAll(_ failure: Failure) -> [Effect] {
+        let all = requests.keys.sorted()
+        requests = [:]
+        lanes = lanes.map { Lane(slots: $0.slots) }
+        return all.map { .fail($0, failure) }
+    }
+
+    /// Returns the request's lane, or nil if the session has failed it already.
+    private mutating func stepAside(_ id: RequestID) -> LaneName? {
+        guard let request = requests[id] else { return nil }
+        switch request.place {
+        case .queued: lanes[request.lane.rawValue].leaveQueue(id)
+        case .sent: lanes[request.lane.rawValue].freeSlot()
+        case .aside: break
+        }
+        requests[id]?.place = .aside
+        return request.lane
+    }
+}

@@ -1,0 +1,53 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+
+/// One token pair in use: how far it is trusted, and what is being done to replace it.
+struct TokenLife {
+    enum Trust {
+        /// Requests carry it.
+        case good
+        /// It should have ended by now. Requests wait for the next one, but if there is none it is tried.
+        case presumedExpired
+        /// The server refused it. No request carries it any more.
+        case refused
+    }
+
+    let credentials: Credentials
+    let stamp: Stamp
+    var trust = Trust.good
+    var isRefreshing = false
+    /// Whether it came from a refresh and the server has accepted it for nothing yet.
+    var isUnproven = false
+    /// Refreshes in a row that brought nothing.
+    var failures = 0
+    /// Tokens in a row that were refused as soon as they were fetched.
+    var refusals = 0
+    var nextRefreshAt: Date?
+
+    var binding: Binding { Binding(accessToken: credentials.accessToken, stamp: stamp) }
+
+    var state: SessionState {
+        if isRefreshing { return .refreshing(credentials.account) }
+        if let nextRefreshAt { return .degraded(credentials.account, nextRefreshAt: nextRefreshAt) }
+        return .active(credentials.account)
+    }
+
+    /// Whether the next pair should be fetched now: 60 seconds ahead of the end, or a tenth of the token's life (T5).
+    func isDue(at now: Date) -> Bool {
+        guard trust == .good else { return true }
+        guard let expiresAt = credentials.expiresAt else { return false }
+        let tenth = credentials.lifetime.map { $0 / .seconds(10) } ?? 60
+        return now >= expiresAt - min(60, tenth)
+    }
+
+    func hasExpired(at now: Date) -> Bool { credentials.expiresAt.map { now >= $0 } ?? false }
+
+    /// The pair that follows. Refusals are remembered until the server accepts a token.
+    func succeeded(by credentials: Credentials) -> Self {
+        var next = Self(credentials: credentials, stamp: stamp.next)
+        next.refusals = refusals
+        next.isUnproven = true
+        return next
+    }
+}

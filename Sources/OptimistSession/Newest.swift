@@ -1,0 +1,76 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Synchronization
+
+/// A value that many watch. Each watcher gets the value of the moment and then the newest, never a backlog.
+final class Newest<Value: Sendable>: Sendable {
+    private struct Watched {
+        var value: Value
+        var version = 1
+        var lastID = 0
+        var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+    }
+
+    private let watched: Mutex<Watched>
+
+    init(_ value: Value) { watched = Mutex(Watched(value: value)) }
+
+    var value: Value { watched.withLock { $0.value } }
+
+    /// Replaces the value, unless a later version is there already: two threads may come in either order.
+    func publish(_ value: Value, version: Int) {
+        let waiting = watched.withLock { watched in
+            guard version > watched.version else { return [:] as [Int: CheckedContinuation<Void, Never>] }
+            watched.value = value
+            watched.version = version
+            defer { watched.waiting = [:] }
+            return watched.waiting
+        }
+        for (_, wake) in waiting.sorted(by: { $0.key < $1.key }) { wake.resume() }
+    }
+
+    /// Returns the value as soon as its version is later than `seen`, or nil when the calling task is cancelled.
+    func next(after seen: inout Int) async -> Value? {
+        let version = seen
+        let id = watched.withLock { watched in
+            watched.lastID += 1
+            return watched.lastID
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { wake in
+                let isReady = watched.withLock { watched in
+                    if watched.version > version || Task.isCancelled { return true }
+                    watched.waiting[id] = wake
+                    return false
+                }
+                if isReady { wake.resume() }
+            }
+        } onCancel: {
+            watched.withLock { $0.waiting.removeValue(forKey: id) }?.resume()
+        }
+        if Task.isCancelled { return nil }
+        return watched.withLock { watched in
+            seen = watched.version
+            return watched.value
+        }
+    }
+}
+
+/// The states of a session: first the one of the moment, then each newest one. It ends when its task is cancelled.
+///
+/// Whoever is slow misses states in between, never the last. Two equal states never follow each other, except that
+/// what was missed in between may make them so.
+public struct SessionStates: AsyncSequence, Sendable {
+    let states: Newest<SessionState>
+
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(states: states) }
+
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        let states: Newest<SessionState>
+        private var seen = 0
+
+        init(states: Newest<SessionState>) { self.states = states }
+
+        public mutating func next() async -> SessionState? { await states.next(after: &seen) }
+    }
+}

@@ -1,0 +1,51 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import OptimistCore
+
+/// Decides whether a failed attempt is followed by another, and when. One for all requests to a host, so that an
+/// outage is not multiplied by everybody's retries (T7).
+///
+/// > Source: gRFC A6, "Retry Throttling": ten tokens, one less for each failure, a tenth more for each success,
+/// > retries only above half.
+struct Patience {
+    private var tokens = 10.0
+    private let backoff: Backoff
+    private var randomness: SplitMix64
+
+    init(backoff: Backoff, randomness: SplitMix64) {
+        self.backoff = backoff
+        self.randomness = randomness
+    }
+
+    mutating func succeeded() { tokens = min(10, tokens + 0.1) }
+
+    /// Books a failure.
+    ///
+    /// - Parameters:
+    ///   - failures: How many attempts of this request have failed, this one included.
+    ///   - retryAfter: What the server asked for. Longer than the backoff's ceiling is left to the caller.
+    /// - Returns: How long to wait before the next attempt, or nil when there should be none.
+    mutating func failed(_ failures: Int, retryAfter: Duration?) -> Duration? {
+        tokens = max(0, tokens - 1)
+        let delay = backoff.delay(afterFailures: failures, using: &randomness)
+        guard tokens > 5, (retryAfter ?? .zero) <= backoff.ceiling else { return nil }
+        return max(delay, retryAfter ?? .zero)
+    }
+}
+
+extension HTTPResponse {
+    /// Whether the same request may well succeed later.
+    var isTemporaryFailure: Bool { [408, 425, 429, 500, 502, 503, 504].contains(status.code) }
+
+    /// How long the server asks to be left alone: at most an hour, since what it says may be wrong.
+    ///
+    /// > Source: RFC 9110, section 10.2.3.
+    func retryAfter(now: Date) -> Duration? {
+        guard let value = headerFields[.retryAfter] else { return nil }
+        let seconds = Double(value) ?? HTTPDate.parse(value).map { $0.timeIntervalSince(now) }
+        guard let seconds, seconds.isFinite else { return nil }
+        return .seconds(min(max(seconds, 0), 3600))
+    }
+}

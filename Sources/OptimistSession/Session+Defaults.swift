@@ -1,0 +1,24 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+#if canImport(Darwin) || AsyncHTTPClient
+    public import Foundation
+    public import Logging
+    public import OptimistCore
+
+    extension Session {
+        /// A session on the transport that suits the system: `URLSession` on Apple's, AsyncHTTPClient elsewhere.
+        public convenience init(
+            server: URL, credentials: any CredentialStore, configuration: SessionConfiguration = SessionConfiguration(),
+            surroundings: Surroundings = Surroundings(), logger: Logger = Logger(label: "optimist.session")
+        ) {
+            #if canImport(Darwin)
+                let transport = URLSessionTransport()
+            #else
+                let transport = AsyncHTTPClientTransport.shared
+            #endif
+            self.init(
+                server: server, transport: transport, credentials: credentials, configuration: configuration,
+                surroundings: surroundings, logger: logger)
+        }
+    }
+#endif

@@ -1,0 +1,80 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import OptimistCore
+
+/// Signing in, signing up and signing out.
+extension Session {
+    private struct Entry: Encodable {
+        struct Device: Encodable {
+            var id: String
+            var name: String
+        }
+        var email: String
+        var password: String
+        var device: Device
+    }
+
+    func enter(by path: String, email: String, password: String) async throws -> Account {
+        let epoch = core.reserveEpoch()
+        let device = Entry.Device(id: try await installID().uuidString.lowercased(), name: configuration.deviceName)
+        let body = try JSONEncoder().encode(Entry(email: email, password: password, device: device))
+        let answer = try await ask(path, .json, Array(body))
+        guard answer.head.status.kind == .successful else { throw refusal(of: answer.head) }
+        let origin = Origin(server)?.description ?? ""
+        guard
+            let credentials = TokenGrant(answer.body)?.credentials(
+                email: email, origin: origin, now: surroundings.now())
+        else { throw OptimistError.signInUnreadable }
+        // From here on cancelling is too late: the server has let this device in.
+        let isSaved = try await vault.save(credentials, as: Stamp(epoch: epoch, generation: 1))
+        run(core.handle(.signedIn(epoch: epoch, credentials)))
+        guard isSaved, core.stamp.epoch == epoch else { throw OptimistError.signInSuperseded }
+        return credentials.account
+    }
+
+    func leave() async throws {
+        let epoch = core.signOut()
+        run(epoch.errands)
+        try await vault.erase(upTo: epoch.epoch)
+    }
+
+    enum MediaType: String {
+        case json = "application/json"
+        case form = "application/x-www-form-urlencoded"
+    }
+
+    /// Asks one of the endpoints that need no access token, once.
+    func ask(
+        _ path: String, _ type: MediaType, _ body: [UInt8], timeout: Duration = .seconds(30)
+    ) async throws -> (head: HTTPResponse, body: [UInt8]) {
+        let head = try head(.post, path, [.contentType: type.rawValue, .accept: MediaType.json.rawValue])
+        let request = TransportRequest(head: head, body: body, headTimeout: timeout)
+        let transport = transport
+        return try await withDeadline(timeout, clock: surroundings.clock) {
+            let answer = try await transport.send(request)
+            return (answer.head, try await answer.body.collect(upTo: 1 << 20))
+        }
+    }
+
+    private func refusal(of head: HTTPResponse) -> OptimistError {
+        switch head.status.code {
+        case 400, 401, 403, 404, 409, 422:
+            OptimistError(.signInRefused, "The server did not accept this e-mail address and password.")
+        default:
+            OptimistError(
+                .signInFailed, "The server could not sign anyone in (status \(head.status.code)).",
+                remedy: .retry(after: head.retryAfter(now: surroundings.now()) ?? .seconds(5)))
+        }
+    }
+}
+
+extension OptimistError {
+    fileprivate static let signInUnreadable = OptimistError(
+        .signInFailed, "What answered is not the server, or speaks another version.",
+        remedy: .retry(after: .seconds(30)))
+
+    fileprivate static let signInSuperseded = OptimistError(
+        .signInSuperseded, "Another sign-in or a sign-out came first.")
+}

@@ -1,0 +1,99 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import Logging
+import OptimistCore
+
+/// What the machine asks to be run. Each errand ends in one event, or in none.
+extension Session {
+    func run(_ errands: [SessionMachine.Errand]) {
+        for errand in errands {
+            switch errand {
+            case .restore:
+                _ = surroundings.spawn { await self.restore() }
+            case .refresh(let stamp, let credentials):
+                core.keep(refresh: surroundings.spawn { await self.refresh(credentials, stamp) })
+            case .erase(let epoch):
+                _ = surroundings.spawn { await self.erase(upTo: epoch) }
+            case .revoke(let credentials):
+                _ = surroundings.spawn { await self.revoke(credentials) }
+            }
+        }
+    }
+
+    private func restore() async {
+        do {
+            let credentials = try await vault.load()
+            if let credentials, credentials.origin != Origin(server)?.description {
+                run(core.handle(.restoreFailed(.otherServer)))
+            } else {
+                run(core.handle(.restored(credentials)))
+            }
+        } catch let error as OptimistError where error.code == .credentialsLocked {
+            run(core.handle(.locked))
+        } catch {
+            logger.info("credentials cannot be read", metadata: ["error": "\(error)"])
+            run(core.handle(.restoreFailed(.credentialsUnreadable)))
+        }
+    }
+
+    private func refresh(_ credentials: Credentials, _ stamp: Stamp) async {
+        let event = await refreshed(credentials, stamp)
+        logger.debug("refreshed", metadata: ["session.outcome": "\(event.outcome)"])
+        run(core.handle(event))
+    }
+
+    private func refreshed(_ credentials: Credentials, _ stamp: Stamp) async -> SessionMachine.Event {
+        do {
+            let form = Form([
+                ("grant_type", "refresh_token"), ("refresh_token", credentials.refreshToken.exposed),
+            ])
+            let answer = try await ask(configuration.endpoints.token, .form, form.bytes)
+            if answer.head.status.kind == .successful, let grant = TokenGrant(answer.body) {
+                let next = grant.successor(of: credentials, now: surroundings.now())
+                // Stored before anything uses it (T9): if storing fails, the old token may be presented again (T10).
+                _ = try await vault.save(next, as: stamp.next)
+                return .refreshed(stamp, next)
+            }
+            if answer.head.status.kind != .successful,
+                case .ended(let reason) = configuration.answers.ofRefresh(answer.head, answer.body)
+            {
+                // Another process of this app may have been faster: its tokens are as good as ours would have been.
+                let kept = try? await vault.load()
+                guard let kept, kept.refreshToken != credentials.refreshToken, kept.origin == credentials.origin,
+                    kept.account == credentials.account
+                else { return .ended(stamp, reason) }
+                return .refreshed(stamp, kept)
+            }
+            return .refreshFailed(stamp, retryAfter: answer.head.retryAfter(now: surroundings.now()))
+        } catch {
+            return .refreshFailed(stamp, retryAfter: nil)
+        }
+    }
+
+    private func erase(upTo epoch: Int) async {
+        do {
+            try await vault.erase(upTo: epoch)
+        } catch {
+            logger.info("credentials cannot be erased", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Tells the server, once. If that fails the token ends by itself in time.
+    private func revoke(_ credentials: Credentials) async {
+        let form = Form([("token", credentials.refreshToken.exposed), ("token_type_hint", "refresh_token")])
+        let status = try? await ask(configuration.endpoints.revoke, .form, form.bytes).head.status.code
+        logger.debug("revoked", metadata: ["http.status": "\(status ?? 0)"])
+    }
+}
+
+extension SessionMachine.Event {
+    fileprivate var outcome: String {
+        switch self {
+        case .refreshed: "renewed"
+        case .ended(_, let reason): "ended: \(reason)"
+        default: "postponed"
+        }
+    }
+}

@@ -1,0 +1,143 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import OptimistCore
+import Synchronization
+
+extension Session {
+    func call(_ request: SessionRequest) async throws -> (head: HTTPResponse, body: [UInt8]) {
+        let clock = surroundings.clock
+        return try await untilSessionEnds(lane: .calls) { id in
+            try await withDeadline(request.deadline, clock: clock) {
+                let answer = try await self.answer(to: request, id, collects: true)
+                return (answer.head, try await answer.body.collect(upTo: request.answerLimitBytes))
+            }
+        }
+    }
+
+    func openStream<Result: Sendable>(
+        _ request: SessionRequest, idleTimeout: Duration?,
+        _ consume: @escaping @Sendable (HTTPResponse, ResponseBody) async throws -> Result
+    ) async throws -> Result {
+        try await untilSessionEnds(lane: .streams) { id in
+            let answer = try await self.answer(to: request, id, collects: false)
+            guard let idleTimeout else { return try await consume(answer.head, answer.body) }
+            let silence = Silence(longest: idleTimeout, clock: self.surroundings.clock)
+            return try await firstOf([
+                { try await consume(answer.head, silence.listening(to: answer.body)) },
+                { try await silence.watch() },
+            ])
+        }
+    }
+
+    /// Runs one logical request, and stops it with the reason when the session it belongs to ends.
+    private func untilSessionEnds<Result: Sendable>(
+        lane: SessionMachine.LaneName, _ work: @escaping @Sendable (RequestID) async throws -> Result
+    ) async throws -> Result {
+        let (id, epoch) = core.arrive(in: lane)
+        defer { run(core.handle(.left(id))) }
+        let core = core
+        return try await firstOf([{ try await work(id) }, { try await core.alarm(id, epoch: epoch) }])
+    }
+
+    /// Sends a request as often as it takes and as it may be sent.
+    ///
+    /// A whole answer is in memory, and so is any that is no success; otherwise its body is still to come.
+    private func answer(to request: SessionRequest, _ id: RequestID, collects: Bool) async throws -> TransportResponse {
+        let unsigned = try transportRequest(request)
+        var ledger = Ledger(request)
+        var refused: Stamp?
+        while true {
+            let binding = try await core.enter(id, refused: refused) { self.run($0) }
+            refused = nil
+            do {
+                var answer = try await transport.send(unsigned.signed(with: binding.accessToken))
+                let isSuccess = answer.head.status.kind == .successful
+                if isSuccess, !collects {
+                    accept(binding)
+                    return answer
+                }
+                let body = try await answer.body.collect(upTo: request.answerLimitBytes)
+                answer.body = ResponseBody(body)
+                switch isSuccess ? .nothing : configuration.answers.ofRequest(answer.head, body) {
+                case .ended(let reason):
+                    run(core.handle(.ended(binding.stamp, reason)))
+                    throw OptimistError.signedOut(reason)
+                case .tokenRefused:
+                    guard ledger.mayReplay(refused: binding.stamp, current: core.stamp) else {
+                        throw OptimistError.credentialRefused
+                    }
+                    refused = binding.stamp
+                case .nothing:
+                    accept(binding)
+                    let delay = delay(after: answer.head, &ledger)
+                    guard let delay else { return answer }
+                    try await pause(id, for: delay)
+                }
+            } catch let error as TransportError {
+                guard let delay = delay(after: error, &ledger) else { throw error }
+                try await pause(id, for: delay)
+            }
+        }
+    }
+
+    private func accept(_ binding: Binding) { run(core.handle(.accepted(binding.stamp))) }
+
+    private func pause(_ id: RequestID, for delay: Duration) async throws {
+        run(core.handle(.pauses(id)))
+        try await surroundings.clock.sleep(for: delay)
+    }
+
+    /// Returns how long to wait before the next attempt, or nil when the answer is final.
+    private func delay(after answer: HTTPResponse, _ ledger: inout Ledger) -> Duration? {
+        guard answer.isTemporaryFailure else {
+            patience.withLock { $0.succeeded() }
+            return nil
+        }
+        let failures = ledger.book(isSafe: ledger.isRepeatable)
+        let retryAfter = answer.retryAfter(now: surroundings.now())
+        let delay = patience.withLock { $0.failed(ledger.failures, retryAfter: retryAfter) }
+        return failures ? delay : nil
+    }
+
+    private func delay(after error: TransportError, _ ledger: inout Ledger) -> Duration? {
+        let isLasting = [.tooLarge, .unsupported, .untrusted].contains(error.kind)
+        let mayRetry = ledger.book(isSafe: !isLasting && (ledger.isRepeatable || error.phase == .notSent))
+        let delay = patience.withLock { $0.failed(ledger.failures, retryAfter: nil) }
+        return mayRetry ? delay : nil
+    }
+
+    private func transportRequest(_ request: SessionRequest) throws -> TransportRequest {
+        try TransportRequest(
+            head: head(request.method, request.target, request.headerFields), body: request.body,
+            headTimeout: request.headTimeout, isRepeatable: request.isRepeatable)
+    }
+
+    /// Makes the head of a request to the server's own origin, and to no other.
+    func head(_ method: HTTPRequest.Method, _ target: String, _ fields: HTTPFields) throws -> HTTPRequest {
+        guard let url = URL(string: target, relativeTo: server),
+            let head = HTTPRequest(method: method, url: url, headerFields: fields), let origin = Origin(url),
+            origin == Origin(server)
+        else {
+            throw OptimistError(
+                .foreignOrigin, "The address is not on the server that the session belongs to, so nothing was sent.")
+        }
+        guard origin.isPrivate else {
+            throw OptimistError(
+                .plaintextRefused, "The server's address must begin with https, unless it is on this machine.")
+        }
+        return head
+    }
+}
+
+extension TransportRequest {
+    /// The same request with a credential. It is kept out of header compression, which could leak it.
+    fileprivate func signed(with token: Secret) -> Self {
+        var signed = self
+        var field = HTTPField(name: .authorization, value: "Bearer \(token.exposed)")
+        field.indexingStrategy = .disallow
+        signed.head.headerFields[fields: .authorization] = [field]
+        return signed
+    }
+}

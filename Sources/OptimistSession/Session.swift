@@ -1,0 +1,131 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+public import HTTPTypes
+public import Logging
+public import OptimistCore
+import Synchronization
+
+/// Authenticated HTTP with one server: it signs in, keeps the credentials fresh, and gives each request its token as
+/// late as possible.
+///
+/// Every method may be called from anywhere, any number of times at once. Making a session reads and sends nothing.
+public final class Session: Sendable {
+    /// The server's address. Targets of requests are resolved against it, and credentials go nowhere else.
+    public let server: URL
+
+    let transport: any Transport
+    let surroundings: Surroundings
+    let configuration: SessionConfiguration
+    let logger: Logger
+    let vault: Vault
+    let core: SessionCore
+    let patience: Mutex<Patience>
+
+    /// - Parameters:
+    ///   - server: Must be https, or on this machine.
+    ///   - transport: Carries the requests. The session alone decides what is sent again.
+    ///   - credentials: Where tokens and the id of the installation are kept.
+    ///   - configuration: How many requests at a time, and how the server's answers are to be read.
+    ///   - surroundings: Time, ids and chance.
+    ///   - logger: Gets `debug` lines, without tokens and without what people wrote.
+    public init(
+        server: URL, transport: any Transport, credentials: any CredentialStore,
+        configuration: SessionConfiguration = SessionConfiguration(), surroundings: Surroundings = Surroundings(),
+        logger: Logger = Logger(label: "optimist.session")
+    ) {
+        self.server = server
+        self.transport = transport
+        self.configuration = configuration
+        self.surroundings = surroundings
+        self.logger = logger
+        vault = Vault(credentials)
+        core = SessionCore(
+            SessionMachine(
+                slots: configuration.slots, backoff: configuration.refreshBackoff,
+                randomness: surroundings.randomness(for: "session.refresh")),
+            now: surroundings.now)
+        patience = Mutex(
+            Patience(backoff: configuration.retryBackoff, randomness: surroundings.randomness(for: "session.retry")))
+    }
+
+    /// Where the session stands at this moment.
+    public var state: SessionState { core.states.value }
+
+    /// Whose session it is, or nil while that is not known.
+    public var account: Account? { state.account }
+
+    /// The state of the moment, and then each newest one. The first who asks makes the session read its credentials.
+    public var states: SessionStates {
+        run(core.handle(.restore))
+        return SessionStates(states: core.states)
+    }
+
+    /// Returns the id of this installation, which is made at first use and kept outside backups (T6).
+    ///
+    /// - Throws: `OptimistError` when it can be neither read nor kept.
+    public func installID() async throws -> UUID {
+        try await vault.installID(orKeep: surroundings.makeID())
+    }
+
+    /// Makes an account and signs in to it.
+    ///
+    /// - Throws: As ``signIn(email:password:)``.
+    @discardableResult
+    public func signUp(email: String, password: String) async throws -> Account {
+        try await enter(by: configuration.endpoints.signUp, email: email, password: password)
+    }
+
+    /// Signs in. Whoever was signed in before is signed out of this device, with reason `replaced`.
+    ///
+    /// Nothing changes if it fails, or if it is cancelled before the answer is there.
+    ///
+    /// - Throws: `OptimistError` with code `signInRefused` when the server does not accept the password,
+    ///   `signInFailed` when its answer is of no use, `signInSuperseded` when a later sign-in or sign-out came first;
+    ///   ``TransportError`` when there was no answer; `CancellationError`.
+    @discardableResult
+    public func signIn(email: String, password: String) async throws -> Account {
+        try await enter(by: configuration.endpoints.signIn, email: email, password: password)
+    }
+
+    /// Signs out of this device at once, without waiting for the network: every request fails with the reason, and the
+    /// credentials are erased. The server is told when that is possible.
+    ///
+    /// - Throws: `OptimistError` with code `credentialsUnwritable` when the credentials could not be erased. The
+    ///   session has ended all the same.
+    public func signOut() async throws {
+        try await leave()
+    }
+
+    /// Ends the session because the server said so by another way, such as an event stream.
+    public func end(_ reason: SignOutReason) {
+        run(core.handle(.ended(core.stamp, reason)))
+    }
+
+    /// Sends a request with the session's credential and returns the whole answer, whatever its status.
+    ///
+    /// It waits while the credentials are read or renewed, and while other requests fill the slots. Cancelling returns
+    /// at once and disturbs nobody else (T8).
+    ///
+    /// - Returns: The last answer. Status 401 is never returned.
+    /// - Throws: `OptimistError` with code `signedOut` (see ``/OptimistCore/OptimistError/signOutReason``),
+    ///   `credentialRefused`, `refreshPostponed`, `credentialsLocked`, `foreignOrigin` or `plaintextRefused`;
+    ///   ``TransportError`` when no whole answer came; `CancellationError`.
+    public func send(_ request: SessionRequest) async throws -> (head: HTTPResponse, body: [UInt8]) {
+        try await call(request)
+    }
+
+    /// Sends a request whose answer has no end, such as an event stream, and hands it over as it comes.
+    ///
+    /// It takes none of the slots and has no deadline. The connection is closed when `consume` returns or throws, when
+    /// the calling task is cancelled, and when the session ends, which also cancels `consume`.
+    ///
+    /// - Parameter idleTimeout: The longest silence. Past it, the call throws ``TransportError`` of kind `timedOut`.
+    /// - Throws: As ``send(_:)``, and whatever `consume` throws.
+    public func stream<Result: Sendable>(
+        _ request: SessionRequest, idleTimeout: Duration? = nil,
+        _ consume: @escaping @Sendable (HTTPResponse, ResponseBody) async throws -> Result
+    ) async throws -> Result {
+        try await openStream(request, idleTimeout: idleTimeout, consume)
+    }
+}

@@ -1,0 +1,147 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+import Synchronization
+
+/// Holds the machine under one lock, with those who wait for it. What is decided inside the lock is done outside.
+final class SessionCore: Sendable {
+    private struct Shared {
+        var machine: SessionMachine
+        var stateVersion = 1
+        var lastRequest = 0
+        var entrances: [RequestID: CheckedContinuation<Binding, any Error>] = [:]
+        var alarms: [RequestID: CheckedContinuation<Void, any Error>] = [:]
+        var refresh: Task<Void, Never>?
+    }
+
+    let states: Newest<SessionState>
+    private let shared: Mutex<Shared>
+    private let now: @Sendable () -> Date
+
+    init(_ machine: SessionMachine, now: @escaping @Sendable () -> Date) {
+        states = Newest(machine.state)
+        shared = Mutex(Shared(machine: machine))
+        self.now = now
+    }
+
+    var stamp: Stamp { shared.withLock { $0.machine.stamp } }
+
+    func reserveEpoch() -> Int { shared.withLock { $0.machine.reserveEpoch() } }
+
+    /// Begins a logical request. It belongs to the epoch that is returned with it.
+    func arrive(in lane: SessionMachine.LaneName) -> (id: RequestID, epoch: Int) {
+        let time = now()
+        return shared.withLock { shared in
+            shared.lastRequest += 1
+            _ = shared.machine.handle(.arrived(shared.lastRequest, lane), now: time)
+            return (shared.lastRequest, shared.machine.epoch)
+        }
+    }
+
+    /// Tells the machine what happened, wakes whom that concerns, and returns what is to be run.
+    func handle(_ event: SessionMachine.Event) -> [SessionMachine.Errand] {
+        handle(event, enter: nil)
+    }
+
+    /// Ends the session on the person's wish. Returns the epoch that begins with it.
+    func signOut() -> (epoch: Int, errands: [SessionMachine.Errand]) {
+        let errands = handle(.signedOut)
+        return (stamp.epoch, errands)
+    }
+
+    /// Waits until a request may be sent, and returns the token to send it with.
+    ///
+    /// - Parameter run: Runs errands. Called before waiting.
+    func enter(
+        _ id: RequestID, refused: Stamp?, run: @Sendable ([SessionMachine.Errand]) -> Void
+    ) async throws -> Binding {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { entrance in
+                run(handle(.wants(id, refused: refused), enter: (id, entrance)))
+            }
+        } onCancel: {
+            shared.withLock { $0.entrances.removeValue(forKey: id) }?.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Waits until the session ends for a request, and throws the reason.
+    func alarm(_ id: RequestID, epoch: Int) async throws -> Never {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (alarm: CheckedContinuation<Void, any Error>) in
+                let failure: (any Error)? = shared.withLock { shared in
+                    if Task.isCancelled { return CancellationError() }
+                    if shared.machine.epoch != epoch { return shared.machine.endOfEarlierEpochs.error }
+                    shared.alarms[id] = alarm
+                    return nil
+                }
+                if let failure { alarm.resume(throwing: failure) }
+            }
+        } onCancel: {
+            shared.withLock { $0.alarms.removeValue(forKey: id) }?.resume(throwing: CancellationError())
+        }
+        throw CancellationError()  // Never reached: an alarm only throws.
+    }
+
+    /// Keeps the refresh that is under way, so that signing out can cancel it.
+    func keep(refresh: Task<Void, Never>) { shared.withLock { $0.refresh = refresh } }
+
+    private func handle(
+        _ event: SessionMachine.Event, enter: (id: RequestID, entrance: CheckedContinuation<Binding, any Error>)?
+    ) -> [SessionMachine.Errand] {
+        let time = now()
+        var actions: [() -> Void] = []
+        var errands: [SessionMachine.Errand] = []
+        shared.withLock { shared in
+            if let enter {
+                if Task.isCancelled {
+                    actions.append { enter.entrance.resume(throwing: CancellationError()) }
+                    return
+                }
+                shared.entrances[enter.id] = enter.entrance
+            }
+            let before = shared.machine.state
+            for effect in shared.machine.handle(event, now: time) {
+                switch effect {
+                case .grant(let id, let binding):
+                    let entrance = shared.entrances.removeValue(forKey: id)
+                    actions.append { entrance?.resume(returning: binding) }
+                case .fail(let id, let failure):
+                    let entrance = shared.entrances.removeValue(forKey: id)
+                    let alarm = shared.alarms.removeValue(forKey: id)
+                    actions.append {
+                        entrance?.resume(throwing: failure.error)
+                        alarm?.resume(throwing: failure.error)
+                    }
+                case .cancelRefresh:
+                    let refresh = shared.refresh
+                    shared.refresh = nil
+                    actions.append { refresh?.cancel() }
+                case .run(let errand):
+                    errands.append(errand)
+                }
+            }
+            let after = shared.machine.state
+            guard after != before else { return }
+            shared.stateVersion += 1
+            let version = shared.stateVersion
+            actions.insert({ [states] in states.publish(after, version: version) }, at: 0)
+        }
+        for action in actions { action() }
+        return errands
+    }
+}
+
+extension SessionMachine.Failure {
+    var error: OptimistError {
+        switch self {
+        case .signedOut(let reason): .signedOut(reason)
+        case .postponed(let delay): .refreshPostponed(by: delay)
+        case .refused: .credentialRefused
+        case .locked:
+            OptimistError(
+                .credentialsLocked, "The credentials cannot be read before the device is unlocked.",
+                remedy: .retry(after: .seconds(10)))
+        }
+    }
+}

@@ -1,0 +1,66 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import OptimistCore
+
+extension OptimistError.Code {
+    /// Nobody is signed in, or the session has ended. The remedy is to sign in.
+    public static let signedOut = Self("session.signedOut")
+    /// The access token was refused, and so was the one fetched after it.
+    public static let credentialRefused = Self("session.credentialRefused")
+    /// New tokens could not be fetched and will be asked for later.
+    public static let refreshPostponed = Self("session.refreshPostponed")
+    /// The server did not accept this e-mail address and password.
+    public static let signInRefused = Self("session.signInRefused")
+    /// The server's answer to a sign-in could not be read or was a failure of its own.
+    public static let signInFailed = Self("session.signInFailed")
+    /// Another sign-in or a sign-out was asked for before this one was answered.
+    public static let signInSuperseded = Self("session.signInSuperseded")
+    /// The address is on another origin than the server's, so no credential may go there.
+    public static let foreignOrigin = Self("session.foreignOrigin")
+    /// The server's address is not encrypted and not on this machine.
+    public static let plaintextRefused = Self("session.plaintextRefused")
+    /// The credentials cannot be read before the device is unlocked.
+    public static let credentialsLocked = Self("credentials.locked")
+    /// Others on this machine could read the credentials.
+    public static let credentialsInsecure = Self("credentials.insecure")
+    /// The credentials are there but make no sense, or the system refuses to show them.
+    public static let credentialsUnreadable = Self("credentials.unreadable")
+    /// The credentials could not be kept.
+    public static let credentialsUnwritable = Self("credentials.unwritable")
+}
+
+extension OptimistError {
+    static func signedOut(_ reason: SignOutReason) -> Self {
+        let sentence =
+            switch reason {
+            case .neverSignedIn: "Nobody is signed in."
+            case .signedOut: "You have signed out."
+            case .replaced: "Somebody else has signed in since."
+            case .otherServer: "The kept credentials belong to another server."
+            case .credentialsUnreadable: "The kept credentials could not be read."
+            case .refreshExpired: "The session was not used for too long."
+            case .signedInElsewhere: "The account was signed in on another device."
+            case .revoked: "The session was ended from elsewhere."
+            case .reuseDetected: "The session was ended because its token was used twice."
+            default: "The server has ended the session."
+            }
+        return OptimistError(.signedOut, sentence, remedy: .signIn, cause: SessionEnded(reason: reason))
+    }
+
+    static func refreshPostponed(by delay: Duration) -> Self {
+        OptimistError(
+            .refreshPostponed, "The session could not be renewed just now.", remedy: .retry(after: max(delay, .zero)))
+    }
+
+    static let credentialRefused = OptimistError(
+        .credentialRefused, "The server refused the credentials it had just given.", remedy: .retry(after: .seconds(60))
+    )
+
+    /// Why the session ended, when that is what this error is about.
+    public var signOutReason: SignOutReason? { (cause as? SessionEnded)?.reason }
+}
+
+/// Carries the reason inside an `OptimistError`.
+struct SessionEnded: Error {
+    let reason: SignOutReason
+}

@@ -1,0 +1,44 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import HTTPTypes
+
+/// What an app or an engine asks of the server; the session adds the address, the credential and the patience.
+public struct SessionRequest: Sendable {
+    public var method: HTTPRequest.Method
+    /// A path such as `"/jmap"`, with its query, or a whole URL on the server's own origin.
+    public var target: String
+    public var headerFields: HTTPFields
+    public var body: [UInt8]
+    /// How often it may be sent in all, not counting that it is sent again after a refresh. Default: 3.
+    ///
+    /// One for callers with a schedule of their own: retries happen at one level.
+    public var attempts: Int
+    /// Whether sending it twice does no more than sending it once. Default: as its method says.
+    public var isRepeatable: Bool
+    /// The longest wait for the head of each answer. Default: 15 s.
+    public var headTimeout: Duration
+    /// The longest the whole call may take, every attempt and wait included. Default: 60 s. Streams have none.
+    public var deadline: Duration
+    /// The most bytes accepted as an answer. Default: 32 MiB. Streams have no such limit.
+    public var answerLimitBytes: Int
+
+    public init(
+        _ method: HTTPRequest.Method = .get, _ target: String, headerFields: HTTPFields = [:], body: [UInt8] = [],
+        attempts: Int = 3, isRepeatable: Bool? = nil, headTimeout: Duration = .seconds(15),
+        deadline: Duration = .seconds(60), answerLimitBytes: Int = 32 << 20
+    ) {
+        precondition(attempts >= 1, "a request is sent at least once")
+        self.method = method
+        self.target = target
+        self.headerFields = headerFields
+        self.body = body
+        self.attempts = attempts
+        self.isRepeatable = isRepeatable ?? Self.idempotentMethods.contains(method)
+        self.headTimeout = headTimeout
+        self.deadline = deadline
+        self.answerLimitBytes = answerLimitBytes
+    }
+
+    /// > Source: RFC 9110, section 9.2.2.
+    private static let idempotentMethods: Set<HTTPRequest.Method> = [.get, .head, .options, .trace, .put, .delete]
+}

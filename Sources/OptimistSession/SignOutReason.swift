@@ -1,0 +1,31 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// Why nobody is signed in. An open set: the server may have reasons of its own.
+public struct SignOutReason: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
+    /// As the server writes it.
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+    public var description: String { rawValue }
+
+    /// Nobody has signed in on this device yet.
+    public static let neverSignedIn = Self(rawValue: "never_signed_in")
+    /// The person signed out here.
+    public static let signedOut = Self(rawValue: "signed_out")
+    /// Somebody else has signed in here since.
+    public static let replaced = Self(rawValue: "replaced")
+    /// The credentials were given by another server than the one in use now.
+    public static let otherServer = Self(rawValue: "other_server")
+    /// The kept credentials cannot be read, or others could read them.
+    public static let credentialsUnreadable = Self(rawValue: "credentials_unreadable")
+
+    /// The session was not used for too long.
+    public static let refreshExpired = Self(rawValue: "refresh_expired")
+    /// The account has been signed in on another device, and the server allows one.
+    public static let signedInElsewhere = Self(rawValue: "signed_in_elsewhere")
+    /// The person, or an operator, ended this session from elsewhere.
+    public static let revoked = Self(rawValue: "revoked")
+    /// An old refresh token was presented again: somebody may have copied it.
+    public static let reuseDetected = Self(rawValue: "reuse_detected")
+    /// The server refuses the refresh token and does not say why.
+    public static let refused = Self(rawValue: "refused")
+}

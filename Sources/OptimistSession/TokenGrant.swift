@@ -1,0 +1,58 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+
+/// The body of an answer that gives tokens.
+///
+/// > Source: RFC 6749, section 5.1.
+struct TokenGrant: Decodable {
+    private var accessToken: String
+    private var refreshToken: String?
+    private var expiresIn: Double?
+    private var accountID: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case accessToken = "access_token"
+        case refreshToken = "refresh_token"
+        case expiresIn = "expires_in"
+        case accountID = "account_id"
+    }
+
+    /// Returns nil when the body is not such an answer: a captive portal's page, say.
+    init?(_ body: [UInt8]) {
+        guard let grant = try? JSONDecoder().decode(Self.self, from: Data(body)), !grant.accessToken.isEmpty else {
+            return nil
+        }
+        self = grant
+    }
+
+    /// The credentials of somebody who has just signed in. Nil without a refresh token.
+    func credentials(email: String, origin: String, now: Date) -> Credentials? {
+        guard let refreshToken, !refreshToken.isEmpty else { return nil }
+        let account = Account(id: accountID ?? Self.subject(of: accessToken) ?? email, email: email)
+        return Credentials(
+            accessToken: Secret(accessToken), refreshToken: Secret(refreshToken), expiresAt: expiresIn.map { now + $0 },
+            lifetime: expiresIn.map { .seconds($0) }, account: account, origin: origin)
+    }
+
+    /// The credentials that follow others. A server that does not rotate sends no new refresh token.
+    func successor(of former: Credentials, now: Date) -> Credentials {
+        var next = former
+        next.accessToken = Secret(accessToken)
+        if let refreshToken, !refreshToken.isEmpty { next.refreshToken = Secret(refreshToken) }
+        next.expiresAt = expiresIn.map { now + $0 }
+        next.lifetime = expiresIn.map { .seconds($0) }
+        return next
+    }
+
+    /// Reads whom a JWT is about. It is not verified: the server does that, and here it is only a name.
+    private static func subject(of token: String) -> String? {
+        struct Claims: Decodable { var sub: String }
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3 else { return nil }
+        let base64 = String(parts[1]).replacing("-", with: "+").replacing("_", with: "/")
+        let padded = base64 + String(repeating: "=", count: (4 - base64.count % 4) % 4)
+        return Data(base64Encoded: padded).flatMap { try? JSONDecoder().decode(Claims.self, from: $0) }?.sub
+    }
+}

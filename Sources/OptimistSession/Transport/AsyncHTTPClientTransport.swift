@@ -1,0 +1,135 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+#if AsyncHTTPClient
+    import AsyncHTTPClient
+    import HTTPTypes
+    import NIOCore
+    import NIOHTTP1
+    import NIOPosix
+
+    /// The transport for Linux, on AsyncHTTPClient. Available with the package trait of that name.
+    ///
+    /// What it does otherwise than its library would by itself:
+    /// - It follows no redirect, since one to another host would take the credential with it.
+    /// - A refused connection is an error at once; the library would go on trying for ten seconds.
+    /// - A kept connection that the server had closed meanwhile is replaced once, for what may be repeated.
+    public final class AsyncHTTPClientTransport: Transport {
+        /// One for the whole process, which is never shut down.
+        public static let shared = AsyncHTTPClientTransport()
+
+        private let client: HTTPClient
+
+        /// Makes a transport with connections of its own. Call ``shutdown()`` before letting go of it.
+        public init() {
+            var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+            configuration.connectionPool.retryConnectionEstablishment = false
+            configuration.timeout.connect = .seconds(10)
+            client = HTTPClient(
+                eventLoopGroupProvider: .shared(.singletonMultiThreadedEventLoopGroup), configuration: configuration)
+        }
+
+        /// Closes every connection.
+        public func shutdown() async throws { try await client.shutdown() }
+
+        public func send(_ request: TransportRequest) async throws -> TransportResponse {
+            do {
+                return try await execute(request)
+            } catch where request.isRepeatable && mayBeStaleConnection(error) {
+                return try await translating(.maybeProcessed) { try await self.execute(request) }
+            } catch {
+                throw try TransportError.translating(error, .maybeProcessed)
+            }
+        }
+
+        private func execute(_ request: TransportRequest) async throws -> TransportResponse {
+            let response = try await client.execute(
+                HTTPClientRequest(request), deadline: .now() + TimeAmount(request.headTimeout))
+            var head = HTTPResponse(status: .init(code: Int(response.status.code)))
+            for (name, value) in response.headers {
+                guard let name = HTTPField.Name(name) else { continue }
+                head.headerFields.append(HTTPField(name: name, value: value))
+            }
+            return TransportResponse(head: head, body: ResponseBody(Chunks(base: response.body)))
+        }
+    }
+
+    extension HTTPClientRequest {
+        fileprivate init(_ request: TransportRequest) {
+            let head = request.head
+            self.init(url: "\(head.scheme ?? "")://\(head.authority ?? "")\(head.path ?? "/")")
+            method = HTTPMethod(rawValue: head.method.rawValue)
+            for field in head.headerFields { headers.add(name: field.name.rawName, value: field.value) }
+            if !request.body.isEmpty { body = .bytes(ByteBuffer(bytes: request.body)) }
+        }
+    }
+
+    /// The library's chunks as arrays, and its errors as ours.
+    private struct Chunks: AsyncSequence, Sendable {
+        let base: HTTPClientResponse.Body
+
+        func makeAsyncIterator() -> Iterator { Iterator(base: base.makeAsyncIterator()) }
+
+        struct Iterator: AsyncIteratorProtocol {
+            var base: HTTPClientResponse.Body.AsyncIterator
+
+            mutating func next() async throws -> [UInt8]? {
+                do {
+                    return try await base.next(isolation: #isolation).map { Array($0.readableBytesView) }
+                } catch {
+                    throw try TransportError.translating(error, .responseStarted)
+                }
+            }
+        }
+    }
+
+    /// Whether this is how a kept connection fails that the server had closed meanwhile. Others may fail so too.
+    private func mayBeStaleConnection(_ error: any Error) -> Bool {
+        switch error {
+        case let error as HTTPClientError: error == .remoteConnectionClosed
+        case let error as ChannelError: error == .ioOnClosedChannel
+        case let error as IOError: error.errnoCode == ECONNRESET || error.errnoCode == EPIPE
+        default: false
+        }
+    }
+
+    private func translating<Result>(
+        _ phase: TransportError.Phase, _ work: () async throws -> Result
+    ) async throws -> Result {
+        do { return try await work() } catch { throw try TransportError.translating(error, phase) }
+    }
+
+    extension TransportError {
+        /// - Throws: `CancellationError` instead of returning, when that is what happened.
+        fileprivate static func translating(_ error: any Error, _ phase: Phase) throws -> TransportError {
+            if Task.isCancelled || error is CancellationError { throw CancellationError() }
+            switch error {
+            case let error as NIOConnectionError:
+                let codes = error.connectionErrors.compactMap { ($0.error as? IOError)?.errnoCode }
+                if codes.contains(ECONNREFUSED) { return TransportError(.refused, .notSent, cause: error) }
+                return TransportError(codes.isEmpty ? .unresolvable : .unreachable, .notSent, cause: error)
+            case let error as IOError where error.errnoCode == ECONNREFUSED:
+                return TransportError(.refused, .notSent, cause: error)
+            case let error as ChannelError:
+                if case .connectTimeout = error { return TransportError(.timedOut, .notSent, cause: error) }
+                return TransportError(.broken, phase, cause: error)
+            case let error as HTTPClientError:
+                return TransportError(error, phase)
+            default:
+                return TransportError(.broken, phase, cause: error)
+            }
+        }
+
+        private init(_ error: HTTPClientError, _ phase: Phase) {
+            switch error {
+            case .connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout:
+                self.init(.timedOut, .notSent, cause: error)
+            case .deadlineExceeded, .readTimeout, .writeTimeout:
+                self.init(.timedOut, phase, cause: error)
+            case .invalidURL, .emptyHost, .emptyScheme:
+                self.init(.unsupported, .notSent, cause: error)
+            default:
+                self.init(.broken, phase, cause: error)
+            }
+        }
+    }
+#endif

@@ -1,0 +1,149 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+#if canImport(Darwin) || CheckURLSessionTransport
+    import Foundation
+    import HTTPTypes
+    import Synchronization
+
+    #if canImport(FoundationNetworking)
+        import FoundationNetworking
+    #endif
+
+    /// What has arrived for one exchange and was not read yet. One reader at a time.
+    final class Inbox: Sendable {
+        private struct State {
+            var head: HTTPResponse?
+            var chunks: [[UInt8]] = []
+            var waitingBytes = 0
+            var isSuspended = false
+            /// Nil while it goes on.
+            var end: Result<Void, any Error>?
+            var reader: CheckedContinuation<Void, Never>?
+        }
+
+        /// Reading from the network stops above this many bytes, until they are read.
+        private static let highWaterBytes = 1 << 20
+
+        private let state = Mutex(State())
+        private let task: URLSessionTask
+
+        init(_ task: URLSessionTask) { self.task = task }
+
+        deinit { task.cancel() }
+
+        func receive(_ head: HTTPResponse) { change { $0.head = head } }
+
+        func receive(_ chunk: [UInt8]) {
+            let isFull = change { state in
+                state.chunks.append(chunk)
+                state.waitingBytes += chunk.count
+                guard state.waitingBytes > Self.highWaterBytes, !state.isSuspended else { return false }
+                state.isSuspended = true
+                return true
+            }
+            if isFull { task.suspend() }
+        }
+
+        func finish(_ error: (any Error)?) {
+            change { state in
+                if state.end == nil { state.end = error.map { .failure($0) } ?? .success(()) }
+            }
+        }
+
+        /// Nobody wants it any more.
+        func abandon() {
+            finish(CancellationError())
+            task.cancel()
+        }
+
+        func head() async throws -> HTTPResponse {
+            while true {
+                let (head, end) = state.withLock { ($0.head, $0.end) }
+                if let head { return head }
+                if let end { throw try Self.translating(end, .maybeProcessed) }
+                await somethingNew { $0.head != nil }
+            }
+        }
+
+        func nextChunk() async throws -> [UInt8]? {
+            while true {
+                let (chunk, mayResume, end) = state.withLock { state in
+                    let chunk = state.chunks.isEmpty ? nil : state.chunks.removeFirst()
+                    state.waitingBytes -= chunk?.count ?? 0
+                    let mayResume = state.isSuspended && state.waitingBytes < Self.highWaterBytes / 2
+                    if mayResume { state.isSuspended = false }
+                    return (chunk, mayResume, state.end)
+                }
+                if mayResume { task.resume() }
+                if let chunk { return chunk }
+                switch end {
+                case .success: return nil
+                case .failure: throw try Self.translating(end ?? .success(()), .responseStarted)
+                case nil: await somethingNew { !$0.chunks.isEmpty }
+                }
+            }
+        }
+
+        @discardableResult
+        private func change<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
+            let (value, reader) = state.withLock { state in
+                let value = body(&state)
+                defer { state.reader = nil }
+                return (value, state.reader)
+            }
+            reader?.resume()
+            return value
+        }
+
+        private func somethingNew(_ isThere: (borrowing State) -> Bool) async {
+            await withCheckedContinuation { reader in
+                let isReady = state.withLock { state in
+                    if isThere(state) || state.end != nil { return true }
+                    state.reader = reader
+                    return false
+                }
+                if isReady { reader.resume() }
+            }
+        }
+
+        private static func translating(
+            _ end: Result<Void, any Error>, _ phase: TransportError.Phase
+        ) throws -> TransportError {
+            guard case .failure(let error) = end else { return TransportError(.broken, phase) }
+            if Task.isCancelled || error is CancellationError { throw CancellationError() }
+            guard let error = error as? URLError else { return TransportError(.broken, phase, cause: error) }
+            return switch error.code {
+            case .cannotConnectToHost: TransportError(.refused, .notSent, cause: error)
+            case .cannotFindHost, .dnsLookupFailed: TransportError(.unresolvable, .notSent, cause: error)
+            case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff:
+                TransportError(.unreachable, .notSent, cause: error)
+            case .timedOut: TransportError(.timedOut, phase, cause: error)
+            case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
+                .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid:
+                TransportError(.untrusted, .notSent, cause: error)
+            case .badURL, .unsupportedURL: TransportError(.unsupported, .notSent, cause: error)
+            default: TransportError(.broken, phase, cause: error)
+            }
+        }
+    }
+
+    /// The chunks of an inbox, in order. Cancelling whoever reads them ends the exchange.
+    struct InboxChunks: AsyncSequence, Sendable {
+        let inbox: Inbox
+
+        func makeAsyncIterator() -> Iterator { Iterator(inbox: inbox) }
+
+        struct Iterator: AsyncIteratorProtocol {
+            let inbox: Inbox
+
+            mutating func next() async throws -> [UInt8]? {
+                let inbox = inbox
+                return try await withTaskCancellationHandler {
+                    try await inbox.nextChunk()
+                } onCancel: {
+                    inbox.abandon()
+                }
+            }
+        }
+    }
+#endif

@@ -1,0 +1,59 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import HTTPTypes
+
+/// Carries one request to a server and brings back the answer, once: it never retries and follows no redirect.
+///
+/// The session above it decides what is sent again. A transport keeps four promises:
+/// - It throws ``TransportError`` with the phase it had reached, and nothing else but `CancellationError`.
+/// - It gives up with `timedOut` when the head of the answer has not come within ``TransportRequest/headTimeout``.
+/// - It ends promptly when its task is cancelled.
+/// - The body of the answer is pulled: what nobody reads is not buffered without bound.
+public protocol Transport: Sendable {
+    /// Sends a request and returns as soon as the head of the answer is there.
+    ///
+    /// - Throws: ``TransportError``, or `CancellationError` when the calling task is cancelled.
+    func send(_ request: TransportRequest) async throws -> TransportResponse
+}
+
+/// One request on its way: a head that names the whole address, and a body in memory.
+public struct TransportRequest: Sendable {
+    /// Method, scheme, authority, path and header fields. All four of the former are set.
+    public var head: HTTPRequest
+    public var body: [UInt8]
+    /// The longest wait for the head of the answer.
+    public var headTimeout: Duration
+    /// Whether sending it twice does no more than once. A transport may then replace, once, a kept connection that
+    /// turns out to be closed.
+    public var isRepeatable: Bool
+
+    public init(
+        head: HTTPRequest, body: [UInt8] = [], headTimeout: Duration = .seconds(15), isRepeatable: Bool = false
+    ) {
+        self.head = head
+        self.body = body
+        self.headTimeout = headTimeout
+        self.isRepeatable = isRepeatable
+    }
+}
+
+extension TransportRequest: CustomStringConvertible, CustomReflectable {
+    /// Method and address, without the query and without any header field: those may hold secrets.
+    public var description: String {
+        let path = (head.path ?? "").prefix { $0 != "?" }
+        return "\(head.method) \(head.scheme ?? "")://\(head.authority ?? "")\(path), \(body.count) bytes"
+    }
+
+    public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
+}
+
+/// The head of an answer, with a body that can be pulled once.
+public struct TransportResponse: Sendable {
+    public var head: HTTPResponse
+    public var body: ResponseBody
+
+    public init(head: HTTPResponse, body: ResponseBody = ResponseBody([])) {
+        self.head = head
+        self.body = body
+    }
+}

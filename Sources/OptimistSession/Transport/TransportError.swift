@@ -1,0 +1,56 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// Why no whole answer came, and how far the request had got.
+public struct TransportError: Error, Sendable {
+    public let kind: Kind
+    public let phase: Phase
+    /// The error of the library below. It appears in `debugDescription` only.
+    public let cause: (any Error)?
+
+    public init(_ kind: Kind, _ phase: Phase, cause: (any Error)? = nil) {
+        self.kind = kind
+        self.phase = phase
+        self.cause = cause
+    }
+
+    /// An open set: treat one that you do not know as `broken`.
+    public struct Kind: Hashable, Sendable, CustomStringConvertible {
+        public let description: String
+        public init(_ description: String) { self.description = description }
+
+        /// Nothing listens at that address.
+        public static let refused = Self("refused")
+        /// The host's name has no address, or there is no way to ask.
+        public static let unresolvable = Self("unresolvable")
+        /// There is no route to the host: most often, no network at all.
+        public static let unreachable = Self("unreachable")
+        /// The other side could not prove who it is, or no common encryption was found.
+        public static let untrusted = Self("untrusted")
+        /// It took longer than the request allows.
+        public static let timedOut = Self("timedOut")
+        /// The connection was lost, or what came over it is no HTTP.
+        public static let broken = Self("broken")
+        /// The body is larger than the caller accepts.
+        public static let tooLarge = Self("tooLarge")
+        /// The request itself cannot be sent: a scheme or a header field that the transport does not know.
+        public static let unsupported = Self("unsupported")
+    }
+
+    /// How far the request had got. It decides what may be sent again.
+    public enum Phase: Sendable {
+        /// No byte of it reached the server: always safe to send again.
+        case notSent
+        /// The server may have acted on it.
+        case maybeProcessed
+        /// The head of the answer has arrived, so the server has acted on it.
+        case responseStarted
+    }
+}
+
+extension TransportError: CustomStringConvertible, CustomDebugStringConvertible {
+    public var description: String { "transport.\(kind) (\(phase))" }
+
+    public var debugDescription: String {
+        cause.map { "\(description) (cause: \(String(reflecting: $0)))" } ?? description
+    }
+}

@@ -1,0 +1,113 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+// On Linux URLSession blocks under many cancellations, so this is compiled there only to be checked.
+#if canImport(Darwin) || CheckURLSessionTransport
+    import HTTPTypes
+    import Synchronization
+
+    #if canImport(FoundationNetworking)
+        import Foundation
+        public import FoundationNetworking
+    #else
+        public import Foundation
+    #endif
+
+    /// The transport for Apple's systems, on `URLSession`.
+    ///
+    /// It follows no redirect, keeps neither cookies nor a cache, and stops reading from the network while nobody
+    /// reads the body.
+    public final class URLSessionTransport: Transport {
+        private let session: URLSession
+        private let exchanges = Exchanges()
+
+        /// - Parameter configuration: Default: ephemeral, without cookies and cache. Its idle timeout is replaced by
+        ///   the one of each request.
+        public init(configuration: URLSessionConfiguration = URLSessionTransport.defaultConfiguration) {
+            session = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: nil)
+        }
+
+        deinit { session.finishTasksAndInvalidate() }
+
+        /// Ephemeral: no cookies, no cache, nothing kept on disk; eight connections to a host, for six
+        /// calls and two streams.
+        public static var defaultConfiguration: URLSessionConfiguration {
+            let configuration = URLSessionConfiguration.ephemeral
+            configuration.httpCookieStorage = nil
+            configuration.urlCache = nil
+            configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+            configuration.httpMaximumConnectionsPerHost = 8
+            return configuration
+        }
+
+        public func send(_ request: TransportRequest) async throws -> TransportResponse {
+            try Task.checkCancellation()
+            guard let urlRequest = URLRequest(request) else { throw TransportError(.unsupported, .notSent) }
+            let task = session.dataTask(with: urlRequest)
+            let inbox = Inbox(task)
+            exchanges.add(inbox, for: task.taskIdentifier)
+            let head = try await withTaskCancellationHandler {
+                task.resume()
+                return try await inbox.head()
+            } onCancel: {
+                inbox.abandon()
+            }
+            return TransportResponse(head: head, body: ResponseBody(InboxChunks(inbox: inbox)))
+        }
+    }
+
+    extension URLRequest {
+        fileprivate init?(_ request: TransportRequest) {
+            let head = request.head
+            guard let url = URL(string: "\(head.scheme ?? "")://\(head.authority ?? "")\(head.path ?? "/")") else {
+                return nil
+            }
+            self.init(url: url)
+            timeoutInterval = max(request.headTimeout / .seconds(1), 60)
+            httpMethod = head.method.rawValue
+            httpBody = request.body.isEmpty ? nil : Data(request.body)
+            for field in head.headerFields { addValue(field.value, forHTTPHeaderField: field.name.rawName) }
+        }
+    }
+
+    /// Hands what the system reports to the exchange that it is about.
+    private final class Exchanges: NSObject, URLSessionDataDelegate {
+        private let inboxes = Mutex<[Int: Inbox]>([:])
+
+        func add(_ inbox: Inbox, for task: Int) { inboxes.withLock { $0[task] = inbox } }
+
+        func urlSession(
+            _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+            completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+        ) {
+            guard let response = response as? HTTPURLResponse else { return completionHandler(.cancel) }
+            inboxes.withLock { $0[dataTask.taskIdentifier] }?.receive(HTTPResponse(response))
+            completionHandler(.allow)
+        }
+
+        func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+            inboxes.withLock { $0[dataTask.taskIdentifier] }?.receive(Array(data))
+        }
+
+        func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+            inboxes.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.finish(error)
+        }
+
+        func urlSession(
+            _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+            newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+        ) {
+            completionHandler(nil)
+        }
+    }
+
+    extension HTTPResponse {
+        fileprivate init(_ response: HTTPURLResponse) {
+            self.init(status: Status(code: response.statusCode))
+            for (name, value) in response.allHeaderFields {
+                guard let name = name as? String, let value = value as? String else { continue }
+                guard let name = HTTPField.Name(name) else { continue }
+                headerFields.append(HTTPField(name: name, value: value))
+            }
+        }
+    }
+#endif

@@ -1,0 +1,140 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+import OptimistSession
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct CredentialStoreTests {
+    /// Gives a test a directory of its own, and removes it afterwards.
+    private func withDirectory(_ work: (URL) throws -> Void) throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID())/credentials")
+        defer { try? FileManager.default.removeItem(at: directory.deletingLastPathComponent()) }
+        try work(directory)
+    }
+
+    private func mode(_ url: URL) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: url.path(percentEncoded: false))
+        return (attributes[.posixPermissions] as? NSNumber)?.intValue ?? -1
+    }
+
+    private func setMode(_ mode: Int, _ url: URL) throws {
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: url.path(percentEncoded: false))
+    }
+
+    @Test func `what is saved is what is loaded, by whoever opens the directory next`() throws {
+        try withDirectory { directory in
+            let store = FileCredentialStore(directory: directory)
+            #expect(try store.load() == nil)
+            var credentials = Credentials.first
+            credentials.expiresAt = Date(timeIntervalSince1970: 1_800_000_000.25)
+            credentials.lifetime = .seconds(900)
+            try store.save(.first)
+            try store.save(credentials)
+            #expect(try FileCredentialStore(directory: directory).load() == credentials)
+            try store.erase()
+            try store.erase()
+            #expect(try store.load() == nil)
+        }
+    }
+
+    @Test func `T9: the directory is 0700, the file 0600, and no other file is left`() throws {
+        try withDirectory { directory in
+            let store = FileCredentialStore(directory: directory)
+            try store.save(.first)
+            try store.save(.first)
+            #expect(try mode(directory) == 0o700)
+            #expect(try mode(directory.appending(path: "credentials.json")) == 0o600)
+            let names = try FileManager.default.contentsOfDirectory(atPath: directory.path(percentEncoded: false))
+            #expect(names == ["credentials.json"])
+        }
+    }
+
+    @Test(arguments: [("", 0o755, "chmod 700"), ("credentials.json", 0o640, "chmod 600")])
+    func `what others can read is refused, with what to do about it`(name: String, mode: Int, remedy: String) throws {
+        try withDirectory { directory in
+            let store = FileCredentialStore(directory: directory)
+            try store.save(.first)
+            try setMode(mode, name.isEmpty ? directory : directory.appending(path: name))
+            #expect { try store.load() } throws: {
+                guard let error = $0 as? OptimistError else { return false }
+                return error.code == .credentialsInsecure && error.message.contains(remedy)
+            }
+        }
+    }
+
+    @Test(arguments: ["directory", "file"])
+    func `a link is refused`(kind: String) throws {
+        try withDirectory { directory in
+            let store = FileCredentialStore(directory: directory)
+            try store.save(.first)
+            let real = kind == "file" ? directory.appending(path: "credentials.json") : directory
+            let moved = directory.deletingLastPathComponent().appending(path: "moved")
+            try FileManager.default.moveItem(at: real, to: moved)
+            try FileManager.default.createSymbolicLink(at: real, withDestinationURL: moved)
+            #expect { try store.load() } throws: { ($0 as? OptimistError)?.code == .credentialsInsecure }
+        }
+    }
+
+    @Test(arguments: ["", "{", "{}", "null", "\u{0}\u{1}", #"{"version":1,"access":"access-9"}"#])
+    func `a broken file is an error that shows nothing of it`(content: String) throws {
+        try withDirectory { directory in
+            let store = FileCredentialStore(directory: directory)
+            try store.save(.first)
+            let handle = try FileHandle(forWritingTo: directory.appending(path: "credentials.json"))
+            try handle.truncate(atOffset: 0)
+            try handle.write(contentsOf: Data(content.utf8))
+            #expect { try store.load() } throws: {
+                guard let error = $0 as? OptimistError else { return false }
+                return error.code == .credentialsUnreadable && !String(reflecting: error).contains("access-9")
+            }
+            try store.save(.first)
+            #expect(try store.load() == .first)
+        }
+    }
+
+    @Test func `what a crash left behind does not stop the next save, and is erased with the rest`() throws {
+        try withDirectory { directory in
+            let store = FileCredentialStore(directory: directory)
+            try store.save(.first)
+            let leftover = directory.appending(path: ".credentials.json.new")
+            try Data("half".utf8).write(to: leftover)
+            try store.save(.first)
+            #expect(try store.load() == .first)
+            try Data("half".utf8).write(to: leftover)
+            try store.erase()
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path(percentEncoded: false)).isEmpty)
+        }
+    }
+
+    @Test func `T6: of many who ask for the id of the installation at once, all get the same`() throws {
+        try withDirectory { directory in
+            let ids = Mutex<Set<UUID>>([])
+            DispatchQueue.concurrentPerform(iterations: 32) { _ in
+                let id = try? FileCredentialStore(directory: directory).installID(orKeep: UUID())
+                ids.withLock { _ = $0.insert(id ?? UUID()) }
+            }
+            #expect(ids.withLock(\.count) == 1)
+            let store = FileCredentialStore(directory: directory)
+            try store.save(.first)
+            try store.erase()
+            #expect(try ids.withLock { $0.contains(try store.installID(orKeep: UUID())) })
+        }
+    }
+
+    @Test func `a session whose credentials are damaged says so, and a new sign-in repairs it`() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let store = FileCredentialStore(directory: directory)
+        try store.save(.first)
+        let handle = try FileHandle(forWritingTo: directory.appending(path: "credentials.json"))
+        try handle.truncate(atOffset: 3)
+        let bench = Bench(store: store)
+        #expect(await bench.send(1).first?.error?.signOutReason == .credentialsUnreadable)
+        try await bench.session.signIn(email: "ada@example.com", password: "secret")
+        #expect(await bench.send(1).first?.value == 200)
+        #expect(try store.load()?.accessToken == Secret("access-1"))
+    }
+}

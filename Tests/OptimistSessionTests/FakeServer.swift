@@ -1,0 +1,190 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import OptimistCore
+import OptimistSession
+import OptimistTesting
+import Synchronization
+
+/// A server of a few lines: it gives tokens, counts what it is asked, and fails as it is told.
+final class FakeServer: Sendable {
+    struct Books {
+        var generation = 1
+        /// Tokens up to this generation are refused.
+        var refusedUpTo = 0
+        var refreshes = 0
+        var revocations = 0
+        var paths: [String: Int] = [:]
+        /// What the next refreshes are answered with, before the server is itself again.
+        var refreshAnswers: [@Sendable () async throws -> TransportResponse] = []
+        /// What the next requests are answered with.
+        var answers: [@Sendable () async throws -> TransportResponse] = []
+    }
+
+    let books = Mutex(Books())
+
+    var refreshes: Int { books.withLock { $0.refreshes } }
+    var generation: Int { books.withLock { $0.generation } }
+    func sends(_ path: String) -> Int { books.withLock { $0.paths[path] ?? 0 } }
+    func refuse(upTo generation: Int) { books.withLock { $0.refusedUpTo = generation } }
+    func onRefresh(_ answer: @escaping @Sendable () async throws -> TransportResponse) {
+        books.withLock { $0.refreshAnswers.append(answer) }
+    }
+    func onRequest(_ answer: @escaping @Sendable () async throws -> TransportResponse) {
+        books.withLock { $0.answers.append(answer) }
+    }
+
+    func handle(_ request: TransportRequest) async throws -> TransportResponse {
+        let path = request.head.path ?? ""
+        books.withLock { $0.paths[path, default: 0] += 1 }
+        switch path {
+        case "/auth/sign-in", "/auth/sign-up": return tokens()
+        case "/auth/token": return try await refresh(String(decoding: request.body, as: UTF8.self))
+        case "/auth/revoke":
+            books.withLock { $0.revocations += 1 }
+            return TransportResponse(.ok)
+        default: return try await answer(request)
+        }
+    }
+
+    private func tokens() -> TransportResponse {
+        let generation = generation
+        return TransportResponse(
+            .ok,
+            #"{"access_token":"access-\#(generation)","token_type":"Bearer","expires_in":900,"#
+                + #""refresh_token":"refresh-\#(generation)","account_id":"a1"}"#)
+    }
+
+    private func refresh(_ form: String) async throws -> TransportResponse {
+        let planned = books.withLock { books in
+            books.refreshes += 1
+            return books.refreshAnswers.isEmpty ? nil : books.refreshAnswers.removeFirst()
+        }
+        if let planned { return try await planned() }
+        let isCurrent = books.withLock { books in
+            guard form == "grant_type=refresh_token&refresh_token=refresh-\(books.generation)" else { return false }
+            books.generation += 1
+            return true
+        }
+        return isCurrent ? tokens() : .invalidGrant("reuse_detected")
+    }
+
+    private func answer(_ request: TransportRequest) async throws -> TransportResponse {
+        let planned = books.withLock { $0.answers.isEmpty ? nil : $0.answers.removeFirst() }
+        if let planned { return try await planned() }
+        let token = request.head.headerFields[.authorization]?.split(separator: "-").last.flatMap { Int($0) } ?? 0
+        let isAccepted = books.withLock { token > $0.refusedUpTo && token <= $0.generation }
+        return isAccepted ? TransportResponse(.ok, "hello") : TransportResponse(.unauthorized)
+    }
+}
+
+extension TransportResponse {
+    static func invalidGrant(_ reason: String) -> Self {
+        TransportResponse(.badRequest, #"{"error":"invalid_grant","reason":"\#(reason)"}"#)
+    }
+}
+
+/// A session on a fake server, in a time that stands still until it is moved.
+struct Bench {
+    let server = FakeServer()
+    let clock = ManualClock()
+    let store: any CredentialStore
+    let transport: InMemoryTransport
+    let session: Session
+
+    static let address = "http://localhost:8080"
+
+    init(
+        signedIn: Bool = true, store: (any CredentialStore)? = nil,
+        configuration: SessionConfiguration = SessionConfiguration()
+    ) {
+        let store = store ?? InMemoryCredentialStore(signedIn ? .first : nil)
+        let server = server
+        let clock = clock
+        let transport = InMemoryTransport { try await server.handle($0) }
+        self.store = store
+        self.transport = transport
+        session = Session(
+            server: URL(string: Self.address)!, transport: transport, credentials: store, configuration: configuration,
+            surroundings: Surroundings(
+                clock: clock, now: { Date(timeIntervalSince1970: 1_800_000_000 + clock.elapsed / .seconds(1)) }, seed: 7
+            ))
+    }
+
+    /// Sends `count` requests at once, and returns how each ended.
+    func send(_ count: Int, _ request: SessionRequest = SessionRequest(.get, "/rows")) async -> [Result<Int, any Error>]
+    {
+        await withTaskGroup(of: Result<Int, any Error>.self) { group in
+            for _ in 0..<count {
+                group.addTask { [session] in
+                    do {
+                        return .success(try await session.send(request).head.status.code)
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    /// Waits for a state.
+    func reaches(_ isWanted: (SessionState) -> Bool) async {
+        for await state in session.states where isWanted(state) { return }
+    }
+}
+
+extension Credentials {
+    static let first = Credentials(
+        accessToken: Secret("access-1"), refreshToken: Secret("refresh-1"), expiresAt: nil, lifetime: nil,
+        account: Account(id: "a1", email: "ada@example.com"), origin: Bench.address)
+}
+
+/// Lets tests hold an answer back until they say so.
+final class Door: Sendable {
+    private let state = Mutex<
+        (isOpen: Bool, waiting: [CheckedContinuation<Void, Never>], watchers: [CheckedContinuation<Void, Never>])
+    >(
+        (false, [], []))
+
+    func open() {
+        let waiting = state.withLock { state in
+            state.isOpen = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for wake in waiting { wake.resume() }
+    }
+
+    /// Waits until the door is open.
+    func pass() async {
+        await withCheckedContinuation { wake in
+            let (isOpen, watchers) = state.withLock { state in
+                if !state.isOpen { state.waiting.append(wake) }
+                defer { state.watchers = [] }
+                return (state.isOpen, state.watchers)
+            }
+            if isOpen { wake.resume() }
+            for watcher in watchers { watcher.resume() }
+        }
+    }
+
+    /// Waits until somebody stands before the door.
+    func knock() async {
+        await withCheckedContinuation { wake in
+            let isThere = state.withLock { state in
+                if state.waiting.isEmpty { state.watchers.append(wake) }
+                return !state.waiting.isEmpty
+            }
+            if isThere { wake.resume() }
+        }
+    }
+}
+
+extension Result where Failure == any Error {
+    var error: OptimistError? {
+        if case .failure(let error) = self { error as? OptimistError } else { nil }
+    }
+    var value: Success? { try? get() }
+}

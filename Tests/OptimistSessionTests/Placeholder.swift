@@ -1,1 +1,0 @@
-// This source file is part of the Optimist open source project, under the MIT licence.

@@ -1,0 +1,206 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+import Testing
+
+@testable import OptimistSession
+
+@Suite(.timeLimit(.minutes(1)))
+struct SessionMachineTests {
+    private let now = Date(timeIntervalSince1970: 1_800_000_000)
+
+    private func machine(slots: Int = 2, signedIn: Bool = true) -> SessionMachine {
+        var machine = SessionMachine(slots: slots, backoff: Backoff(), randomness: SplitMix64(seed: 1))
+        _ = machine.handle(.restore, now: now)
+        _ = machine.handle(.restored(signedIn ? .first : nil), now: now)
+        return machine
+    }
+
+    /// Lets requests arrive and want to be sent.
+    private func enter(_ ids: ClosedRange<Int>, _ machine: inout SessionMachine) -> [SessionMachine.Effect] {
+        ids.flatMap { id in
+            machine.handle(.arrived(id, .calls), now: now) + machine.handle(.wants(id, refused: nil), now: now)
+        }
+    }
+
+    @Test func `slots are given in the order of arrival, and again when they are free`() {
+        var machine = machine(slots: 1)
+        let granted = enter(1...3, &machine) + machine.handle(.left(2), now: now) + machine.handle(.left(1), now: now)
+        #expect(granted.map(\.grantedID) == [1, 3])
+    }
+
+    @Test func `T1: while a refused token is replaced, nobody gets a slot`() {
+        var machine = machine()
+        let old = machine.stamp
+        _ = enter(1...3, &machine)
+        let effects = machine.handle(.wants(1, refused: old), now: now)
+        #expect(effects == [.run(.refresh(old, .first))])
+        #expect(machine.handle(.wants(2, refused: old), now: now).isEmpty)
+        #expect(machine.handle(.refreshed(old, .first), now: now).compactMap(\.grantedID) == [3, 1])
+    }
+
+    @Test func `T3: the end comes once, and what is late changes nothing`() {
+        var machine = machine()
+        let stamp = machine.stamp
+        _ = enter(1...3, &machine)
+        _ = machine.handle(.wants(1, refused: stamp), now: now)
+        let effects = machine.handle(.ended(stamp, .revoked), now: now)
+        #expect(effects.compactMap(\.failedID) == [1, 2, 3])
+        #expect(effects.contains(.run(.erase(upTo: 1))))
+        let late: [SessionMachine.Event] = [
+            .ended(stamp, .refreshExpired), .refreshed(stamp, .first), .refreshFailed(stamp, retryAfter: nil),
+            .accepted(stamp), .left(1), .restored(.first), .locked,
+        ]
+        for event in late { #expect(machine.handle(event, now: now).isEmpty) }
+        #expect(machine.state == .signedOut(.revoked))
+    }
+
+    @Test func `a locked keychain is read again when somebody asks`() {
+        var machine = SessionMachine(slots: 1, backoff: Backoff(), randomness: SplitMix64(seed: 1))
+        #expect(enter(1...1, &machine) == [.run(.restore)])
+        #expect(machine.handle(.locked, now: now) == [.fail(1, .locked)])
+        #expect(machine.state == .locked)
+        #expect(enter(2...2, &machine) == [.run(.restore)])
+        #expect(machine.handle(.restored(.first), now: now).compactMap(\.grantedID) == [2])
+    }
+
+    @Test func `of two sign-ins the later one counts, in either order of their answers`() {
+        for order in [[1, 2], [2, 1]] {
+            var machine = machine(signedIn: false)
+            let epochs = [machine.reserveEpoch(), machine.reserveEpoch()]
+            for index in order { _ = machine.handle(.signedIn(epoch: epochs[index - 1], .first), now: now) }
+            #expect(machine.stamp.epoch == epochs[1])
+        }
+    }
+
+    @Test func `the session is refreshed 60 seconds ahead, or a tenth of a short life`() {
+        for (lifetime, ahead) in [(900.0, 60.0), (120, 12)] {
+            var credentials = Credentials.first
+            credentials.lifetime = .seconds(lifetime)
+            credentials.expiresAt = now + lifetime
+            let life = TokenLife(credentials: credentials, stamp: Stamp(epoch: 0, generation: 1))
+            #expect(!life.isDue(at: now + lifetime - ahead - 1))
+            #expect(life.isDue(at: now + lifetime - ahead))
+        }
+    }
+
+    /// Whatever happens in whatever order, late and double answers included.
+    @Test(arguments: 1...300)
+    func `T1 T3 T8: no order of events breaks the promises of the gate`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var machine = machine(slots: 3)
+        var model = Model()
+        var time = now
+        for _ in 0..<400 {
+            time += Double.random(in: 0...0.3, using: &random)
+            let event = model.anyEvent(machine: &machine, using: &random)
+            let before = machine.state
+            let effects = machine.handle(event, now: time)
+            model.book(event, effects, before: before, after: machine.state, slots: 3)
+        }
+        // In the end the server is well: everybody who still waits is served.
+        time += 3600
+        for stamp in model.refreshing { model.book(machine.handle(.refreshed(stamp, .first), now: time)) }
+        if case .signedOut = machine.state {
+            #expect(model.waiting.isEmpty && model.sent.isEmpty)
+            return
+        }
+        for _ in 0..<3 {
+            for stamp in model.refreshing { model.book(machine.handle(.refreshed(stamp, .first), now: time)) }
+            for id in model.sent.sorted() {
+                model.sent.remove(id)
+                model.book(machine.handle(.left(id), now: time))
+            }
+            if let id = model.waiting.min() { model.book(machine.handle(.wants(id, refused: nil), now: time)) }
+        }
+        while let id = model.sent.min() {
+            model.sent.remove(id)
+            model.book(machine.handle(.left(id), now: time))
+        }
+        #expect(model.waiting.isEmpty)
+    }
+
+    /// What a shell would know.
+    private struct Model {
+        var lastID = 0
+        var waiting: Set<Int> = []
+        var sent: Set<Int> = []
+        var refreshing: [Stamp] = []
+        var stamps: [Stamp] = []
+        var epochs: [Int] = []
+
+        mutating func anyEvent(
+            machine: inout SessionMachine, using random: inout SplitMix64
+        ) -> SessionMachine.Event {
+            stamps.append(machine.stamp)
+            let stamp = stamps.suffix(6).randomElement(using: &random) ?? machine.stamp
+            let sent = sent.sorted().randomElement(using: &random)
+            switch Int.random(in: 0..<100, using: &random) {
+            case 0..<40:
+                lastID += 1
+                _ = machine.handle(.arrived(lastID, .calls), now: .distantPast)
+                return .wants(lastID, refused: nil)
+            case 40..<60: return .left(sent ?? waiting.sorted().randomElement(using: &random) ?? 0)
+            case 60..<70: return sent.map { .wants($0, refused: stamp) } ?? .accepted(stamp)
+            case 70..<76: return .accepted(stamp)
+            case 76..<86: return .refreshed(refreshing.randomElement(using: &random) ?? stamp, .first)
+            case 86..<94: return .refreshFailed(refreshing.randomElement(using: &random) ?? stamp, retryAfter: nil)
+            case 94..<96: return .left(waiting.sorted().randomElement(using: &random) ?? 0)
+            case 96: return .ended(stamp, .revoked)
+            case 97: return .signedOut
+            default:
+                epochs.append(machine.reserveEpoch())
+                return .signedIn(epoch: epochs.randomElement(using: &random) ?? 0, .first)
+            }
+        }
+
+        mutating func book(
+            _ event: SessionMachine.Event, _ effects: [SessionMachine.Effect], before: SessionState,
+            after: SessionState,
+            slots: Int
+        ) {
+            switch event {
+            case .wants(let id, _):
+                sent.remove(id)
+                waiting.insert(id)
+            case .left(let id):
+                sent.remove(id)
+                waiting.remove(id)
+            case .refreshed(let stamp, _), .refreshFailed(let stamp, _):
+                refreshing.removeAll { $0 == stamp }
+            default: break
+            }
+            book(effects)
+            #expect(sent.count <= slots)
+            if case .signedOut = after, before != after {
+                #expect(sent.isEmpty && waiting.isEmpty)
+                #expect(effects.count { $0.isErasure } == 1)
+            }
+        }
+
+        mutating func book(_ effects: [SessionMachine.Effect]) {
+            for effect in effects {
+                switch effect {
+                case .grant(let id, _):
+                    #expect(waiting.remove(id) != nil, "granted without having asked")
+                    sent.insert(id)
+                case .fail(let id, _):
+                    waiting.remove(id)
+                    sent.remove(id)
+                case .cancelRefresh: refreshing = []
+                case .run(.refresh(let stamp, _)):
+                    #expect(refreshing.isEmpty, "two refreshes at a time")
+                    refreshing.append(stamp)
+                case .run: break
+                }
+            }
+        }
+    }
+}
+
+extension SessionMachine.Effect {
+    fileprivate var grantedID: Int? { if case .grant(let id, _) = self { id } else { nil } }
+    fileprivate var failedID: Int? { if case .fail(let id, _) = self { id } else { nil } }
+    fileprivate var isErasure: Bool { if case .run(.erase) = self { true } else { false } }
+}

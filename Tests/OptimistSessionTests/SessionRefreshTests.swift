@@ -1,0 +1,212 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import OptimistCore
+import OptimistSession
+import OptimistTesting
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct SessionRefreshTests {
+    @Test func `T1: a thousand requests that meet an expired token cost one refresh and one slotful of extra sends`()
+        async
+    {
+        let bench = Bench()
+        bench.server.refuse(upTo: 1)
+        let results = await bench.send(1000)
+        #expect(results.allSatisfy { $0.value == 200 })
+        #expect(bench.server.refreshes == 1)
+        #expect(bench.server.sends("/rows") <= 1006)
+    }
+
+    @Test func `T1: who failed with an older token is sent again without a refresh`() async throws {
+        let bench = Bench()
+        let door = Door()
+        bench.server.onRequest {
+            await door.pass()
+            return TransportResponse(.unauthorized)
+        }
+        async let slow = bench.session.send(SessionRequest(.get, "/slow"))
+        await door.knock()
+        bench.server.refuse(upTo: 1)
+        _ = try await bench.session.send(SessionRequest(.get, "/rows"))
+        #expect(bench.server.refreshes == 1)
+        door.open()
+        #expect(try await slow.head.status == .ok)
+        #expect(bench.server.refreshes == 1)
+    }
+
+    @Test func `T2: a token refused right after a refresh starts no other round, whoever comes`() async {
+        let bench = Bench()
+        bench.server.refuse(upTo: .max)
+        let results = await bench.send(100)
+        #expect(results.allSatisfy { $0.error?.code == .credentialRefused })
+        #expect(bench.server.refreshes == 1)
+        #expect(bench.server.sends("/rows") <= 106)
+        guard case .degraded = bench.session.state else {
+            Issue.record("the session does not say why: \(bench.session.state)")
+            return
+        }
+    }
+
+    @Test func `T2: a request that is always refused costs one refresh, and the others go on`() async throws {
+        let bench = Bench()
+        for _ in 0..<2 { bench.server.onRequest { TransportResponse(.unauthorized) } }
+        await #expect { try await bench.session.send(SessionRequest(.get, "/forbidden")) } throws: {
+            ($0 as? OptimistError)?.code == .credentialRefused
+        }
+        #expect(bench.server.refreshes == 1)
+        #expect(try await bench.session.send(SessionRequest(.get, "/rows")).head.status == .ok)
+        #expect(bench.session.state == .active(Credentials.first.account))
+    }
+
+    @Test(arguments: [
+        (#"{"error":"invalid_grant","reason":"refresh_expired"}"#, SignOutReason.refreshExpired),
+        (#"{"error":"invalid_grant","reason":"signed_in_elsewhere"}"#, .signedInElsewhere),
+        (#"{"error":"invalid_grant","reason":"revoked"}"#, .revoked),
+        (#"{"error":"invalid_grant","reason":"reuse_detected"}"#, .reuseDetected),
+        (#"{"error":"invalid_grant"}"#, .refused),
+    ])
+    func `T3: a terminal answer ends the session once, for everybody, and erases the credentials`(
+        body: String, reason: SignOutReason
+    ) async throws {
+        let store = WatchedStore(.first)
+        let bench = Bench(store: store)
+        bench.server.refuse(upTo: 1)
+        bench.server.onRefresh { TransportResponse(.badRequest, body) }
+        let states = Task { [session = bench.session] in
+            var seen: [SessionState] = []
+            for await state in session.states {
+                seen.append(state)
+                if case .signedOut = state { break }
+            }
+            return seen
+        }
+        let results = await bench.send(50)
+        #expect(results.allSatisfy { $0.error?.signOutReason == reason })
+        #expect(bench.server.refreshes == 1)
+        #expect(bench.server.sends("/rows") <= 6)
+        #expect(await states.value.last == .signedOut(reason))
+        let sends = bench.transport.requests.count
+        let late = await bench.send(10)
+        #expect(late.allSatisfy { $0.error?.remedy == .signIn })
+        #expect(bench.transport.requests.count == sends)
+        await store.erased.pass()
+        #expect(store.load() == nil)
+        #expect(bench.session.state == .signedOut(reason))
+    }
+
+    @Test(arguments: ["body", "header"])
+    func `T3: a 401 with one of the server's reasons ends the session without a refresh`(place: String) async {
+        let bench = Bench()
+        bench.server.onRequest {
+            place == "body"
+                ? TransportResponse(.unauthorized, #"{"error":"invalid_token","reason":"revoked"}"#)
+                : TransportResponse(
+                    .unauthorized,
+                    headerFields: [.wwwAuthenticate: #"Bearer realm="rows", error="invalid_token", reason="revoked""#])
+        }
+        #expect(await bench.send(1).first?.error?.signOutReason == .revoked)
+        #expect(bench.server.refreshes == 0)
+    }
+
+    @Test(arguments: [
+        (401, 402, SignOutReason.refreshExpired), (401, 499, .signedInElsewhere), (499, 0, .signedInElsewhere),
+    ])
+    func `T3: a server that says it with 401, 402 and 499 needs another table and nothing else`(
+        first: Int, onRefresh: Int, reason: SignOutReason
+    ) async {
+        let meaning: @Sendable (HTTPResponse, [UInt8]) -> AnswerTable.Meaning = { head, _ in
+            switch head.status.code {
+            case 401: .tokenRefused
+            case 402: .ended(.refreshExpired)
+            case 499: .ended(.signedInElsewhere)
+            default: .nothing
+            }
+        }
+        let bench = Bench(
+            configuration: SessionConfiguration(answers: AnswerTable(ofRequest: meaning, ofRefresh: meaning)))
+        bench.server.onRequest { TransportResponse(HTTPResponse.Status(code: first)) }
+        bench.server.onRefresh { TransportResponse(HTTPResponse.Status(code: onRefresh)) }
+        #expect(await bench.send(1).first?.error?.signOutReason == reason)
+    }
+
+    @Test func `T3: a stranger's 200 or a 400 without a grant error is no terminal answer`() async {
+        for answer in ["<html>Welcome to our hotel</html>", "{}"] {
+            let bench = Bench()
+            bench.server.refuse(upTo: 1)
+            bench.server.onRefresh { TransportResponse(answer == "{}" ? .badRequest : .ok, answer) }
+            #expect(await bench.send(1).first?.error?.code == .refreshPostponed)
+            #expect(bench.session.account != nil)
+        }
+    }
+
+    @Test func `T3: tokens that another process fetched are used, whatever the server says of the old ones`()
+        async throws
+    {
+        let bench = Bench()
+        bench.server.refuse(upTo: 1)
+        _ = try await bench.session.send(SessionRequest(.get, "/rows"))
+        #expect(bench.server.generation == 2)
+        var theirs = Credentials.first
+        theirs.accessToken = Secret("access-3")
+        theirs.refreshToken = Secret("refresh-3")
+        try bench.store.save(theirs)
+        bench.server.books.withLock { $0.generation = 3 }
+        bench.server.refuse(upTo: 2)
+        #expect(try await bench.session.send(SessionRequest(.get, "/rows")).head.status == .ok)
+        #expect(bench.session.state == .active(Credentials.first.account))
+    }
+
+    @Test(arguments: ["network", "500", "429"])
+    func `T4: a refresh that fails for now signs nobody out, and is not repeated before its time`(kind: String)
+        async throws
+    {
+        let bench = Bench()
+        bench.server.refuse(upTo: 1)
+        bench.server.onRefresh {
+            switch kind {
+            case "network": throw TransportError(.unreachable, .notSent)
+            case "500": TransportResponse(.internalServerError)
+            default: TransportResponse(.tooManyRequests, headerFields: [.retryAfter: "7"])
+            }
+        }
+        let failed = await bench.send(20)
+        #expect(failed.allSatisfy { $0.error?.code == .refreshPostponed })
+        #expect(bench.server.refreshes == 1)
+        #expect(try bench.store.load() == .first)
+        guard case .degraded(_, let due) = bench.session.state else {
+            Issue.record("not degraded: \(bench.session.state)")
+            return
+        }
+        let wait = due.timeIntervalSince1970 - 1_800_000_000
+        #expect(kind == "429" ? wait == 7 : wait > 0 && wait <= 0.5)
+        #expect(await bench.send(1).first?.error?.code == .refreshPostponed)
+        #expect(bench.server.refreshes == 1)
+        bench.clock.advance(by: .seconds(wait + 0.001))
+        #expect(await bench.send(1).first?.value == 200)
+        #expect(bench.server.refreshes == 2)
+        #expect(bench.session.state == .active(Credentials.first.account))
+    }
+
+    @Test func `T5: a token about to end is replaced ahead of need, while requests go on with it`() async throws {
+        let bench = Bench(signedIn: false)
+        try await bench.session.signIn(email: "ada@example.com", password: "secret")
+        bench.clock.advance(by: .seconds(839))
+        _ = try await bench.session.send(SessionRequest(.get, "/rows"))
+        #expect(bench.server.refreshes == 0)
+        bench.clock.advance(by: .seconds(2))
+        let door = Door()
+        bench.server.onRefresh {
+            await door.pass()
+            return TransportResponse(.internalServerError)
+        }
+        #expect(try await bench.session.send(SessionRequest(.get, "/rows")).head.status == .ok)
+        #expect(bench.session.state == .refreshing(Credentials.first.account))
+        door.open()
+        await bench.reaches { if case .degraded = $0 { true } else { false } }
+        #expect(try await bench.session.send(SessionRequest(.get, "/rows")).head.status == .ok)
+    }
+}

@@ -1,0 +1,162 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import OptimistCore
+import OptimistSession
+import OptimistTesting
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct SessionRequestTests {
+    @Test func `relative targets go to the server, with the token and the query`() async throws {
+        let bench = Bench()
+        _ = try await bench.session.send(SessionRequest(.post, "/jmap?a=%2F", body: [1, 2]))
+        let request = try #require(bench.transport.requests.first)
+        #expect(request.head.scheme == "http")
+        #expect(request.head.authority == "localhost:8080")
+        #expect(request.head.path == "/jmap?a=%2F")
+        #expect(request.head.headerFields[.authorization] == "Bearer access-1")
+        #expect(request.body == [1, 2])
+    }
+
+    @Test(arguments: [
+        "https://localhost:8080/rows", "http://localhost:8081/rows", "http://elsewhere.example/rows",
+        "//elsewhere.example/rows", "http://localhost:8080@elsewhere.example/rows", "file:///etc/passwd",
+    ])
+    func `credentials go to no other origin`(target: String) async {
+        let bench = Bench()
+        #expect(await bench.send(1, SessionRequest(.get, target)).first?.error?.code == .foreignOrigin)
+        #expect(bench.transport.requests.isEmpty)
+    }
+
+    @Test(arguments: ["http://example.com", "http://127.0.0.1.example.com", "http://localhost.example.com"])
+    func `credentials are not sent in the clear to another machine`(server: String) async {
+        let transport = InMemoryTransport { _ in TransportResponse(.ok) }
+        let session = Session(server: URL(string: server)!, transport: transport, credentials: .inMemory)
+        await #expect { try await session.signIn(email: "ada@example.com", password: "secret") } throws: {
+            ($0 as? OptimistError)?.code == .plaintextRefused
+        }
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test func `T7: what is safe is sent three times, with pauses, and then the answer is handed over`() async throws {
+        let bench = Bench()
+        for _ in 0..<3 { bench.server.onRequest { TransportResponse(.serviceUnavailable) } }
+        async let result = bench.send(1)
+        for _ in 0..<2 {
+            await bench.clock.sleepers(atLeast: 2)
+            bench.clock.advance(by: .seconds(1))
+        }
+        #expect(await result.first?.value == 503)
+        #expect(bench.server.sends("/rows") == 3)
+    }
+
+    @Test(arguments: [
+        (SessionRequest(.post, "/rows"), TransportError.Phase.maybeProcessed, 1),
+        (SessionRequest(.post, "/rows"), .notSent, 2),
+        (SessionRequest(.post, "/rows", isRepeatable: true), .maybeProcessed, 2),
+        (SessionRequest(.get, "/rows"), .responseStarted, 2),
+        (SessionRequest(.get, "/rows", attempts: 1), .notSent, 1),
+    ])
+    func `T7: only what is safe is sent again after a broken connection`(
+        request: SessionRequest, phase: TransportError.Phase, sends: Int
+    ) async throws {
+        let bench = Bench()
+        bench.server.onRequest { throw TransportError(.broken, phase) }
+        async let result = bench.send(1, request)
+        if sends > 1 {
+            await bench.clock.sleepers(atLeast: 2)
+            bench.clock.advance(by: .seconds(1))
+        }
+        #expect(await (result.first?.value == 200) == (sends == 2))
+        #expect(bench.server.sends("/rows") == sends)
+    }
+
+    @Test func `T7: a request with one attempt is still sent again after a refresh`() async {
+        let bench = Bench()
+        bench.server.refuse(upTo: 1)
+        #expect(await bench.send(1, SessionRequest(.post, "/rows", attempts: 1)).first?.value == 200)
+    }
+
+    @Test func `T7: an outage is not multiplied by everybody's retries`() async {
+        let server = Mutex(0)
+        let clock = ManualClock()
+        let transport = InMemoryTransport { _ in
+            server.withLock { $0 += 1 }
+            throw TransportError(.broken, .maybeProcessed)
+        }
+        let session = Session(
+            server: URL(string: Bench.address)!, transport: transport, credentials: InMemoryCredentialStore(.first),
+            configuration: SessionConfiguration(retryBackoff: Backoff(base: .zero)),
+            surroundings: Surroundings(clock: clock, seed: 1))
+        for _ in 0..<50 { _ = try? await session.send(SessionRequest(.get, "/rows")) }
+        #expect(server.withLock { $0 } < 60)
+    }
+
+    @Test func `the deadline covers the whole call`() async throws {
+        let clock = ManualClock()
+        let transport = InMemoryTransport { _ in
+            try await clock.sleep(for: .seconds(1000))
+            return TransportResponse(.ok)
+        }
+        let session = Session(
+            server: URL(string: Bench.address)!, transport: transport, credentials: InMemoryCredentialStore(.first),
+            surroundings: Surroundings(clock: clock))
+        let answer = Task { try await session.send(SessionRequest(.get, "/rows", deadline: .seconds(60))).head }
+        await clock.sleepers(atLeast: 2)
+        clock.advance(by: .seconds(60))
+        await #expect { try await answer.value } throws: { ($0 as? TransportError)?.kind == .timedOut }
+    }
+
+    @Test func `an answer larger than the caller accepts is not read to its end`() async {
+        let bench = Bench()
+        bench.server.onRequest {
+            TransportResponse(head: HTTPResponse(status: .ok), body: ResponseBody([UInt8](repeating: 0, count: 11)))
+        }
+        await #expect {
+            try await bench.session.send(SessionRequest(.get, "/rows", answerLimitBytes: 10))
+        } throws: { ($0 as? TransportError)?.kind == .tooLarge }
+    }
+
+    @Test func `a stream takes no slot, refreshes like any request, and ends with the session`() async throws {
+        let bench = Bench(configuration: SessionConfiguration(slots: 1))
+        let (chunks, feed) = AsyncStream.makeStream(of: [UInt8].self)
+        let first = Door()
+        bench.server.onRequest { TransportResponse(.unauthorized) }
+        bench.server.onRequest { TransportResponse(head: HTTPResponse(status: .ok), body: ResponseBody(chunks)) }
+        let stream = Task {
+            try await bench.session.stream(SessionRequest(.get, "/events")) { _, body in
+                for try await chunk in body where chunk == [1] { first.open() }
+            }
+        }
+        feed.yield([1])
+        await first.pass()
+        #expect(bench.server.refreshes == 1)
+        #expect(await bench.send(3).allSatisfy { $0.value == 200 })
+        bench.session.end(.revoked)
+        await #expect { try await stream.value } throws: { ($0 as? OptimistError)?.signOutReason == .revoked }
+    }
+
+    @Test func `a silent stream is given up`() async throws {
+        let bench = Bench()
+        let (chunks, feed) = AsyncStream.makeStream(of: [UInt8].self)
+        bench.server.onRequest { TransportResponse(head: HTTPResponse(status: .ok), body: ResponseBody(chunks)) }
+        let heard = Mutex(0)
+        let stream = Task {
+            try await bench.session.stream(SessionRequest(.get, "/events"), idleTimeout: .seconds(30)) { _, body in
+                for try await _ in body { heard.withLock { $0 += 1 } }
+            }
+        }
+        let time = Task {
+            while !Task.isCancelled {
+                if bench.clock.untilNextSleeper != nil { bench.clock.advance(by: .seconds(30)) }
+                await Task.yield()
+            }
+        }
+        await #expect { try await stream.value } throws: { ($0 as? TransportError)?.kind == .timedOut }
+        time.cancel()
+        feed.finish()
+    }
+}

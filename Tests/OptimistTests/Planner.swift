@@ -1,0 +1,127 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+import OptimistTesting
+import OptimistWire
+import Synchronization
+
+@testable import Optimist
+
+/// The record of most tests.
+struct Todo: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "todo"
+    var id = UUID()
+    var content: String
+    var date = "2026-11-21"
+    var priority = 0
+    var done = false
+    var alarm: Date?
+
+    var wireID: String { id.uuidString.lowercased() }
+
+    static func migrate(_ migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("todo") { db in
+            try db.create(table: "todo") { t in
+                t.primaryKey("id", .blob)
+                t.column("content", .text).notNull().defaults(to: "")
+                t.column("date", .text).notNull().defaults(to: "")
+                t.column("priority", .integer).notNull().defaults(to: 0)
+                t.column("done", .boolean).notNull().defaults(to: false)
+                t.column("alarm", .datetime)
+            }
+        }
+    }
+}
+
+/// A device's database in a folder of its own, on a clock that a test moves.
+final class Phone: Sendable {
+    let folder: URL
+    let time: Mutex<Int64>
+    private let opened: Mutex<Store>
+
+    init(at milliseconds: Int64 = 1_790_000_000_000) throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        time = Mutex(milliseconds)
+        let box = Mutex(milliseconds)
+        opened = try Mutex(Self.open(folder, now: { box.withLock { $0 } }))
+        try reopen()
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    var file: URL { folder.appending(path: "planner.sqlite") }
+    var store: Store { opened.withLock { $0 } }
+
+    /// Opens the file again, as after a relaunch.
+    func reopen() throws {
+        let store = try Self.open(folder) { [weak self] in self?.time.withLock { $0 } ?? 0 }
+        opened.withLock { $0 = store }
+    }
+
+    func advance(_ milliseconds: Int64) { time.withLock { $0 += milliseconds } }
+
+    private static func open(_ folder: URL, now: @escaping @Sendable () -> Int64) throws -> Store {
+        try Store(
+            at: folder.appending(path: "planner.sqlite"), synced: [Todo.self],
+            surroundings: Surroundings(now: { Date(timeIntervalSince1970: Double(now()) / 1000) }, seed: 1),
+            migrate: Todo.migrate)
+    }
+}
+
+extension Store {
+    func entry(_ todo: Todo) async throws -> RowEntry? { try await entry(id: todo.id) }
+
+    func entry(id: UUID) async throws -> RowEntry? {
+        try await read { db in try RowEntryTable(db).entry(RowRef(table: 1, id: id.databaseValue)) }
+    }
+
+    func dirtyColumns(_ todo: Todo) async throws -> Set<String> {
+        let entry = try await entry(todo)
+        return Set(layouts[0].columns(in: entry?.dirty ?? 0).map(\.name))
+    }
+
+    func todos() async throws -> [Todo] { try await read { try Todo.order(Column("content")).fetchAll($0) } }
+
+    func pendingCount() async throws -> Int { try await counts().pending }
+
+    /// Pushes everything and has it accepted in one transaction of the server.
+    func pushAccepted(seq: Int64) async throws {
+        while let batch = try await nextPush(PushLimit()) {
+            try await book(batch.sent.map { _ in .accepted(seq: seq) }, of: batch)
+        }
+    }
+}
+
+/// A row as the server would send it.
+func pageRow(
+    _ todo: Todo, seq: Int64, generation: Int = 1, device: String = "OtherPhone", stamp: Int64 = 1_790_000_000_000,
+    _ values: JSONObject
+) -> PageRow {
+    PageRow(
+        table: "todo", id: todo.wireID,
+        content: .row(
+            RowPatch(
+                generation: generation,
+                clocks: ColumnClocks(common: Clock(stamp: Stamp(milliseconds: stamp), device: device)), seq: seq,
+                values: values)))
+}
+
+func tombstone(_ todo: Todo, seq: Int64, generation: Int = 2) -> PageRow {
+    PageRow(
+        table: "todo", id: todo.wireID,
+        content: .deleted(
+            Tombstone(
+                generation: generation, clock: Clock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone"),
+                seq: seq)))
+}
+
+extension Store {
+    func receive(_ rows: [PageRow], from: String, to cursor: String) async throws {
+        try await apply(
+            Page(from: from, cursor: cursor, hasMore: false, rows: rows), to: ["todo"], initialCursor: "e1.0")
+    }
+}

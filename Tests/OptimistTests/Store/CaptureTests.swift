@@ -1,0 +1,216 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+@Suite(.timeLimit(.minutes(1)))
+struct CaptureTests {
+    let phone: Phone
+    var store: Store { phone.store }
+
+    init() throws { phone = try Phone() }
+
+    /// A row that the server has, with nothing pending.
+    private func confirmedTodo(_ content: String = "Tickets") async throws -> Todo {
+        let todo = Todo(content: content)
+        try await store.write { try todo.insert($0) }
+        try await store.pushAccepted(seq: 1)
+        #expect(try await store.pendingCount() == 0)
+        return todo
+    }
+
+    @Test func `W1 a write is in the app's table and in the outbox, or in neither`() async throws {
+        let todo = Todo(content: "Tickets")
+        try await store.write { try todo.insert($0) }
+        #expect(try await store.todos() == [todo])
+        #expect(try await store.pendingCount() == 1)
+        await #expect(throws: CancellationError.self) {
+            try await store.write { db in
+                try Todo(content: "Never").insert(db)
+                throw CancellationError()
+            }
+        }
+        #expect(try await store.todos() == [todo])
+        #expect(try await store.pendingCount() == 1)
+    }
+
+    @Test func `W1 the writer is durable by default, read back from SQLite`() throws {
+        #expect(try store.pool.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") } == 2)
+        #expect(try store.pool.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "wal")
+    }
+
+    @Test func `W2 a savepoint that rolls back leaves no trace`() async throws {
+        try await store.write { db in
+            try Todo(content: "Kept").insert(db)
+            try db.inSavepoint {
+                try Todo(content: "Undone").insert(db)
+                return .rollback
+            }
+        }
+        #expect(try await store.pendingCount() == 1)
+    }
+
+    @Test(arguments: [
+        "INSERT INTO todo(id, content) VALUES (x'00112233445566778899aabbccddeeff', 'b')",
+        "INSERT OR REPLACE INTO todo(id, content) SELECT id, 'b' FROM todo",
+        "INSERT INTO todo(id, content) SELECT id, 'b' FROM todo WHERE 1 ON CONFLICT(id) DO UPDATE SET content = 'b'",
+        "UPDATE todo SET content = other.c FROM (SELECT 'b' AS c) AS other",
+        "UPDATE OR REPLACE todo SET id = x'00112233445566778899aabbccddeeff'",
+        "DELETE FROM todo",
+        "UPDATE todo SET content = 'TICKETS'",
+    ])
+    func `W2 every way of writing is captured`(sql: String) async throws {
+        _ = try await confirmedTodo()
+        try await store.write { try $0.execute(sql: sql) }
+        #expect(try await store.pendingCount() > 0)
+    }
+
+    @Test func `W2 a changed primary key is a delete and an insert`() async throws {
+        let todo = try await confirmedTodo()
+        let moved = UUID()
+        try await store.write { try $0.execute(sql: "UPDATE todo SET id = ?", arguments: [moved]) }
+        #expect(try await store.entry(todo)?.generation == 2)
+        #expect(try await store.entry(id: moved)?.generation == 1)
+    }
+
+    @Test func `W2 the app's own triggers are captured`() async throws {
+        try await store.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TRIGGER app AFTER INSERT ON todo WHEN NEW.content = 'parent'
+                    BEGIN INSERT INTO todo(id, content) VALUES (randomblob(16), 'child'); END
+                    """)
+            try Todo(content: "parent").insert(db)
+        }
+        #expect(try await store.pendingCount() == 2)
+    }
+
+    @Test func `W2 a writer that is no store is refused`() throws {
+        let queue = try DatabaseQueue(path: phone.file.path)
+        #expect(throws: DatabaseError.self) {
+            try queue.write { try Todo(content: "Smuggled").insert($0) }
+        }
+        #expect(try queue.read { try Todo.fetchCount($0) } == 0)
+    }
+
+    @Test func `W2 a second process that opened the file through Store is captured`() async throws {
+        let other = try Store(at: phone.file, synced: [Todo.self], migrate: Todo.migrate)
+        try await other.write { try Todo(content: "Extension").insert($0) }
+        #expect(try await store.pendingCount() == 1)
+    }
+
+    @Test func `W3 only columns whose value changed are marked`() async throws {
+        var todo = try await confirmedTodo()
+        todo.done = true
+        let changed = todo
+        try await store.write { try changed.update($0) }
+        #expect(try await store.dirtyColumns(todo) == ["done"])
+    }
+
+    @Test func `W3 a change of case is a change, whatever the collation`() async throws {
+        let todo = try await confirmedTodo("tickets")
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'Tickets'") }
+        #expect(try await store.dirtyColumns(todo) == ["content"])
+    }
+
+    @Test func `W3 writing the confirmed value back unmarks it`() async throws {
+        let todo = try await confirmedTodo()
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'x', done = 1") }
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'y'") }
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'Tickets'") }
+        #expect(try await store.dirtyColumns(todo) == ["done"])
+        try await store.write { try $0.execute(sql: "UPDATE todo SET done = 0") }
+        #expect(try await store.pendingCount() == 0)
+        #expect(try await store.nextPush(PushLimit()) == nil)
+    }
+
+    @Test func `W3 writing back within one transaction leaves nothing pending`() async throws {
+        _ = try await confirmedTodo()
+        try await store.write { db in
+            try db.execute(sql: "UPDATE todo SET content = 'x'")
+            try db.execute(sql: "UPDATE todo SET content = 'Tickets'")
+        }
+        #expect(try await store.pendingCount() == 0)
+    }
+
+    @Test func `W3 a value that was sent and is unanswered stays marked, over a relaunch too`() async throws {
+        let todo = try await confirmedTodo()
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'sent'") }
+        _ = try #require(try await store.nextPush(PushLimit()))
+        try phone.reopen()
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'Tickets'") }
+        #expect(try await store.dirtyColumns(todo) == ["content"])
+    }
+
+    @Test func `W4 an edit of one column does not refresh the clock of another`() async throws {
+        let todo = try await confirmedTodo()
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'x'") }
+        let first = try #require(try await store.entry(todo)?.unsentStamp(of: "content"))
+        phone.advance(1000)
+        try await store.write { try $0.execute(sql: "UPDATE todo SET done = 1") }
+        phone.advance(1000)
+        try await store.write { try $0.execute(sql: "UPDATE todo SET priority = 2") }
+        let entry = try #require(try await store.entry(todo))
+        #expect(entry.unsentStamp(of: "content") == first)
+        #expect(entry.unsentStamp(of: "done") > first)
+        #expect(entry.unsentStamp(of: "priority") > entry.unsentStamp(of: "done"))
+    }
+
+    @Test func `W4 the columns of a new row keep their clocks when one is edited`() async throws {
+        let todo = Todo(content: "Tickets")
+        try await store.write { try todo.insert($0) }
+        let born = try #require(try await store.entry(todo)?.lifeStamp)
+        phone.advance(1000)
+        try await store.write { try $0.execute(sql: "UPDATE todo SET done = 1") }
+        let entry = try #require(try await store.entry(todo))
+        #expect(entry.unsentStamp(of: "content") == born)
+        #expect(entry.unsentStamp(of: "done").milliseconds == born.milliseconds + 1000)
+    }
+
+    @Test func `W4 a clock that was set back does not stamp earlier, over a relaunch too`() async throws {
+        let todo = Todo(content: "Tickets")
+        try await store.write { try todo.insert($0) }
+        let before = try #require(try await store.entry(todo)?.lifeStamp)
+        phone.advance(-3_600_000)
+        try phone.reopen()
+        try await store.write { try $0.execute(sql: "UPDATE todo SET done = 1") }
+        #expect(try #require(try await store.entry(todo)).unsentStamp(of: "done") > before)
+    }
+
+    @Test func `W5 rows from before their table was synced are pending`() async throws {
+        let file = phone.folder.appending(path: "old.sqlite")
+        try writePlainly(to: file)
+        let store = try Store(at: file, synced: [Todo.self], migrate: Todo.migrate)
+        #expect(try await store.pendingCount() == 1)
+    }
+
+    private func writePlainly(to file: URL) throws {
+        let plain = try DatabaseQueue(path: file.path)
+        var migrator = DatabaseMigrator()
+        Todo.migrate(&migrator)
+        try migrator.migrate(plain)
+        try plain.write { try Todo(content: "From before").insert($0) }
+        try plain.close()
+    }
+
+    @Test func `W6 the outbox grows with the rows and not with the edits, and holds no value`() async throws {
+        let todo = Todo(content: "secret 0")
+        try await store.write { try todo.insert($0) }
+        for edit in 1...1000 {
+            try await store.write { try $0.execute(sql: "UPDATE todo SET content = ?, done = 1 - done", arguments: ["secret \(edit)"]) }
+        }
+        let (rows, row) = try await store.read { db in
+            (
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_row") ?? 0,
+                try Row.fetchOne(db, sql: "SELECT * FROM optimist_row").map(String.init(describing:)) ?? ""
+            )
+        }
+        #expect(rows == 1)
+        #expect(!row.contains("secret"))
+        #expect(row.utf8.count < 600)
+    }
+}

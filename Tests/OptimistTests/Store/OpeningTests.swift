@@ -1,0 +1,100 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistCore
+import Testing
+
+@testable import Optimist
+
+@Suite(.timeLimit(.minutes(1)))
+struct OpeningTests {
+    let folder: URL
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    private func failure(opening file: URL, migrate: (inout DatabaseMigrator) -> Void = Todo.migrate) -> OptimistError? {
+        do {
+            _ = try Store(at: file, synced: [Todo.self], migrate: migrate)
+            return nil
+        } catch { return error as? OptimistError }
+    }
+
+    @Test(arguments: ["short", String(repeating: "This is a letter and no database. ", count: 50)])
+    func `a file that is no database gives a clear error and stays as it was`(text: String) throws {
+        let file = folder.appending(path: "letter.txt")
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        let error = try #require(failure(opening: file))
+        #expect(error.code == .notADatabase)
+        #expect(error.message.contains("letter.txt"))
+        #expect(try String(contentsOf: file, encoding: .utf8) == text)
+    }
+
+    @Test func `L5 a file of a newer engine is refused and stays as it was`() throws {
+        let file = folder.appending(path: "new.sqlite")
+        do {
+            let store = try Store(at: file, synced: [Todo.self], migrate: Todo.migrate)
+            try store.pool.writeWithoutTransaction { try $0.execute(sql: "UPDATE optimist_meta SET value = 99 WHERE name = 'version'") }
+            try store.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+            try store.pool.close()
+        }
+        let before = try Data(contentsOf: file)
+        let error = try #require(failure(opening: file))
+        #expect(error.code == .newerVersion)
+        #expect(error.remedy == .update)
+        #expect(try Data(contentsOf: file) == before)
+    }
+
+    @Test func `L1 a file of a newer app is refused`() throws {
+        let file = folder.appending(path: "app.sqlite")
+        _ = try Store(at: file, synced: [Todo.self]) { migrator in
+            Todo.migrate(&migrator)
+            migrator.registerMigration("next") { _ in }
+        }
+        #expect(failure(opening: file)?.code == .newerVersion)
+    }
+
+    @Test func `a table that cannot be synced is refused by name`() throws {
+        let file = folder.appending(path: "rowid.sqlite")
+        let error = failure(opening: file) { migrator in
+            migrator.registerMigration("todo") { db in
+                try db.create(table: "todo") { t in
+                    t.autoIncrementedPrimaryKey("id")
+                    t.column("content", .text)
+                }
+            }
+        }
+        #expect(error?.code == .invalidTable)
+        #expect(error?.message.contains("todo") == true)
+        #expect(error?.message.contains("UUID") == true)
+    }
+
+    @Test func `a migration may rebuild and alter a synced table`() async throws {
+        let file = folder.appending(path: "migrated.sqlite")
+        do {
+            let store = try Store(at: file, synced: [Todo.self], migrate: Todo.migrate)
+            try await store.write { try Todo(content: "Tickets").insert($0) }
+        }
+        let store = try Store(at: file, synced: [Todo.self]) { migrator in
+            Todo.migrate(&migrator)
+            migrator.registerMigration("rebuild") { db in
+                try db.execute(
+                    sql: """
+                        CREATE TABLE new_todo(id BLOB PRIMARY KEY NOT NULL, content TEXT NOT NULL, date TEXT NOT NULL,
+                        priority INTEGER NOT NULL, done BOOLEAN NOT NULL, alarm DATETIME, note TEXT);
+                        INSERT INTO new_todo SELECT *, NULL FROM todo;
+                        DROP TABLE todo;
+                        ALTER TABLE new_todo RENAME TO todo;
+                        """)
+            }
+        }
+        #expect(try await store.pendingCount() == 1)
+        try await store.write { try Todo(content: "After").insert($0) }
+        #expect(try await store.pendingCount() == 2)
+        let note = try #require(store.layouts[0][column: "note"])
+        #expect(note.bit == 6)
+    }
+}

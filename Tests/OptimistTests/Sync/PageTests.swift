@@ -1,0 +1,166 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+@Suite(.timeLimit(.minutes(1)))
+struct PageTests {
+    let phone: Phone
+    var store: Store { phone.store }
+
+    init() throws { phone = try Phone() }
+
+    private let todo = Todo(content: "Tickets")
+    private let whole: JSONObject = ["content": "Tickets", "date": "2026-11-21", "priority": 0, "done": false]
+
+    @Test func `R1 a page and its cursor come together, and a page that comes twice or late changes nothing`() async throws {
+        let page = [pageRow(todo, seq: 1, whole)]
+        try await store.receive(page, from: "e1.0", to: "e1.1")
+        #expect(try await store.todos() == [todo])
+        try await store.receive(
+            [pageRow(todo, seq: 2, stamp: 1_790_000_001_000, ["content": "Two"])], from: "e1.1", to: "e1.2")
+        try await store.receive(page, from: "e1.0", to: "e1.1")
+        #expect(try await store.todos().first?.content == "Two")
+        #expect(try await store.nextPull().cursor == "e1.2")
+    }
+
+    @Test func `R3 what is received is not queued as the user's edit`() async throws {
+        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
+        try await store.receive(
+            [pageRow(todo, seq: 2, stamp: 1_790_000_001_000, ["content": "Two"])], from: "e1.1", to: "e1.2")
+        try await store.receive([tombstone(todo, seq: 3)], from: "e1.2", to: "e1.3")
+        #expect(try await store.todos().isEmpty)
+        #expect(try await store.pendingCount() == 0)
+    }
+
+    @Test func `R3 the app's own triggers can ask whether a remote change is applied`() async throws {
+        try await store.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE log(remote INTEGER);
+                    CREATE TRIGGER app AFTER INSERT ON todo BEGIN INSERT INTO log VALUES (optimist_applying()); END
+                    """)
+            try Todo(content: "mine").insert(db)
+        }
+        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
+        #expect(try await store.read { try Int.fetchAll($0, sql: "SELECT remote FROM log") } == [0, 1])
+    }
+
+    @Test func `R2 a received value leaves a pending column and becomes its base`() async throws {
+        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine'") }
+        let theirs: JSONObject = ["content": "theirs", "date": "2026-11-21", "priority": 5, "done": false]
+        try await store.receive(
+            [pageRow(todo, seq: 2, stamp: 1_790_000_001_000, theirs)], from: "e1.1", to: "e1.2")
+        let now = try #require(try await store.todos().first)
+        #expect(now.content == "mine")
+        #expect(now.priority == 5)
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'theirs'") }
+        #expect(try await store.pendingCount() == 0)
+    }
+
+    @Test func `R2 a received delete applies at once and keeps the pending edits in the journal`() async throws {
+        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine'") }
+        try await store.receive([tombstone(todo, seq: 2)], from: "e1.1", to: "e1.2")
+        #expect(try await store.todos().isEmpty)
+        #expect(try await store.pendingCount() == 0)
+        #expect(try await store.read { try String.fetchOne($0, sql: "SELECT mine FROM optimist_journal") } == #"{"content":"mine"}"#)
+    }
+
+    @Test func `R2 a value with an equal clock writes nothing`() async throws {
+        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
+        try await store.write { db in
+            try db.execute(sql: "CREATE TRIGGER app BEFORE UPDATE ON todo BEGIN SELECT RAISE(ABORT, 'written'); END")
+        }
+        try await store.receive([pageRow(todo, seq: 2, whole)], from: "e1.1", to: "e1.2")
+        #expect(try await store.nextPull().cursor == "e1.2")
+        #expect(try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_parked") } == 0)
+    }
+
+    @Test(arguments: ["ack echo", "echo ack", "old ack echo", "ack old echo"])
+    func `R5 between verdict and echo the row shows the user's value, in any order`(order: String) async throws {
+        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine'") }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        var cursor = "e1.1"
+        for step in order.split(separator: " ") {
+            switch step {
+            case "ack": try await store.book([.accepted(seq: 5)], of: batch)
+            case "old":
+                var older = whole
+                older["priority"] = 3
+                try await store.receive([pageRow(todo, seq: 4, stamp: 1_790_000_000_500, older)], from: cursor, to: "e1.4")
+                cursor = "e1.4"
+            default:
+                var echo = whole
+                echo["content"] = "mine"
+                echo["priority"] = 3
+                try await store.receive([pageRow(todo, seq: 5, stamp: 1_790_000_002_000, echo)], from: cursor, to: "e1.5")
+                cursor = "e1.5"
+            }
+            #expect(try await store.todos().first?.content == "mine")
+        }
+        #expect(try await store.pendingCount() == 0)
+        #expect(try await store.todos().first?.priority == 3)
+    }
+
+    @Test func `M2 a new life replaces every column`() async throws {
+        var first = whole
+        first["alarm"] = "2026-11-21T10:00:00.000Z"
+        try await store.receive([pageRow(todo, seq: 1, first)], from: "e1.0", to: "e1.1")
+        #expect(try await store.todos().first?.alarm != nil)
+        try await store.receive(
+            [pageRow(todo, seq: 3, generation: 3, ["content": "New", "date": "d", "priority": 1, "done": true])],
+            from: "e1.1", to: "e1.3")
+        let now = try #require(try await store.todos().first)
+        #expect(now.content == "New")
+        #expect(now.alarm == nil)
+    }
+
+    @Test func `M2 an undo of a delete that the server knows starts a new life`() async throws {
+        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
+        try await store.receive([tombstone(todo, seq: 2)], from: "e1.1", to: "e1.2")
+        let todo = todo
+        try await store.write { try todo.insert($0) }
+        guard case .create(let patch) = try await store.nextPush(PushLimit())?.push.rows.first?.change else {
+            Issue.record("no create")
+            return
+        }
+        #expect(patch.generation == 3)
+    }
+
+    @Test func `R4 a row that breaks a constraint is parked, and the page goes on`() async throws {
+        try await store.write { try $0.execute(sql: "CREATE UNIQUE INDEX one ON todo(date)") }
+        let other = Todo(content: "Other")
+        try await store.receive(
+            [pageRow(todo, seq: 1, whole), pageRow(other, seq: 2, ["content": "Other", "date": "2026-11-21"]),
+             pageRow(Todo(content: "Third"), seq: 3, ["content": "Third", "date": "2026-11-22"])],
+            from: "e1.0", to: "e1.3")
+        #expect(try await store.todos().map(\.content) == ["Third", "Tickets"])
+        #expect(try await store.counts().parked == 1)
+        try await store.receive([tombstone(todo, seq: 4)], from: "e1.3", to: "e1.4")
+        try await store.receive([], from: "e1.4", to: "e1.5")
+        #expect(try await store.todos().map(\.content) == ["Other", "Third"])
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test func `every kind of value survives the way out and back`() async throws {
+        let sent = Todo(content: "ä 🎈 '' \" \\", date: "", priority: -7, done: true, alarm: Date(timeIntervalSince1970: 1_790_000_000.5))
+        try await store.write { try sent.insert($0) }
+        guard case .create(let patch) = try await store.nextPush(PushLimit())?.push.rows.first?.change else {
+            Issue.record("no create")
+            return
+        }
+        #expect(patch.values["alarm"] == "2026-09-21T14:13:20.500Z")
+        let other = try Phone()
+        let row = PageRow(table: "todo", id: sent.wireID, content: .row(patch))
+        try await other.store.receive([row], from: "e1.0", to: "e1.1")
+        #expect(try await other.store.todos() == [sent])
+    }
+}

@@ -1,0 +1,258 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+import OptimistTesting
+import OptimistWire
+import Synchronization
+import Testing
+
+@testable import Optimist
+
+/// A phone that syncs with a server in memory.
+final class SyncedPhone: Sendable {
+    let clock = ManualClock()
+    let remote: InMemoryRemote
+    let reachability = ManualReachability()
+    let folder: URL
+    let store: Store
+    private let running = Mutex<(engine: SyncEngine, task: Task<Void, Never>)?>(nil)
+
+    init(_ server: InMemoryServer, folder: URL? = nil) throws {
+        remote = InMemoryRemote(server)
+        self.folder = folder ?? FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+        let clock = clock
+        store = try Store(
+            at: self.folder.appending(path: "planner.sqlite"), synced: [Todo.self],
+            surroundings: Surroundings(
+                clock: clock,
+                now: { Date(timeIntervalSince1970: 1_790_000_000 + clock.elapsed / .seconds(1)) }, seed: 7),
+            migrate: Todo.migrate)
+    }
+
+    /// Starts syncing.
+    @discardableResult
+    func start() -> SyncEngine {
+        let engine = SyncEngine(store: store, remote: remote, reachability: reachability)
+        let task = Task { await engine.run() }
+        running.withLock { $0 = (engine, task) }
+        return engine
+    }
+
+    /// Stops as a crash does: nobody is told.
+    func stop() async {
+        let running = running.withLock { running in
+            defer { running = nil }
+            return running
+        }
+        running?.task.cancel()
+        await running?.task.value
+    }
+
+    func until(_ condition: @escaping @Sendable (Store) async throws -> Bool) async throws {
+        let changes = store.changes.stream()
+        if try await condition(store) { return }
+        for await _ in changes where try await condition(store) { return }
+    }
+
+    func untilClean() async throws { try await until { try await $0.counts().pending == 0 } }
+
+    func untilContents(_ contents: [String]) async throws {
+        try await until { try await $0.todos().map(\.content) == contents }
+    }
+
+    func write(_ sql: String) async throws { try await store.write { try $0.execute(sql: sql) } }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct SyncEngineTests {
+    private let server = InMemoryServer()
+
+    @Test func `a to-do written on one phone appears on the other`() async throws {
+        let (a, b) = (try SyncedPhone(server), try SyncedPhone(server))
+        a.start()
+        b.start()
+        try await a.store.write { try Todo(content: "Tickets").insert($0) }
+        try await b.untilContents(["Tickets"])
+        try await b.write("UPDATE todo SET done = 1")
+        try await a.until { try await $0.todos().first?.done == true }
+        try await b.write("DELETE FROM todo")
+        try await a.untilContents([])
+        #expect(server.rows("todo").isEmpty)
+        await a.stop()
+        await b.stop()
+    }
+
+    @Test func `S1 a thousand offline edits of one to-do send one patch`() async throws {
+        let phone = try SyncedPhone(server)
+        phone.start()
+        try await phone.store.write { try Todo(content: "Tickets").insert($0) }
+        try await phone.untilClean()
+        await phone.stop()
+        let before = server.pushes.count
+        for edit in 1...1000 { try await phone.write("UPDATE todo SET content = 'edit \(edit)'") }
+        phone.start()
+        try await phone.untilClean()
+        let pushes = server.pushes.dropFirst(before)
+        #expect(pushes.count == 1)
+        #expect(pushes.first?.rows.count == 1)
+        #expect(server.rows("todo").values.first?["content"] == "edit 1000")
+        await phone.stop()
+    }
+
+    @Test func `S3 a lost answer changes nothing on repetition`() async throws {
+        let (a, b) = (try SyncedPhone(server), try SyncedPhone(server))
+        try await a.store.write { try Todo(content: "Tickets").insert($0) }
+        server.inject(.answerLost, .answerLost)
+        a.start()
+        try await a.untilClean()
+        b.start()
+        try await b.untilContents(["Tickets"])
+        #expect(server.pushes.count > 1)
+        #expect(server.rows("todo").count == 1)
+        #expect(server.seq == 1, "the repetition was no transaction of its own")
+        await a.stop()
+        await b.stop()
+    }
+
+    @Test(arguments: [true, false])
+    func `M1 two phones that edit different columns offline keep both edits`(aFirst: Bool) async throws {
+        let (a, b) = (try SyncedPhone(server), try SyncedPhone(server))
+        a.start()
+        b.start()
+        try await a.store.write { try Todo(content: "Tickets").insert($0) }
+        try await b.untilContents(["Tickets"])
+        try await a.untilClean()
+        await a.stop()
+        await b.stop()
+        try await a.write("UPDATE todo SET content = 'Two tickets'")
+        try await b.write("UPDATE todo SET done = 1, priority = 3")
+        let order = aFirst ? [a, b] : [b, a]
+        for phone in order {
+            phone.start()
+            try await phone.untilClean()
+        }
+        for phone in order {
+            try await phone.until { store in
+                let todo = try await store.todos().first
+                return todo?.content == "Two tickets" && todo?.done == true && todo?.priority == 3
+            }
+        }
+        await a.stop()
+        await b.stop()
+    }
+
+    @Test func `V2 a refused row comes back, the rest goes on, and a shorter text goes through`() async throws {
+        let strict = InMemoryServer { row in
+            guard case .create(let patch) = row.change, (patch.values["content"]?.string?.count ?? 0) > 10 else { return nil }
+            return .rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))
+        }
+        let phone = try SyncedPhone(strict)
+        try await phone.store.write { db in
+            try Todo(content: "This is far too long").insert(db)
+            try Todo(content: "Behind it").insert(db)
+        }
+        phone.start()
+        try await phone.untilClean()
+        #expect(try await phone.store.todos().map(\.content) == ["Behind it"])
+        let rejection = try #require(try await phone.store.rejections().first)
+        #expect(rejection.mine["content"] == "This is far too long")
+        try await phone.store.retry(rejection.id, with: ["content": "Shorter"])
+        try await phone.untilClean()
+        #expect(Set(strict.rows("todo").values.map { $0["content"] }) == ["Behind it", "Shorter"])
+        await phone.stop()
+    }
+
+    /// Ten minutes of virtual time: the clock is moved from wait to wait.
+    @Test func `S5 the server is down for ten minutes, the due time survives a relaunch, and the next success drains all`() async throws {
+        server.setOutage(.unreachable("down"))
+        let phone = try SyncedPhone(server)
+        for index in 0..<50 { try await phone.store.write { try Todo(content: "\(index)").insert($0) } }
+        let engine = phone.start()
+        while phone.clock.elapsed < .seconds(600) {
+            await phone.clock.sleepers(atLeast: 4)
+            phone.clock.advance(by: phone.clock.untilNextSleeper ?? .seconds(1))
+        }
+        #expect(try await engine.status.current().phase == .offline)
+        #expect((20...400).contains(server.connects), "\(server.connects) attempts of three lanes in ten minutes")
+        await phone.clock.sleepers(atLeast: 4)
+        await phone.stop()
+
+        let waits = try await phone.store.savedWaits()
+        #expect((waits[.push]?.failures ?? 0) > 5)
+        let attempts = server.connects
+        phone.start()
+        await phone.clock.sleepers(atLeast: 4)
+        #expect(server.connects == attempts, "a relaunch does not stampede")
+        server.setOutage(nil)
+        phone.clock.advance(by: .seconds(60))
+        try await phone.untilClean()
+        #expect(server.rows("todo").count == 50)
+        try await phone.until { try await $0.savedWaits()[.push] == nil }
+        await phone.stop()
+    }
+
+    @Test func `S5 coming online sends at once`() async throws {
+        let phone = try SyncedPhone(server)
+        phone.remote.isOnline = false
+        try await phone.store.write { try Todo(content: "Tickets").insert($0) }
+        phone.start()
+        await phone.clock.sleepers(atLeast: 4)
+        phone.remote.isOnline = true
+        phone.reachability.say(isOnline: true)
+        try await phone.untilClean()
+        #expect(phone.clock.elapsed == .zero)
+        await phone.stop()
+    }
+
+    @Test func `W5 what was written before there was any sync is sent`() async throws {
+        let phone = try SyncedPhone(server)
+        try await phone.store.write { try Todo(content: "Early").insert($0) }
+        #expect(try await phone.store.counts().pending == 1)
+        phone.start()
+        try await phone.untilClean()
+        #expect(server.rows("todo").count == 1)
+        await phone.stop()
+    }
+
+    @Test func `a file is bound to one account, and another one is refused`() async throws {
+        let phone = try SyncedPhone(server)
+        try await phone.store.bind(to: "elsewhere#2")
+        try await phone.store.write { try Todo(content: "Private").insert($0) }
+        let engine = phone.start()
+        for await status in engine.status {
+            if case .paused = status.phase { break }
+        }
+        #expect(server.pushes.isEmpty)
+        #expect(try await phone.store.counts().pending == 1)
+        await phone.stop()
+    }
+
+    @Test func `L3 a push that was rewound takes a new device id and loses nothing`() async throws {
+        let phone = try SyncedPhone(server)
+        server.inject(.failure(.pushRewound), .failure(.pushRewound))
+        try await phone.store.write { try Todo(content: "Tickets").insert($0) }
+        let before = try await phone.store.read { try DeviceIdentity.current(in: $0) }
+        phone.start()
+        try await phone.untilClean()
+        #expect(try await phone.store.read { try DeviceIdentity.current(in: $0) } != before)
+        #expect(server.rows("todo").count == 1)
+        await phone.stop()
+    }
+
+    @Test func `R1 many pages arrive whole and in order`() async throws {
+        let (a, b) = (try SyncedPhone(server), try SyncedPhone(server))
+        a.start()
+        try await a.store.write { db in
+            for index in 0..<12_000 { try Todo(content: "\(index)").insert(db) }
+        }
+        try await a.untilClean()
+        b.start()
+        try await b.until { try await $0.todos().count == 12_000 }
+        await a.stop()
+        await b.stop()
+    }
+}

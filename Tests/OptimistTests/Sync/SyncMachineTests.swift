@@ -1,0 +1,293 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Optimist
+import OptimistCore
+import Testing
+
+@testable import Optimist
+
+/// Runs a machine in virtual time. What its effects come to is the test's to say.
+struct MachineRun {
+    typealias Event = SyncMachine.Event
+    typealias Effect = SyncMachine.Effect
+
+    var machine: SyncMachine
+    var now = Duration.zero
+    var timers: [SyncMachine.Timer: (due: Duration, token: Int)] = [:]
+    var working: Set<SyncMachine.Lane> = []
+    var remembered: [SyncMachine.Lane: SyncMachine.Wait] = [:]
+    /// When each lane was tried.
+    var attempts: [SyncMachine.Lane: [Duration]] = [:]
+    var waits: [SyncMachine.Lane: [Duration]] = [:]
+    var abandoned = 0
+
+    init(seed: UInt64) { machine = SyncMachine(random: SplitMix64(seed: seed)) }
+
+    mutating func handle(_ event: Event) {
+        for effect in machine.handle(event, at: now) { perform(effect) }
+    }
+
+    private mutating func perform(_ effect: Effect) {
+        switch effect {
+        case .push: start(.push)
+        case .pull: start(.pull)
+        case .openStream: start(.stream)
+        case .abandon:
+            working = []
+            abandoned += 1
+        case .wait(let timer, let wait, let token):
+            timers[timer] = (now + wait, token)
+            if case .lane(let lane) = timer { waits[lane, default: []].append(wait) }
+        case .cancelWait(let timer): timers[timer] = nil
+        case .remember(let lane, let failures, let wait, let isDemanded):
+            remembered[lane] = wait.map { SyncMachine.Wait(failures: failures, remaining: now + $0, isDemanded: isDemanded) }
+        case .setAside, .renewDeviceID, .forgetCursors, .reconnect, .publish: break
+        }
+    }
+
+    private mutating func start(_ lane: SyncMachine.Lane) {
+        #expect(!working.contains(lane), "\(lane) runs twice at once")
+        working.insert(lane)
+        attempts[lane, default: []].append(now)
+    }
+
+    /// Ends what a lane does.
+    mutating func finish(_ lane: SyncMachine.Lane, _ event: Event) {
+        guard working.remove(lane) != nil else { return }
+        handle(event)
+    }
+
+    /// Lets everything under way fail.
+    mutating func failAll(_ failure: SyncMachine.Failure = .transient) {
+        while !working.isEmpty {
+            finish(.push, .pushed(.failed(failure, rows: 1)))
+            finish(.pull, .pulled(.failed(failure)))
+            finish(.stream, .streamEnded(failure))
+        }
+    }
+
+    /// Moves time to the next timer and lets it fire. Returns false if there is none.
+    @discardableResult
+    mutating func step(until end: Duration = .seconds(1_000_000)) -> Bool {
+        guard let next = timers.min(by: { ($0.value.due, $0.value.token) < ($1.value.due, $1.value.token) }),
+            next.value.due <= end
+        else {
+            now = end
+            return false
+        }
+        now = max(now, next.value.due)
+        timers[next.key] = nil
+        handle(.waited(next.key, token: next.value.token))
+        return true
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct SyncMachineTests {
+    @Test(arguments: 1...50)
+    func `S5 with the server down for ten minutes attempts follow the backoff, and the next success drains`(seed: UInt64) {
+        var run = MachineRun(seed: seed)
+        run.handle(.started([:]))
+        repeat { run.failAll() } while run.step(until: .seconds(600))
+        let pushes = run.attempts[.push] ?? []
+        #expect(pushes.prefix(3).allSatisfy { $0 == .zero }, "three prompt attempts")
+        for (step, wait) in (run.waits[.push] ?? []).enumerated() {
+            #expect(wait >= .zero && wait <= min(.seconds(60), .milliseconds(500) * (1 << min(step, 10))))
+        }
+        #expect((10...120).contains(pushes.count), "\(pushes.count) attempts in ten minutes")
+        #expect(run.machine.phase == .offline)
+
+        while !run.working.contains(.push) { run.step() }
+        run.finish(.push, .pushed(.sent))
+        #expect(run.working.contains(.push), "more is sent at once")
+        run.finish(.push, .pushed(.nothing(nextDue: nil)))
+        while run.working.contains(.pull) { run.finish(.pull, .pulled(.page(hasMore: false))) }
+        #expect(run.machine.phase == .idle)
+        #expect(run.remembered[.push] == nil)
+    }
+
+    @Test func `S5 the waits are drawn at random`() {
+        let draws = (1...20).map { seed in
+            var run = MachineRun(seed: UInt64(seed))
+            run.handle(.started([:]))
+            run.failAll()
+            return run.waits[.push]?.first
+        }
+        #expect(Set(draws).count > 10)
+    }
+
+    @Test func `S5 a relaunch waits as long as was left, and does not stampede`() throws {
+        var run = MachineRun(seed: 1)
+        let wait = SyncMachine.Wait(failures: 9, remaining: .seconds(40), isDemanded: false)
+        run.handle(.started([.push: wait, .pull: wait, .stream: wait]))
+        #expect(run.attempts.isEmpty)
+        run.step(until: .seconds(39))
+        #expect(run.attempts.isEmpty)
+        run.step()
+        #expect(run.now == .seconds(40))
+        #expect(!run.attempts.isEmpty)
+    }
+
+    @Test func `S5 each cause brings an attempt forward once in a step`() {
+        var run = MachineRun(seed: 3)
+        run.handle(.started([:]))
+        for _ in 0..<8 {
+            run.failAll()
+            run.step()
+        }
+        run.failAll()
+        let before = run.attempts[.push]?.count ?? 0
+        for _ in 0..<100 {
+            run.handle(.wrote)
+            run.failAll()
+        }
+        #expect(run.attempts[.push]?.count == before + 1)
+        run.handle(.online(true))
+        run.failAll()
+        #expect(run.attempts[.push]?.count == before + 2)
+    }
+
+    @Test func `S5 nothing comes ahead of a Retry-After`() {
+        var run = MachineRun(seed: 3)
+        run.handle(.started([:]))
+        run.failAll(.throttled(.seconds(30)))
+        let before = run.attempts[.push]?.count ?? 0
+        run.handle(.wrote)
+        run.handle(.online(true))
+        run.handle(.foreground)
+        run.handle(.poked)
+        #expect(run.attempts[.push]?.count == before)
+        while run.now < .seconds(30) { run.step() }
+        #expect(run.attempts[.push]?.last == .seconds(30))
+    }
+
+    @Test func `S6 a monitor that says offline for ever refuses nothing`() {
+        var run = MachineRun(seed: 4)
+        run.handle(.online(false))
+        run.handle(.started([:]))
+        run.handle(.online(false))
+        #expect(run.working.contains(.push))
+        run.finish(.push, .pushed(.sent))
+        #expect(run.machine.phase != .offline, "evidence counts more than a hint")
+    }
+
+    @Test func `S7 a session that ended stops everything, and the next one starts it`() {
+        var run = MachineRun(seed: 5)
+        run.handle(.started([:]))
+        run.handle(.signedOut("revoked"))
+        #expect(run.machine.phase == .paused(reason: "revoked"))
+        #expect(run.abandoned == 1)
+        run.handle(.wrote)
+        run.handle(.foreground)
+        while run.step(until: .seconds(600)) {}
+        #expect(run.working.isEmpty)
+        run.handle(.signedIn)
+        #expect(run.working == [.push, .pull, .stream])
+    }
+
+    @Test func `S8 pulling goes on while pushes fail`() {
+        var run = MachineRun(seed: 6)
+        run.handle(.started([:]))
+        for _ in 0..<5 { run.finish(.push, .pushed(.failed(.throttled(.seconds(60)), rows: 1))) }
+        run.finish(.pull, .pulled(.page(hasMore: true)))
+        #expect(run.working.contains(.pull))
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        run.handle(.poked)
+        #expect(run.working.contains(.pull))
+    }
+
+    @Test func `S9 a push that is refused as a whole is halved down to the culprit, which is set aside`() {
+        var machine = SyncMachine(random: SplitMix64(seed: 1))
+        var effects = machine.handle(.started([:]), at: .zero)
+        var limits: [Int] = []
+        for _ in 0..<20 {
+            guard case .push(let rowLimit)? = effects.first(where: { if case .push = $0 { true } else { false } }) else { break }
+            limits.append(rowLimit)
+            effects = machine.handle(.pushed(.failed(.refused, rows: min(rowLimit, 600))), at: .zero)
+            if effects.contains(.setAside(isRejected: false)) { break }
+        }
+        #expect(limits == [1000, 300, 150, 75, 37, 18, 9, 4, 2, 1])
+        #expect(effects.contains(.push(rowLimit: 1)))
+    }
+
+    @Test func `S9 a protocol error is loud after one more try`() {
+        var run = MachineRun(seed: 7)
+        run.handle(.started([:]))
+        run.finish(.push, .pushed(.failed(.protocolError("notJSON"), rows: 1)))
+        #expect(run.working.contains(.push))
+        run.finish(.push, .pushed(.failed(.protocolError("notJSON"), rows: 1)))
+        #expect(run.machine.phase == .failed(message: "notJSON"))
+        run.handle(.foreground)
+        #expect(run.working.contains(.push))
+    }
+
+    @Test func `R7 the stream comes back by the backoff, and pulls when it does`() {
+        var run = MachineRun(seed: 8)
+        run.handle(.started([:]))
+        run.handle(.streamAlive)
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        run.finish(.stream, .streamEnded(.transient))
+        #expect(run.working.contains(.stream))
+        run.handle(.streamAlive)
+        #expect(run.working.contains(.pull), "something may have been missed")
+    }
+
+    @Test func `R7 a remote without a stream is asked every minute`() {
+        var run = MachineRun(seed: 9)
+        run.handle(.started([:]))
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        run.finish(.push, .pushed(.nothing(nextDue: nil)))
+        run.finish(.stream, .streamEnded(.noPokes))
+        let before = run.attempts[.pull]?.count ?? 0
+        while run.now < .seconds(60) { run.step() }
+        run.finish(.push, .pushed(.nothing(nextDue: nil)))
+        while !run.working.contains(.pull) { run.step() }
+        #expect(run.attempts[.pull]?.count == before + 1)
+    }
+
+    /// S6: whatever happens in whatever order, a lane that is wanted runs or waits, and no lane runs twice.
+    @Test(arguments: 1...300)
+    func `S6 pending, online and idle is impossible`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var run = MachineRun(seed: seed)
+        run.handle(.started([:]))
+        for _ in 0..<300 {
+            let failure: SyncMachine.Failure =
+                [.transient, .transient, .throttled(.seconds(5)), .refused, .cursorLost, .pushRewound, .protocolError("x"),
+                 .paused("p"), .noPokes].randomElement(using: &random) ?? .transient
+            switch Int.random(in: 0..<14, using: &random) {
+            case 0: run.handle(.wrote)
+            case 1: run.handle(.poked)
+            case 2: run.handle(.online(.random(using: &random)))
+            case 3: run.handle(.foreground)
+            case 4: run.handle(.signedIn)
+            case 5: if Bool.random(using: &random) { run.handle(.signedOut("x")) }
+            case 6: run.finish(.push, .pushed(.sent))
+            case 7: run.finish(.push, .pushed(.nothing(nextDue: Bool.random(using: &random) ? .seconds(3) : nil)))
+            case 8: run.finish(.push, .pushed(.failed(failure, rows: .random(in: 1...9, using: &random))))
+            case 9: run.finish(.pull, .pulled(.page(hasMore: .random(using: &random))))
+            case 10: run.finish(.pull, .pulled(.failed(failure)))
+            case 11: if run.working.contains(.stream) { run.handle(.streamAlive) }
+            case 12: run.finish(.stream, .streamEnded(failure))
+            default: run.step()
+            }
+            expectLiveness(run)
+        }
+    }
+
+    private func expectLiveness(_ run: MachineRun) {
+        switch run.machine.phase {
+        case .paused, .failed: return
+        default: break
+        }
+        for (lane, attempts) in run.machine.lanes {
+            switch attempts.phase {
+            case .running: #expect(run.working.contains(lane), "\(lane) believes it runs")
+            case .waiting: #expect(run.timers[.lane(lane)] != nil, "\(lane) waits without a timer")
+            case .idle: #expect(!attempts.isWanted, "\(lane) is wanted and idle")
+            }
+        }
+        #expect(run.timers[.watchdog] != nil)
+    }
+}
