@@ -15,17 +15,41 @@ let package = Package(
     name: "optimist-server",
     platforms: [.macOS(.v15)],
     products: [
+        .library(name: "OptimistServer", targets: ["OptimistServer"]),
         .library(name: "OptimistProxy", targets: ["OptimistProxy"]),
         .executable(name: "optimist", targets: ["OptimistCommandLine"]),
     ],
     dependencies: [
         .package(name: "optimist", path: "..", traits: ["AsyncHTTPClient"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(
+            url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: ["FullFoundation"]),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.0.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
+        .target(
+            name: "OptimistServer",
+            dependencies: [
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "OptimistCore", package: "optimist"),
+                .product(name: "OptimistWire", package: "optimist"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings),
         .target(
             name: "OptimistProxy",
             dependencies: [
@@ -40,11 +64,28 @@ let package = Package(
         .executableTarget(
             name: "OptimistCommandLine",
             dependencies: [
-                "OptimistProxy",
+                "OptimistProxy", "OptimistServer",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "OptimistCore", package: "optimist"),
+                .product(name: "OptimistWire", package: "optimist"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             path: "Sources/optimist",
+            swiftSettings: settings),
+        .testTarget(
+            name: "OptimistServerTests",
+            dependencies: [
+                "OptimistServer",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "OptimistCore", package: "optimist"),
+                .product(name: "OptimistTesting", package: "optimist"),
+                .product(name: "OptimistWire", package: "optimist"),
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "OptimistProxyTests",

@@ -7,5 +7,5 @@ struct OptimistCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "optimist",
         abstract: "Apps whose screens never wait for the network: the server, the lab and the tools.",
-        subcommands: [ProxyCommand.self])
+        subcommands: [ServeCommand.self, ProxyCommand.self])
 }

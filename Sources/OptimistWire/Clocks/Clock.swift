@@ -21,7 +21,9 @@ public struct Clock: Hashable, Sendable {
         var index = bytes.startIndex
         for _ in 0..<16 {
             let byte = bytes[index]
-            guard let digit = hexDigit(byte), !(UInt8(ascii: "A")...UInt8(ascii: "F")).contains(byte) else { return nil }
+            guard let digit = hexDigit(byte), !(UInt8(ascii: "A")...UInt8(ascii: "F")).contains(byte) else {
+                return nil
+            }
             raw = raw << 4 | UInt64(digit)
             index = bytes.index(after: index)
         }

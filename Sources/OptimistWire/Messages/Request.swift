@@ -50,7 +50,8 @@ public struct Request: Hashable, Sendable {
     /// Reads a request. Nil if it is not one, by RFC 8620 §3.3.
     public init?(json: JSON) {
         guard let object = json.object, let using = object["using"]?.array?.map(\.string),
-            let calls = object["methodCalls"]?.array?.map({ Invocation(json: $0) }), !using.contains(nil), !calls.contains(nil)
+            let calls = object["methodCalls"]?.array?.map({ Invocation(json: $0) }), !using.contains(nil),
+            !calls.contains(nil)
         else { return nil }
         self.init(using: using.compactMap(\.self), methodCalls: calls.compactMap(\.self))
         if let device = object["device"] {
@@ -62,7 +63,9 @@ public struct Request: Hashable, Sendable {
             self.push = number
         }
         if let groups = object["groups"] {
-            guard let lists = groups.array?.map({ $0.array?.compactMap(\.string) }), !lists.contains(nil) else { return nil }
+            guard let lists = groups.array?.map({ $0.array?.compactMap(\.string) }), !lists.contains(nil) else {
+                return nil
+            }
             self.groups = lists.compactMap(\.self)
         }
         schemaVersion = object["schemaVersion"]?.int.map(Int.init)

@@ -37,7 +37,8 @@ public struct SyncState: Hashable, Sendable, CustomStringConvertible {
 
     public init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard (2...3).contains(parts.count), Clock.isDeviceID(String(parts[0])), let seq = Int64(parts[1]), seq >= 0 else {
+        guard (2...3).contains(parts.count), Clock.isDeviceID(String(parts[0])), let seq = Int64(parts[1]), seq >= 0
+        else {
             return nil
         }
         guard let offset = parts.count == 3 ? Int(parts[2]) : 0, offset >= 0 else { return nil }

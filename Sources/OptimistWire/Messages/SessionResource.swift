@@ -56,13 +56,16 @@ public struct SessionResource: Hashable, Sendable {
                     "maxObjectsInSet": .int(Int64(RowSync.Limit.rowsInSet)), "collationAlgorithms": [],
                 ],
                 RowSync.capability: [
-                    "version": .int(Int64(RowSync.version)), "epoch": .string(epoch), "initialState": .string(initialState),
+                    "version": .int(Int64(RowSync.version)), "epoch": .string(epoch),
+                    "initialState": .string(initialState),
                     "maxClockSkewMs": .int(RowSync.Limit.clockSkewMilliseconds),
                 ],
             ],
-            "accounts": .object(JSONObject(accounts.sorted { $0.key < $1.key }.map { ($0.key, accountJSON($0.value)) })),
+            "accounts": .object(
+                JSONObject(accounts.sorted { $0.key < $1.key }.map { ($0.key, accountJSON($0.value)) })),
             "primaryAccounts": .object(
-                JSONObject(primaryAccount.map { [(RowSync.capability, .string($0)), (RowSync.core, .string($0))] } ?? [])),
+                JSONObject(
+                    primaryAccount.map { [(RowSync.capability, .string($0)), (RowSync.core, .string($0))] } ?? [])),
             "username": .string(username), "apiUrl": .string(apiURL), "eventSourceUrl": .string(eventSourceURL),
             "downloadUrl": "", "uploadUrl": "", "state": .string(state),
         ]

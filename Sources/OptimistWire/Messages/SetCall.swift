@@ -26,7 +26,8 @@ public struct SetCall: Hashable, Sendable {
         guard let ids = destroy.array?.map(\.string), !ids.contains(nil) else { return nil }
         let clocks = json["destroyClocks"]?.object
         let tombstones = Dictionary(
-            (clocks?.members ?? []).map { ($0.key, Tombstone(json: $0.value)) }, uniquingKeysWith: { first, _ in first })
+            (clocks?.members ?? []).map { ($0.key, Tombstone(json: $0.value)) }, uniquingKeysWith: { first, _ in first }
+        )
         self.destroy = ids.compactMap(\.self).map { ($0, tombstones[$0] ?? nil) }
     }
 
@@ -45,8 +46,12 @@ public struct SetCall: Hashable, Sendable {
     public var json: JSONObject {
         var object: JSONObject = ["accountId": .string(accountID)]
         if let ifInState { object.append("ifInState", .string(ifInState)) }
-        if !create.isEmpty { object.append("create", .object(JSONObject(create.map { ($0.id, .object($0.patch.json())) }))) }
-        if !update.isEmpty { object.append("update", .object(JSONObject(update.map { ($0.id, .object($0.patch.json())) }))) }
+        if !create.isEmpty {
+            object.append("create", .object(JSONObject(create.map { ($0.id, .object($0.patch.json())) })))
+        }
+        if !update.isEmpty {
+            object.append("update", .object(JSONObject(update.map { ($0.id, .object($0.patch.json())) })))
+        }
         if !destroy.isEmpty {
             object.append("destroy", .array(destroy.map { .string($0.id) }))
             let clocks = destroy.compactMap { row in row.tombstone.map { (row.id, $0.json) } }
@@ -110,6 +115,8 @@ public struct SetAnswer: Sendable {
     public var newState: String
     /// Per row: the columns where the server's value won, with their clocks. Nil: exactly what was sent.
     public var created: [(id: String, won: RowPatch?)] = []
+    /// The rows' ids by creation id, where the server chose another one: only for clients that do not use UUIDs.
+    public var rowIDs: [String: String] = [:]
     public var updated: [(id: String, won: RowPatch?)] = []
     public var destroyed: [String] = []
     public var notCreated: [(id: String, error: SetError)] = []
@@ -125,6 +132,9 @@ public struct SetAnswer: Sendable {
         guard let newState = json["newState"]?.string else { return nil }
         self.init(oldState: json["oldState"]?.string, newState: newState)
         created = Self.won(json["created"])
+        for (creation, row) in json["created"]?.object?.members ?? [] {
+            if let id = row["id"]?.string, id != creation { rowIDs[creation] = id }
+        }
         updated = Self.won(json["updated"])
         destroyed = json["destroyed"]?.array?.compactMap(\.string) ?? []
         notCreated = Self.errors(json["notCreated"])
@@ -150,7 +160,12 @@ public struct SetAnswer: Sendable {
         func add(_ name: String, _ members: [JSONObject.Member]) {
             object.append(name, members.isEmpty ? .null : .object(JSONObject(members)))
         }
-        add("created", created.map { ($0.id, .object($0.won?.json(id: $0.id) ?? ["id": .string($0.id)])) })
+        add(
+            "created",
+            created.map { creation in
+                let id = rowIDs[creation.id] ?? creation.id
+                return (creation.id, .object(creation.won?.json(id: id) ?? ["id": .string(id)]))
+            })
         add("updated", updated.map { ($0.id, $0.won.map { .object($0.json()) } ?? .null) })
         object.append("destroyed", destroyed.isEmpty ? .null : .array(destroyed.map(JSON.string)))
         add("notCreated", notCreated.map { ($0.id, $0.error.json) })

@@ -15,7 +15,7 @@ public enum ColumnType: String, Sendable, CaseIterable {
         case .string: value.string != nil
         case .bool: value.bool != nil
         case .number: value.double?.isFinite == true
-        case .int: value.int.map { abs($0) <= 1 << 53 } ?? false
+        case .int: value.int.map { $0.magnitude <= 1 << 53 } ?? false
         case .int64: value.string.flatMap { Int64($0) }.map { String($0) == value.string } ?? false
         case .date: value.string.map(UTCDate.isValid) ?? false
         case .data: value.string.map(Base64URL.isValid) ?? false

@@ -54,10 +54,17 @@ public struct ColumnSchema: Hashable, Sendable {
     public func objection(to value: JSON) -> String? {
         if value.isNull { return isRequired ? "is required" : nil }
         if let objection = type.objection(to: value) { return objection }
-        guard let maxBytes else { return nil }
-        let size = value.string?.utf8.count ?? value.bytes.count
-        return size > maxBytes ? "holds at most \(maxBytes) bytes, not \(size)" : nil
+        guard let maxBytes, isTooLarge(value) else { return nil }
+        return "holds at most \(maxBytes) bytes, not \(Self.size(of: value))"
     }
+
+    /// Whether a value is larger than the column allows. Of a value that the type refuses anyway, false.
+    public func isTooLarge(_ value: JSON) -> Bool {
+        guard let maxBytes, !value.isNull, type.objection(to: value) == nil else { return false }
+        return Self.size(of: value) > maxBytes
+    }
+
+    private static func size(of value: JSON) -> Int { value.string?.utf8.count ?? value.bytes.count }
 }
 
 /// Why a schema cannot be read, in a sentence that says where.
@@ -70,7 +77,9 @@ extension Schema {
     ///
     /// - Throws: ``SchemaError`` that names the type and the column. Unknown members are ignored.
     public init(json: JSON) throws(SchemaError) {
-        guard let id = json["id"]?.string, !id.isEmpty else { throw SchemaError(description: "The schema needs an \"id\".") }
+        guard let id = json["id"]?.string, !id.isEmpty else {
+            throw SchemaError(description: "The schema needs an \"id\".")
+        }
         guard let types = json["types"]?.object else { throw SchemaError(description: "The schema needs \"types\".") }
         var schema = Schema(
             id: id, version: Int(json["version"]?.int ?? 1), minClientVersion: Int(json["minClientVersion"]?.int ?? 1),
@@ -84,7 +93,8 @@ extension Schema {
         for (name, type) in schema.types {
             for (column, target) in type.columns.compactMap({ column in column.value.target.map { (column.key, $0) } })
             where schema.types[target] == nil {
-                throw SchemaError(description: "\(name).\(column) refers to \"\(target)\", which is no type of the schema.")
+                throw SchemaError(
+                    description: "\(name).\(column) refers to \"\(target)\", which is no type of the schema.")
             }
         }
         self = schema

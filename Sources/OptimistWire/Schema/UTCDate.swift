@@ -4,7 +4,9 @@
 public enum UTCDate {
     public static func isValid(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
-        guard bytes.count == 20 || (22...30).contains(bytes.count), bytes.last == UInt8(ascii: "Z") else { return false }
+        guard bytes.count == 20 || (22...30).contains(bytes.count), bytes.last == UInt8(ascii: "Z") else {
+            return false
+        }
         let pattern = Array("0000-00-00T00:00:00".utf8)
         for (index, expected) in pattern.enumerated() {
             let isDigit = (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[index])

@@ -1,0 +1,133 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+
+/// Where accounts and sessions are kept.
+struct AccountStore: Sendable {
+    private let reader: any DatabaseReader
+    private let commits: GroupCommit
+
+    init(reader: any DatabaseReader, commits: GroupCommit) {
+        self.reader = reader
+        self.commits = commits
+    }
+
+    struct Account: Sendable {
+        var id: String
+        var email: String
+        var password: String
+    }
+
+    func account(email: String) async throws -> Account? {
+        try await reader.read { db in
+            try Row.fetchOne(
+                db, sql: "SELECT account_id, email, password FROM optimist_accounts WHERE email = ?", arguments: [email]
+            ).map(Account.init)
+        }
+    }
+
+    func account(id: String) async throws -> Account? {
+        try await reader.read { db in
+            try Row.fetchOne(
+                db, sql: "SELECT account_id, email, password FROM optimist_accounts WHERE account_id = ?",
+                arguments: [id]
+            ).map(Account.init)
+        }
+    }
+
+    /// All accounts, for the operator.
+    func accounts() async throws -> [Account] {
+        try await reader.read { db in
+            try Row.fetchAll(db, sql: "SELECT account_id, email, password FROM optimist_accounts ORDER BY email")
+                .map(Account.init)
+        }
+    }
+
+    /// Adds an account and its first session.
+    ///
+    /// - Returns: False if the address is taken. Then nothing is stored.
+    func add(_ account: Account, _ session: SessionRecord, at date: String) async throws -> Bool {
+        try await commits.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO optimist_accounts (account_id, email, password, created_at) VALUES (?, ?, ?, ?)
+                    ON CONFLICT DO NOTHING
+                    """, arguments: [account.id, account.email, account.password, date])
+            guard db.changesCount == 1 else { return false }
+            try save(session, db)
+            return true
+        }
+    }
+
+    /// Adds a session, and ends those that it takes the place of.
+    ///
+    /// - Parameter isOnlyOne: Whether it ends every other session of the account, or only those of the same device.
+    /// - Returns: The ids of the sessions that ended.
+    func begin(_ session: SessionRecord, isOnlyOne: Bool) async throws -> [String] {
+        try await commits.write { db in
+            let ended = try String.fetchAll(
+                db,
+                sql: """
+                    UPDATE optimist_sessions SET ended = ? WHERE account_id = ? AND ended IS NULL
+                    AND (? OR device_id = ?) RETURNING session_id
+                    """,
+                arguments: [SessionEnd.signedInElsewhere.rawValue, session.account, isOnlyOne, session.deviceID])
+            try save(session, db)
+            return ended
+        }
+    }
+
+    func session(account: String, id: String) async throws -> SessionRecord? {
+        try await reader.read { db in try find(account, id, db) }
+    }
+
+    /// Lets `change` decide about a session, and stores what it decided.
+    func change<Value: Sendable>(
+        account: String, session id: String, _ change: @escaping @Sendable (inout SessionRecord) throws -> Value
+    ) async throws -> (record: SessionRecord, value: Value)? {
+        try await commits.write { db in
+            guard var record = try find(account, id, db) else { return nil }
+            let former = record
+            let value = try change(&record)
+            if record != former { try save(record, db) }
+            return (record, value)
+        }
+    }
+
+    private func find(_ account: String, _ id: String, _ db: Database) throws -> SessionRecord? {
+        try Row.fetchOne(
+            db,
+            sql: """
+                SELECT account_id, session_id, device_id, device_name, salt, generation, confirmed, refreshed_at, ended
+                FROM optimist_sessions WHERE account_id = ? AND session_id = ?
+                """, arguments: [account, id]
+        ).map(SessionRecord.init)
+    }
+
+    private func save(_ session: SessionRecord, _ db: Database) throws {
+        try db.execute(
+            sql: """
+                INSERT OR REPLACE INTO optimist_sessions (account_id, session_id, device_id, device_name, salt,
+                    generation, confirmed, refreshed_at, ended) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+            arguments: [
+                session.account, session.id, session.deviceID, session.deviceName, Data(session.salt),
+                session.generation, session.confirmed, session.refreshedAt, session.ended?.rawValue,
+            ])
+    }
+}
+
+extension AccountStore.Account {
+    fileprivate init(_ row: Row) { self.init(id: row[0], email: row[1], password: row[2]) }
+}
+
+extension SessionRecord {
+    fileprivate init(_ row: Row) {
+        let salt: Data = row[4]
+        let ended: String? = row[8]
+        self.init(
+            account: row[0], id: row[1], deviceID: row[2], deviceName: row[3], salt: Array(salt), generation: row[5],
+            confirmed: row[6], refreshedAt: row[7], ended: ended.map { SessionEnd(rawValue: $0) ?? .revoked })
+    }
+}

@@ -1,0 +1,47 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// Lets so many attempts through at once, and then one every so often: a token bucket for each key.
+struct AttemptLimiter: Sendable {
+    /// How many attempts may follow each other at once.
+    var burst: Int
+    /// How long until one more is allowed.
+    var interval: Duration
+
+    private struct Bucket {
+        var used: Double
+        var updated: Duration
+    }
+    private var buckets: [String: Bucket] = [:]
+    /// The most keys that are remembered. The least loaded are forgotten first.
+    private let maxKeys = 10_000
+
+    init(burst: Int, interval: Duration) {
+        self.burst = burst
+        self.interval = interval
+    }
+
+    /// Takes note of an attempt.
+    ///
+    /// - Parameter now: The time since any fixed moment.
+    /// - Returns: How long to wait, or nil if the attempt may go ahead.
+    mutating func attempt(_ key: String, now: Duration) -> Duration? {
+        var bucket = buckets[key] ?? Bucket(used: 0, updated: now)
+        bucket.used = max(0, bucket.used - (now - bucket.updated) / interval)
+        bucket.updated = now
+        let free = Double(burst) - bucket.used
+        if free >= 1 { bucket.used += 1 }
+        buckets[key] = bucket
+        if buckets.count > maxKeys { forget(now) }
+        return free >= 1 ? nil : interval * (1 - free)
+    }
+
+    /// Forgets a key's attempts, after one that succeeded.
+    mutating func forgive(_ key: String) { buckets[key] = nil }
+
+    private mutating func forget(_ now: Duration) {
+        buckets = buckets.filter { $0.value.used > (now - $0.value.updated) / interval }
+        guard buckets.count > maxKeys else { return }
+        let kept = buckets.sorted { $0.value.used > $1.value.used }.prefix(maxKeys / 2)
+        buckets = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
+    }
+}

@@ -1,0 +1,65 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// Why a sign-in, a sign-up or a refresh was refused.
+///
+/// > Source: RFC 6749 §5.2. The `reason` is ours.
+struct AuthRefusal: Error, Hashable, Sendable {
+    var status: Int
+    var error: String
+    var description: String
+    /// What a device can act on: why its session has ended, or what is wrong with what was typed.
+    var reason: String?
+    var retryAfterSeconds: Int?
+
+    static func invalidRequest(_ description: String, reason: String? = nil) -> Self {
+        .init(status: 400, error: "invalid_request", description: description, reason: reason)
+    }
+
+    static func invalidGrant(_ description: String, _ end: SessionEnd? = nil) -> Self {
+        .init(status: 400, error: "invalid_grant", description: description, reason: end?.rawValue)
+    }
+
+    static func tooMany(_ wait: Duration) -> Self {
+        .init(
+            status: 429, error: "temporarily_unavailable", description: "Too many attempts. Try again later.",
+            retryAfterSeconds: max(1, Int(wait.components.seconds) + 1))
+    }
+
+    static let busy = Self(
+        status: 503, error: "temporarily_unavailable", description: "Too many people are signing in at this moment.",
+        retryAfterSeconds: 2)
+
+    var json: JSON {
+        var object: JSONObject = ["error": .string(error), "error_description": .string(description)]
+        if let reason { object.append("reason", .string(reason)) }
+        return .object(object)
+    }
+}
+
+/// Why a request was not let in: status 401.
+///
+/// > Source: RFC 6750 §3.
+struct Unauthorized: Error, Hashable, Sendable {
+    /// Nil when no token was given.
+    var description: String?
+    var end: SessionEnd?
+
+    var challenge: String {
+        guard let description else { return "Bearer realm=\"optimist\"" }
+        let reason = end.map { ", reason=\"\($0.rawValue)\"" } ?? ""
+        return "Bearer realm=\"optimist\", error=\"invalid_token\", error_description=\"\(description)\"\(reason)"
+    }
+
+    /// Problem details, with the members of an RFC 6749 error beside them.
+    var json: JSON {
+        var object: JSONObject = [
+            "type": "about:blank", "status": 401, "title": "Unauthorized",
+            "detail": .string(description ?? "An access token is needed."),
+        ]
+        if description != nil { object.append("error", "invalid_token") }
+        if let end { object.append("reason", .string(end.rawValue)) }
+        return .object(object)
+    }
+}

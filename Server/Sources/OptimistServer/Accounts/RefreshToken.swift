@@ -1,0 +1,48 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Crypto
+import Foundation
+import OptimistWire
+
+/// A refresh token: which session, which number, and a signature.
+///
+/// It is derived, not stored. The same session and number always give the same token, which is what lets a lost answer
+/// be repeated, and the database holds nothing that could be presented: a token takes the server's key, which lies in a
+/// file of its own, and the session's salt, which lies in the database.
+struct RefreshToken: Hashable, Sendable {
+    var account: String
+    var session: String
+    var number: Int
+    private var signature: [UInt8]
+
+    /// Makes a session's token.
+    init(_ record: SessionRecord, number: Int, key: SymmetricKey) {
+        account = record.account
+        session = record.id
+        self.number = number
+        signature = []
+        signature = Array(HMAC<SHA256>.authenticationCode(for: signed(salt: record.salt), using: key))
+    }
+
+    /// Reads a token. Nil if it has not the form of one. It may still be anybody's: see ``isGenuine(for:key:)``.
+    init?(_ text: String) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 5, parts[0] == "r1", let number = Int(parts[3]), text.utf8.count < 300,
+            let signature = Base64URL.decode(String(parts[4]))
+        else { return nil }
+        account = String(parts[1])
+        session = String(parts[2])
+        self.number = number
+        self.signature = signature
+    }
+
+    /// Whether this is the session's own token. Takes as long for every wrong one.
+    func isGenuine(for record: SessionRecord, key: SymmetricKey) -> Bool {
+        record.account == account && record.id == session
+            && HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: signed(salt: record.salt), using: key)
+    }
+
+    private func signed(salt: [UInt8]) -> Data { Data("\(account).\(session).\(number).".utf8) + salt }
+
+    var text: String { "r1.\(account).\(session).\(number).\(Base64URL.encode(signature))" }
+}

@@ -1,0 +1,54 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// Why a session is over. On the wire: the `reason` beside `invalid_grant`.
+enum SessionEnd: String, Sendable {
+    case refreshExpired = "refresh_expired"
+    case signedInElsewhere = "signed_in_elsewhere"
+    case revoked
+    case reuseDetected = "reuse_detected"
+}
+
+/// A device's session: a family of refresh tokens, each of which follows from the one before.
+///
+/// Tokens are numbered. Only the newest may be used, with one exception: a device that lost the answer may present the
+/// one before, and gets the same successor again, until that successor has been used. A successor counts as used when
+/// it is presented itself, or when an access token that came with it is: whoever holds the older token after that has
+/// it from somebody else.
+struct SessionRecord: Sendable, Equatable {
+    var account: String
+    var id: String
+    var deviceID: String
+    var deviceName: String
+    /// Goes into the tokens, so that neither the server's key alone nor a copy of the database alone makes one.
+    var salt: [UInt8]
+    /// The number of the newest refresh token.
+    var generation: Int
+    /// The newest number of which an access token has been used.
+    var confirmed: Int
+    /// When the newest refresh token was made, in seconds since 1970.
+    var refreshedAt: Double
+    var ended: SessionEnd?
+
+    /// Decides what becomes of a refresh token.
+    ///
+    /// - Parameters:
+    ///   - presented: Its number.
+    ///   - now: Seconds since 1970.
+    ///   - lifetime: How long a refresh token may lie unused, in seconds.
+    /// - Returns: Whether to answer with tokens of the (possibly new) `generation`. If not, `ended` says why.
+    mutating func refresh(presenting presented: Int, now: Double, lifetime: Double) -> Bool {
+        if ended != nil { return false }
+        if now - refreshedAt > lifetime {
+            ended = .refreshExpired
+            return false
+        }
+        if presented == generation {
+            generation += 1
+            refreshedAt = now
+            return true
+        }
+        if presented == generation - 1, confirmed < generation { return true }
+        ended = .reuseDetected
+        return false
+    }
+}

@@ -1,0 +1,81 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import Hummingbird
+import OptimistWire
+
+/// Signing up, signing in, refreshing and revoking.
+///
+/// > Source: RFC 6749 §5 and §6, RFC 7009, RFC 8414.
+extension Routes {
+    func addAccountRoutes(to router: Router<ServerContext>) {
+        router.get("/.well-known/oauth-authorization-server") { request, _ in
+            let origin = "http://\(request.head.authority ?? "localhost")"
+            return Response(body: Self.metadata(origin: origin).bytes)
+        }
+        router.post("/auth/sign-up") { request, context in
+            let entry = try await entry(request, context)
+            return Response(.created, body: try await accounts.signUp(entry, from: context.remoteAddress).bytes)
+        }
+        router.post("/auth/sign-in") { request, context in
+            let entry = try await entry(request, context)
+            return Response(body: try await accounts.signIn(entry, from: context.remoteAddress).bytes)
+        }
+        router.post("/auth/token") { request, context in
+            let form = try await form(request, context)
+            guard form["grant_type"] == "refresh_token" else {
+                throw AuthRefusal(
+                    status: 400, error: "unsupported_grant_type", description: "Only refresh_token is supported here.")
+            }
+            guard let token = form["refresh_token"] else {
+                throw AuthRefusal.invalidRequest("\"refresh_token\" is missing.")
+            }
+            return Response(body: try await accounts.refresh(token).bytes)
+        }
+        router.post("/auth/revoke") { request, context in
+            guard let token = try await form(request, context)["token"] else {
+                throw AuthRefusal.invalidRequest("\"token\" is missing.")
+            }
+            try await accounts.revoke(token)
+            return Response(body: Array("{}".utf8))
+        }
+    }
+
+    private static let maxAuthBytes = 16_384
+
+    private func entry(_ request: Hummingbird.Request, _ context: ServerContext) async throws -> Accounts.Entry {
+        let body = try await request.body(upTo: Self.maxAuthBytes, deadline: bodyDeadline, context)
+        guard let json = try? JSON(parsing: body) else { throw AuthRefusal.invalidRequest("The body is no JSON.") }
+        return try Accounts.Entry(json: json)
+    }
+
+    /// Reads `application/x-www-form-urlencoded`.
+    private func form(_ request: Hummingbird.Request, _ context: ServerContext) async throws -> [String: String] {
+        let body = try await request.body(upTo: Self.maxAuthBytes, deadline: bodyDeadline, context)
+        guard let text = String(validating: body, as: UTF8.self) else {
+            throw AuthRefusal.invalidRequest("The body is no form.")
+        }
+        var fields: [String: String] = [:]
+        for field in text.split(separator: "&") {
+            let sides = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard sides.count == 2, let name = decoded(sides[0]), let value = decoded(sides[1]) else {
+                throw AuthRefusal.invalidRequest("The body is no form.")
+            }
+            guard fields.updateValue(value, forKey: name) == nil else {
+                throw AuthRefusal.invalidRequest("A field is given twice.")
+            }
+        }
+        return fields
+    }
+
+    private func decoded(_ text: Substring) -> String? { text.replacing("+", with: " ").removingPercentEncoding }
+
+    private static func metadata(origin: String) -> JSON {
+        [
+            "issuer": .string(origin), "token_endpoint": .string(origin + "/auth/token"),
+            "revocation_endpoint": .string(origin + "/auth/revoke"), "grant_types_supported": ["refresh_token"],
+            "response_types_supported": [], "token_endpoint_auth_methods_supported": ["none"],
+            "revocation_endpoint_auth_methods_supported": ["none"],
+        ]
+    }
+}

@@ -1,0 +1,68 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import OptimistWire
+
+extension Hummingbird.Response {
+    /// An answer that no cache keeps.
+    init(_ status: HTTPResponse.Status = .ok, type: String = "application/json", body: [UInt8]) {
+        self.init(
+            status: status, headers: [.contentType: type, .cacheControl: "no-store"],
+            body: .init(byteBuffer: ByteBuffer(bytes: body)))
+    }
+
+    init(_ problem: RequestProblem) {
+        self.init(.init(code: problem.status), type: "application/problem+json", body: problem.json.bytes)
+    }
+
+    init(_ refusal: AuthRefusal) {
+        self.init(.init(code: refusal.status), body: refusal.json.bytes)
+        if let seconds = refusal.retryAfterSeconds { headers[.retryAfter] = String(seconds) }
+    }
+
+    init(_ unauthorized: Unauthorized) {
+        self.init(.unauthorized, type: "application/problem+json", body: unauthorized.json.bytes)
+        headers[.wwwAuthenticate] = unauthorized.challenge
+    }
+}
+
+/// Turns whatever a route throws into the answer that the protocol has for it. Nothing of an error's inside leaves.
+struct ProblemMiddleware: RouterMiddleware {
+    typealias Context = ServerContext
+
+    func handle(
+        _ request: Hummingbird.Request, context: ServerContext,
+        next: @concurrent (Hummingbird.Request, ServerContext) async throws -> Hummingbird.Response
+    ) async throws -> Hummingbird.Response {
+        do {
+            return try await next(request, context)
+        } catch let problem as RequestProblem {
+            var response = Response(problem)
+            if problem.status == 429 { response.headers[.retryAfter] = "1" }
+            return response
+        } catch let refusal as AuthRefusal {
+            return Response(refusal)
+        } catch let unauthorized as Unauthorized {
+            return Response(unauthorized)
+        } catch StoreError.noAccount {
+            return Response(Unauthorized(description: "The account is gone.", end: .revoked))
+        } catch let error as any HTTPResponseError {
+            let status = error.status
+            return Response(RequestProblem(type: "about:blank", status: status.code, detail: status.reasonPhrase))
+        } catch let error as DatabaseError {
+            context.logger.error(
+                "The database failed", metadata: ["sqlite.code": "\(error.extendedResultCode.rawValue)"])
+            var response = Response(
+                RequestProblem(type: "about:blank", status: 503, detail: "The data cannot be reached at this moment."))
+            response.headers[.retryAfter] = "5"
+            return response
+        } catch {
+            context.logger.error("A request failed", metadata: ["error.type": "\(type(of: error))"])
+            return Response(RequestProblem(type: "about:blank", status: 500, detail: "Something went wrong here."))
+        }
+    }
+}

@@ -1,0 +1,82 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Hummingbird
+import NIOCore
+import OptimistCore
+import OptimistWire
+import ServiceLifecycle
+
+/// `GET /jmap/eventsource?types=*&closeafter=no&ping=30`.
+///
+/// > Source: RFC 8620 §7.3.
+extension Routes {
+    /// How close together two pokes of one connection may be.
+    private static let pokeInterval: Duration = .milliseconds(50)
+
+    @Sendable
+    func eventSource(_ request: Hummingbird.Request, _ context: ServerContext) async throws -> Hummingbird.Response {
+        let identity = try await accounts.identify(request.bearerToken)
+        let query = request.uri.queryParameters
+        let types = query["types"].map(String.init) ?? "*"
+        let ping = query["ping"].flatMap { Int($0) } ?? 30
+        let stream = EventStream(
+            listener: Listener(
+                account: identity.account, session: identity.session,
+                types: types == "*" ? nil : Set(types.split(separator: ",").map(String.init))),
+            // 0 means none. Nobody is pinged more than once a second or less than every five minutes.
+            pingSeconds: ping == 0 ? nil : min(max(ping, 1), 300), closesAfterState: query["closeafter"] == "state")
+        return Response(
+            status: .ok, headers: [.contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store"],
+            body: .init { writer in
+                try await request.body.consumeWithInboundCloseHandler { _ in
+                    try await withGracefulShutdownHandler {
+                        try await run(stream, identity, &writer)
+                    } onGracefulShutdown: {
+                        stream.listener.close()
+                    }
+                } onInboundClosed: {
+                    stream.listener.close()
+                }
+                try await writer.finish(nil)
+            })
+    }
+
+    private struct EventStream: Sendable {
+        let listener: Listener
+        /// Nil: none.
+        let pingSeconds: Int?
+        let closesAfterState: Bool
+    }
+
+    @concurrent
+    private func run(
+        _ stream: EventStream, _ identity: Accounts.Identity, _ writer: inout any ResponseBodyWriter
+    ) async throws {
+        let listener = stream.listener
+        pokes.add(listener)
+        defer { pokes.remove(listener) }
+        // Whatever happened between the look at the token and the registration.
+        if let end = accounts.end(of: identity) { listener.ended(end.rawValue) }
+        listener.changed(Set(service.schema.types.keys), try await service.state(of: identity.account))
+        let pinging = pingRegularly(stream)
+        defer { pinging?.cancel() }
+        for await _ in listener.wakes {
+            let events = listener.takeEvents(pingSeconds: stream.pingSeconds ?? 0)
+            for event in events { try await writer.write(ByteBuffer(string: event.text)) }
+            guard events.contains(where: \.isState) else {
+                if listener.hasEnded { return }
+                continue
+            }
+            if stream.closesAfterState { return }
+            try await surroundings.clock.sleep(for: Self.pokeInterval)
+        }
+    }
+
+    private func pingRegularly(_ stream: EventStream) -> Task<Void, Never>? {
+        guard let seconds = stream.pingSeconds else { return nil }
+        let clock = surroundings.clock
+        return surroundings.spawn {
+            while (try? await clock.sleep(for: .seconds(seconds))) != nil { stream.listener.pingIsDue() }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Hummingbird
+import NIOCore
+
+/// What the server knows of a request beside the request.
+struct ServerContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    let channel: any Channel
+
+    init(source: ApplicationRequestContextSource) {
+        coreContext = .init(source: source)
+        channel = source.channel
+    }
+
+    /// The address of whoever is at the other end of the connection: a proxy's, if there is one.
+    var remoteAddress: String { channel.remoteAddress?.ipAddress ?? "unknown" }
+}
+
+extension Hummingbird.Request {
+    /// The token of `Authorization: Bearer …`.
+    var bearerToken: String? {
+        guard let value = headers[.authorization] else { return nil }
+        let parts = value.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+        return parts[1].trimmingPrefix(" ").isEmpty ? nil : String(parts[1].trimmingPrefix(" "))
+    }
+}

@@ -1,0 +1,36 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// The server's own clock during one evaluation: it stamps those who have none, and reins in those far ahead.
+struct ServerClock: Sendable {
+    /// The device id that the server stamps with.
+    static let device = "server"
+
+    private(set) var hybrid: HybridClock
+    /// The time of day in milliseconds since 1970.
+    let milliseconds: Int64
+
+    init(hybrid: HybridClock = HybridClock(), milliseconds: Int64) {
+        self.hybrid = hybrid
+        self.milliseconds = milliseconds
+    }
+
+    /// Returns the server's next stamp, under its own name or a device's.
+    mutating func tick(device: String = Self.device) -> Clock {
+        Clock(stamp: hybrid.tick(milliseconds: milliseconds), device: device)
+    }
+
+    /// Makes the next tick later than everything in a row, so that a write stamped now is the last one.
+    mutating func witness(_ row: MergeRow) {
+        for cell in row.cells.values { hybrid.witness(cell.clock.stamp) }
+        if let deletion = row.deletion { hybrid.witness(deletion.stamp) }
+    }
+
+    /// Whether a clock is so far ahead that it would win for longer than is fair.
+    ///
+    /// > Source: semantics.md, M4.
+    func isAhead(_ clock: Clock) -> Bool {
+        clock.stamp.milliseconds > milliseconds + RowSync.Limit.clockSkewMilliseconds
+    }
+}

@@ -1,0 +1,169 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// Decides what a push makes of the rows that it names. A value: reading and storing are somebody else's.
+///
+/// Rows are taken in units: the rows of a group, or one row. Of a group either everything is applied or nothing. Units
+/// share no row, so they depend on each other only through references, which are settled at the end.
+struct SetEvaluation {
+    /// The verdicts, in the order of the operations.
+    private(set) var verdicts: [RowVerdict]
+    /// The rows that changed, in the order in which they were named. A row without `bornSeq` began a life.
+    private(set) var changes: [(key: RowKey, row: MergeRow, bornSeq: Int64?)] = []
+    private(set) var clock: ServerClock
+
+    private let operations: [RowOperation]
+    private let schema: Schema
+    private let stored: [RowKey: StoredRow]
+    private var units: [Unit]
+
+    /// - Parameters:
+    ///   - operations: What is asked, in order.
+    ///   - groups: Rows that succeed or fail together. Groups that share a row are one.
+    ///   - stored: The rows named by the operations and those that they refer to, as far as the server has them.
+    ///   - clock: The server's. Read it again afterwards.
+    init(
+        _ operations: [RowOperation], groups: [[RowKey]] = [], schema: Schema, stored: [RowKey: StoredRow],
+        clock: ServerClock
+    ) {
+        self.operations = operations
+        self.schema = schema
+        self.stored = stored
+        self.clock = clock
+        verdicts = Array(repeating: .accepted(won: nil), count: operations.count)
+        units = Self.units(operations, groups)
+        for index in units.indices { evaluate(unit: index) }
+        settleReferences()
+        collectChanges()
+    }
+
+    /// Some operations that are applied together.
+    private struct Unit {
+        var operations: [Int] = []
+        var isGroup = false
+        /// The rows after the operations. None once the unit has failed.
+        var rows: [RowKey: RowEvaluation] = [:]
+        /// Whether it refers to rows that may not be here.
+        var isOpen = false
+    }
+
+    private mutating func evaluate(unit number: Int) {
+        var rows: [RowKey: RowEvaluation] = [:]
+        let members = units[number].operations
+        for index in members {
+            let operation = operations[index]
+            guard let type = schema.types[operation.key.type] else {
+                verdicts[index] = .refused(SetError("invalidArguments", "The schema has no such type."))
+                continue
+            }
+            let known = stored[operation.key]
+            var row =
+                rows[operation.key]
+                ?? RowEvaluation(key: operation.key, type: type, row: known?.row ?? MergeRow(), seq: known?.seq)
+            verdicts[index] = row.apply(operation.action, clock: &clock)
+            rows[operation.key] = row
+        }
+        units[number].rows = rows
+        units[number].isOpen = rows.values.contains { !$0.references.isEmpty }
+        let culprits = members.filter { verdicts[$0].isRefusal }
+        if units[number].isGroup, !culprits.isEmpty { fail(unit: number, culprits: culprits) }
+    }
+
+    /// Takes back everything that a unit did. The rows that are not themselves at fault hear who is.
+    private mutating func fail(unit number: Int, culprits: [Int]) {
+        let names = Set(culprits.map { operations[$0].key.description }).sorted()
+        for index in units[number].operations where !verdicts[index].isRefusal {
+            verdicts[index] = .refused(SetError("groupFailed", "Another row of its group failed.", blockedBy: names))
+        }
+        units[number].rows = [:]
+        units[number].isOpen = false
+    }
+
+    /// Fails the units that refer to rows which the server has never had, until none is left.
+    ///
+    /// A row that this push creates counts, wherever it stands in the push, as long as its own unit holds. Rows that
+    /// refer to each other in a circle hold each other up.
+    private mutating func settleReferences() {
+        var open = units.indices.filter { units[$0].isOpen }
+        if open.isEmpty { return }
+        var created: Set<RowKey> = []
+        for unit in units { created.formUnion(unit.rows.keys.filter { unit.rows[$0]?.row.generation != 0 }) }
+        var hasMore = true
+        while hasMore {
+            hasMore = false
+            open.removeAll { index in
+                let missing = units[index].rows.values.map { row in
+                    (row.key, row.references.filter { stored[$0] == nil && !created.contains($0) })
+                }.filter { !$0.1.isEmpty }
+                if missing.isEmpty { return false }
+                created.subtract(units[index].rows.keys.filter { stored[$0] == nil })
+                block(unit: index, Dictionary(missing, uniquingKeysWith: +))
+                hasMore = true
+                return true
+            }
+        }
+    }
+
+    private mutating func block(unit number: Int, _ missing: [RowKey: [RowKey]]) {
+        let culprits = units[number].operations.filter { missing[operations[$0].key] != nil && !verdicts[$0].isRefusal }
+        for index in culprits {
+            let names = Set(missing[operations[index].key, default: []].map(\.description)).sorted()
+            verdicts[index] = .refused(
+                SetError("blocked", "A row that it refers to is not here yet.", blockedBy: names))
+        }
+        fail(unit: number, culprits: culprits)
+    }
+
+    private mutating func collectChanges() {
+        var seen: Set<RowKey> = []
+        let unitOf = units.indices.reduce(into: [Int: Int]()) { map, unit in
+            for index in units[unit].operations { map[index] = unit }
+        }
+        for index in operations.indices {
+            let key = operations[index].key
+            guard let unit = unitOf[index], let row = units[unit].rows[key], row.hasChanged else { continue }
+            guard seen.insert(key).inserted else { continue }
+            changes.append((key, row.row, row.isBorn && row.row.isAlive ? nil : stored[key]?.bornSeq))
+        }
+    }
+}
+
+// MARK: - Units
+
+extension SetEvaluation {
+    /// Gathers operations on one row, and on rows of one group, in the order in which they first appear.
+    private static func units(_ operations: [RowOperation], _ groups: [[RowKey]]) -> [Unit] {
+        var leaders: [RowKey: RowKey] = [:]
+        func leader(_ key: RowKey) -> RowKey {
+            var root = key
+            while let next = leaders[root], next != root { root = next }
+            var key = key
+            while let next = leaders[key], next != root {
+                leaders[key] = root
+                key = next
+            }
+            return root
+        }
+        for group in groups where group.count > 1 {
+            let first = leader(group[0])
+            for key in group {
+                leaders[leader(key)] = first
+                leaders[key] = first
+            }
+        }
+        var units: [Unit] = []
+        units.reserveCapacity(operations.count)
+        var positions: [RowKey: Int] = [:]
+        for (index, operation) in operations.enumerated() {
+            let key = leader(operation.key)
+            if let position = positions[key] {
+                units[position].operations.append(index)
+            } else {
+                positions[key] = units.count
+                units.append(Unit(operations: [index], isGroup: leaders[operation.key] != nil))
+            }
+        }
+        return units
+    }
+}

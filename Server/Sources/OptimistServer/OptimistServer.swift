@@ -1,0 +1,132 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Hummingbird
+import Logging
+import NIOCore
+import OptimistCore
+import OptimistWire
+public import ServiceLifecycle
+import Synchronization
+
+/// A sync server with its data in one directory.
+///
+/// ```swift
+/// let server = try await OptimistServer(configuration: ServerConfiguration(dataDirectory: directory))
+/// try await server.run()          // until the task is cancelled, or the service group shuts down
+/// ```
+///
+/// It is a `Service`, so it can run beside others in a `ServiceGroup`, which also gives it its signals.
+public final class OptimistServer: Service {
+    private let configuration: ServerConfiguration
+    let database: ServerDatabase
+    let store: SQLiteSyncStore
+    let registry: Accounts
+    let pokes = Pokes()
+    let routes: Routes
+    private let binding = Binding()
+
+    /// Opens the data, or makes it, and begins a new epoch. Nothing is listened to yet.
+    ///
+    /// - Throws: ``OptimistError`` with code `unreadableData`, `newerData` or `schemaConflict`, in a sentence that says
+    ///   what to do. Files that are not this server's are left untouched.
+    public init(configuration: ServerConfiguration) async throws {
+        self.configuration = configuration
+        let surroundings = configuration.surroundings
+        try configuration.schema.checkServable()
+        let directory = configuration.dataDirectory
+        do {
+            try FileManager.default.createDirectory(
+                at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw OptimistError(
+                .unreadableData, "The data directory \(directory.path) cannot be made.", cause: error)
+        }
+        database = try ServerDatabase(
+            path: directory.appending(path: "optimist.sqlite").path,
+            epoch: "e" + surroundings.makeID().uuidString.lowercased().replacing("-", with: "").prefix(12))
+        try SchemaRegister.accept(configuration.schema, in: database.pool)
+        let keys = try ServerKeys(directory: directory)
+        let commits = GroupCommit(writer: database.pool)
+        store = SQLiteSyncStore(database, commits: commits)
+        registry = Accounts(
+            store: AccountStore(reader: database.pool, commits: commits), keys: keys,
+            access: await AccessTokens(
+                key: keys.access, lifetime: Int(configuration.accessTokenLifetime.components.seconds)),
+            passwords: Passwords(cost: configuration.passwordCost), pokes: pokes,
+            settings: configuration.accountSettings,
+            surroundings: surroundings)
+        let service = JMAPService(
+            store: store,
+            settings: .init(schema: configuration.schema, epoch: database.epoch) {
+                surroundings.makeID().uuidString.lowercased()
+            },
+            pokes: pokes, now: surroundings.now)
+        routes = Routes(
+            service: service, accounts: registry, pokes: pokes, surroundings: surroundings,
+            bodyDeadline: TimeAmount(configuration.bodyTimeout)
+        ) { [pool = database.pool] in (try? await pool.read { try Int.fetchOne($0, sql: "SELECT 1") }) == 1 }
+    }
+
+    /// Listens and answers until the task is cancelled, ``shutdown()`` is called, or the service group shuts down.
+    ///
+    /// - Throws: ``OptimistError`` with code `addressInUse` when the port is taken.
+    public func run() async throws {
+        ignoreBrokenPipes()
+        let router = Router(context: ServerContext.self)
+        routes.add(to: router)
+        let application = Application(
+            router: router, server: .http1(configuration: .init(idleTimeout: TimeAmount(configuration.idleTimeout))),
+            configuration: .init(
+                address: .hostname(configuration.host, port: configuration.port), serverName: "Optimist"),
+            onServerRunning: { [binding] channel in binding.succeed(channel.localAddress?.port ?? 0) },
+            logger: configuration.logger)
+        let group = ServiceGroup(
+            configuration: .init(services: [.init(service: application)], logger: configuration.logger))
+        defer { binding.fail(CancellationError()) }
+        guard binding.begin(group) else { return }
+        do {
+            try await group.run()
+        } catch let error as IOError where error.errnoCode == EADDRINUSE {
+            let refusal = OptimistError(
+                .addressInUse,
+                """
+                The port \(configuration.port) on \(configuration.host) is taken by another program. Stop that, or \
+                choose another port with --port.
+                """, cause: error)
+            binding.fail(refusal)
+            throw refusal
+        } catch {
+            binding.fail(error)
+            throw error
+        }
+    }
+
+    /// The port that is listened to. Waits until the server has started.
+    ///
+    /// - Throws: What ``run()`` throws, if it does not start.
+    public var port: Int {
+        get async throws { try await binding.port }
+    }
+
+    /// Ends ``run()`` once the requests in flight are answered. Event streams are closed at once.
+    public func shutdown() async { await binding.shutDown() }
+
+    /// A client that leaves in the middle of an answer, and a file that has reached its limit, are errors and no
+    /// signals.
+    private func ignoreBrokenPipes() {
+        signal(SIGPIPE, SIG_IGN)
+        signal(SIGXFSZ, SIG_IGN)
+    }
+}
+
+extension ServerConfiguration {
+    fileprivate var accountSettings: Accounts.Settings {
+        Accounts.Settings(
+            refreshLifetimeSeconds: Double(refreshTokenLifetime.components.seconds),
+            allowsOneDeviceOnly: allowsOneDeviceOnly,
+            attemptsPerAddress: AttemptLimiter(burst: signInBurstPerAddress, interval: .seconds(2)),
+            attemptsPerAccount: AttemptLimiter(burst: signInBurstPerAccount, interval: .seconds(10)))
+    }
+}

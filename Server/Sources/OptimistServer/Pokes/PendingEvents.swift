@@ -1,0 +1,57 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// What one listener has not been told yet. However much happens meanwhile, it is at most one event of each kind.
+struct PendingEvents: Hashable, Sendable {
+    private var types: Set<String> = []
+    private var state: SyncState?
+    private var isPingDue = false
+    private(set) var endReason: String?
+
+    /// Notes that types have changed. An older state, which arrives late, adds its types but not its number.
+    mutating func note(_ types: Set<String>, _ state: SyncState) {
+        self.types.formUnion(types)
+        self.state = self.state.map { $0.seq > state.seq ? $0 : state } ?? state
+    }
+
+    mutating func notePing() { isPingDue = true }
+
+    mutating func noteEnd(_ reason: String) { endReason = endReason ?? reason }
+
+    /// The events to send now. Nothing is pending afterwards.
+    mutating func take(account: String, pingSeconds: Int) -> [ServerEvent] {
+        defer { (types, state, isPingDue) = ([], nil, false) }
+        if let endReason { return [.sessionEnded(reason: endReason)] }
+        var events: [ServerEvent] = []
+        if let state { events.append(.state(account: account, types: types.sorted(), state)) }
+        if isPingDue, events.isEmpty { events.append(.ping(seconds: pingSeconds)) }
+        return events
+    }
+}
+
+/// An event of the event source.
+///
+/// > Source: RFC 8620 §7.3; the `session` event is ours.
+enum ServerEvent: Hashable, Sendable {
+    case state(account: String, types: [String], SyncState)
+    case ping(seconds: Int)
+    case sessionEnded(reason: String)
+
+    var isState: Bool { if case .state = self { true } else { false } }
+
+    /// The text in the form of the HTML standard's event streams.
+    var text: String {
+        switch self {
+        case .state(let account, let types, let state):
+            let changed = JSONObject(types.map { ($0, .string(state.description)) })
+            let data: JSON = ["@type": "StateChange", "changed": [account: .object(changed)]]
+            return "event: state\nid: \(state)\ndata: \(data)\n\n"
+        case .ping(let seconds):
+            return "event: ping\ndata: {\"interval\":\(seconds)}\n\n"
+        case .sessionEnded(let reason):
+            let data: JSON = ["reason": .string(reason)]
+            return "event: session\ndata: \(data)\n\n"
+        }
+    }
+}

@@ -1,0 +1,87 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+import Synchronization
+
+/// Who listens for the changes of which account.
+final class Pokes: Sendable {
+    private struct Listeners {
+        var byAccount: [String: [ObjectIdentifier: Listener]] = [:]
+    }
+
+    private let listeners = Mutex(Listeners())
+
+    /// How many connections listen.
+    var count: Int { listeners.withLock { $0.byAccount.values.reduce(0) { $0 + $1.count } } }
+
+    func add(_ listener: Listener) {
+        listeners.withLock { $0.byAccount[listener.account, default: [:]][ObjectIdentifier(listener)] = listener }
+    }
+
+    func remove(_ listener: Listener) {
+        listeners.withLock { listeners in
+            listeners.byAccount[listener.account]?[ObjectIdentifier(listener)] = nil
+            if listeners.byAccount[listener.account]?.isEmpty == true { listeners.byAccount[listener.account] = nil }
+        }
+    }
+
+    /// Tells an account's listeners that rows of some types have changed.
+    func changed(account: String, types: Set<String>, state: SyncState) {
+        for listener in listeners(of: account) { listener.changed(types, state) }
+    }
+
+    /// Tells the listeners of a session that it has ended.
+    func ended(account: String, session: String, reason: SessionEnd) {
+        for listener in listeners(of: account) where listener.session == session { listener.ended(reason.rawValue) }
+    }
+
+    private func listeners(of account: String) -> [Listener] {
+        listeners.withLock { $0.byAccount[account].map { Array($0.values) } ?? [] }
+    }
+}
+
+/// One connection to the event source: what it has still to be told, and a way to wake it.
+final class Listener: Sendable {
+    let account: String
+    let session: String
+    /// Wakes the connection. Several wakes before it looks are one. Ends when the connection must.
+    let wakes: AsyncStream<Void>
+
+    /// The types it asked for. Nil means all.
+    private let types: Set<String>?
+    private let wake: AsyncStream<Void>.Continuation
+    private let pending = Mutex(PendingEvents())
+
+    init(account: String, session: String, types: Set<String>?) {
+        self.account = account
+        self.session = session
+        self.types = types
+        (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    func changed(_ changed: Set<String>, _ state: SyncState) {
+        let wanted = types.map { $0.intersection(changed) } ?? changed
+        if wanted.isEmpty { return }
+        pending.withLock { $0.note(wanted, state) }
+        wake.yield()
+    }
+
+    func pingIsDue() {
+        pending.withLock { $0.notePing() }
+        wake.yield()
+    }
+
+    func ended(_ reason: String) {
+        pending.withLock { $0.noteEnd(reason) }
+        wake.yield()
+    }
+
+    /// Ends the connection: its client has left, or the server is going.
+    func close() { wake.finish() }
+
+    func takeEvents(pingSeconds: Int) -> [ServerEvent] {
+        pending.withLock { $0.take(account: account, pingSeconds: pingSeconds) }
+    }
+
+    var hasEnded: Bool { pending.withLock { $0.endReason != nil } }
+}

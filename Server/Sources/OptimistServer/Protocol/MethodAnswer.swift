@@ -1,0 +1,61 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// The answer to one method call, already written: rows are copied into it as they were stored, unread.
+struct MethodAnswer: Sendable {
+    var name: String
+    /// A JSON object.
+    var arguments: [UInt8]
+    var callID: String
+
+    init(_ name: String, _ arguments: [UInt8], callID: String) {
+        self.name = name
+        self.arguments = arguments
+        self.callID = callID
+    }
+
+    init(_ name: String, _ arguments: JSONObject, callID: String) {
+        self.init(name, JSON.object(arguments).bytes, callID: callID)
+    }
+
+    init(_ error: MethodError, callID: String) {
+        self.init("error", error.json, callID: callID)
+    }
+
+    func write(to output: inout [UInt8]) {
+        output.append(UInt8(ascii: "["))
+        JSON.string(name).write(to: &output)
+        output.append(UInt8(ascii: ","))
+        output += arguments
+        output.append(UInt8(ascii: ","))
+        JSON.string(callID).write(to: &output)
+        output.append(UInt8(ascii: "]"))
+    }
+}
+
+/// Why a method call was not carried out.
+///
+/// > Source: RFC 8620 §3.6.2, §5.1 to §5.3; wire.md adds `schemaTooOld` and `forked`.
+struct MethodError: Error {
+    var type: String
+    var description: String
+    var members: JSONObject = [:]
+
+    init(_ type: String, _ description: String, _ members: JSONObject = [:]) {
+        self.type = type
+        self.description = description
+        self.members = members
+    }
+
+    static func unknownMethod(_ name: String) -> Self { .init("unknownMethod", "There is no method \"\(name)\".") }
+    static func invalidArguments(_ why: String) -> Self { .init("invalidArguments", why) }
+    static let accountNotFound = Self("accountNotFound", "There is no such account, or it is not yours.")
+    static func requestTooLarge(_ why: String) -> Self { .init("requestTooLarge", why) }
+
+    var json: JSONObject {
+        var object: JSONObject = ["type": .string(type), "description": .string(description)]
+        for (key, value) in members { object.append(key, value) }
+        return object
+    }
+}

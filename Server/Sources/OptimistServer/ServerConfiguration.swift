@@ -1,0 +1,73 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+public import Logging
+public import OptimistCore
+public import OptimistWire
+
+/// What a server needs to know. Every value has a default that is right for one machine.
+public struct ServerConfiguration: Sendable {
+    /// The address to listen on. Default: this machine only. Put a proxy that speaks TLS before anything else.
+    public var host: String
+    /// The port. Zero: any free one, see ``OptimistServer/port``.
+    public var port: Int
+    /// Where the data lies. The directory is made if there is none, readable by its owner only.
+    public var dataDirectory: URL
+    /// What the rows look like.
+    public var schema: Schema
+    /// How long an access token lives.
+    public var accessTokenLifetime: Duration
+    /// How long a device may stay away before it has to sign in again.
+    public var refreshTokenLifetime: Duration
+    /// Whether signing in on one device ends the sessions of all others. Default: no.
+    public var allowsOneDeviceOnly: Bool
+    /// How many attempts to sign in or up may come at once from one address. One more is allowed every two seconds.
+    public var signInBurstPerAddress: Int
+    /// How many wrong passwords may be tried at once for one account. One more is allowed every ten seconds.
+    public var signInBurstPerAccount: Int
+    /// How long a connection may stay silent, and a request's head may take.
+    public var idleTimeout: Duration
+    /// How long a request's body may take.
+    public var bodyTimeout: Duration
+    /// Time, ids, chance and tasks. Secrets never come from here.
+    public var surroundings: Surroundings
+    public var logger: Logger
+
+    /// How much work a password's hash is. Tests lower it.
+    var passwordCost: Passwords.Cost = .standard
+
+    public init(
+        host: String = "127.0.0.1", port: Int = 8090, dataDirectory: URL, schema: Schema = .planner,
+        accessTokenLifetime: Duration = .seconds(15 * 60), refreshTokenLifetime: Duration = .seconds(60 * 86_400),
+        allowsOneDeviceOnly: Bool = false, signInBurstPerAddress: Int = 60, signInBurstPerAccount: Int = 10,
+        idleTimeout: Duration = .seconds(60), bodyTimeout: Duration = .seconds(60),
+        surroundings: Surroundings = Surroundings(), logger: Logger = Logger(label: "optimist.server")
+    ) {
+        self.host = host
+        self.port = port
+        self.dataDirectory = dataDirectory
+        self.schema = schema
+        self.accessTokenLifetime = accessTokenLifetime
+        self.refreshTokenLifetime = refreshTokenLifetime
+        self.allowsOneDeviceOnly = allowsOneDeviceOnly
+        self.signInBurstPerAddress = signInBurstPerAddress
+        self.signInBurstPerAccount = signInBurstPerAccount
+        self.idleTimeout = idleTimeout
+        self.bodyTimeout = bodyTimeout
+        self.surroundings = surroundings
+        self.logger = logger
+    }
+}
+
+extension Schema {
+    /// A sample: the to-dos of a planner.
+    public static let planner = Schema(
+        id: "planner", version: 1,
+        types: [
+            "todo": TypeSchema(columns: [
+                "content": ColumnSchema(.string, isRequired: true, maxBytes: 65_536),
+                "date": ColumnSchema(.string), "priority": ColumnSchema(.int), "done": ColumnSchema(.bool),
+                "alarm": ColumnSchema(.date),
+            ])
+        ])
+}

@@ -1,0 +1,15 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import OptimistCore
+
+/// Why a server does not start. The message says what to do.
+extension OptimistError.Code {
+    /// The data directory holds something that this server did not write, or that is damaged.
+    public static let unreadableData = Self("unreadableData")
+    /// The data was written by a later version of the server.
+    public static let newerData = Self("newerData")
+    /// The schema contradicts the data, or asks for what the server cannot do.
+    public static let schemaConflict = Self("schemaConflict")
+    /// Another program listens where the server was told to.
+    public static let addressInUse = Self("addressInUse")
+}

@@ -1,0 +1,177 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// The embedded store: one SQLite file, one writer with group commit, several readers.
+struct SQLiteSyncStore: SyncStore {
+    private let database: ServerDatabase
+    private let commits: GroupCommit
+
+    init(_ database: ServerDatabase, commits: GroupCommit) {
+        self.database = database
+        self.commits = commits
+    }
+
+    func read<Answer: Sendable>(
+        account: String, _ work: @escaping @Sendable (any AccountSnapshot) throws -> Answer
+    ) async throws -> Answer {
+        try await database.pool.read { [epochs = database.epochs] db in
+            try work(SQLiteAccount(db, account: account, epochs: epochs))
+        }
+    }
+
+    func write<Answer: Sendable>(
+        account: String, _ work: @escaping @Sendable (any AccountTransaction) throws -> Answer
+    ) async throws -> Answer {
+        try await commits.write { [epochs = database.epochs] db in
+            try work(SQLiteAccount(db, account: account, epochs: epochs))
+        }
+    }
+}
+
+/// One account within an open transaction. Alive only as long as that is.
+private final class SQLiteAccount: AccountTransaction {
+    private let db: Database
+    private let account: String
+    private let epochNames: [String]
+    private(set) var seq: Int64
+    /// The epoch in which the account last changed.
+    private var epoch: String?
+
+    init(_ db: Database, account: String, epochs: [String]) throws {
+        let query = try db.cachedStatement(sql: "SELECT seq, epoch FROM optimist_accounts WHERE account_id = ?")
+        guard let row = try Row.fetchOne(query, arguments: [account]) else { throw StoreError.noAccount }
+        self.db = db
+        self.account = account
+        epochNames = epochs
+        seq = row[0]
+        epoch = row[1]
+    }
+
+    func epochs() throws -> Epochs {
+        let query = try db.cachedStatement(
+            sql: "SELECT epoch, first_seq FROM optimist_account_epochs WHERE account_id = ?")
+        var firstSeqs: [String: Int64] = [:]
+        let rows = try Row.fetchCursor(query, arguments: [account])
+        while let row = try rows.next() { firstSeqs[row[0]] = row[1] }
+        return Epochs(names: epochNames, firstSeqs: firstSeqs, seq: seq)
+    }
+
+    func rows(type: String, ids: [String]) throws -> [String: StoredRow] {
+        let query = try db.cachedStatement(
+            sql: """
+                SELECT id, seq, ordinal, born_seq, content FROM optimist_rows
+                WHERE account_id = ? AND type = ? AND id IN (SELECT value FROM json_each(?))
+                """)
+        var found: [String: StoredRow] = [:]
+        let rows = try Row.fetchCursor(query, arguments: [account, type, ids.jsonText])
+        while let row = try rows.next() {
+            let id: String = row[0]
+            let content = try JSON(parsing: row.bytes(at: 4))
+            guard let stored = StoredRow(content: content, seq: row[1], ordinal: row[2], bornSeq: row[3]) else {
+                throw StoreError.damagedRow(RowKey(type, id))
+            }
+            found[id] = stored
+        }
+        return found
+    }
+
+    func livingRows(type: String, ids: [String]?, limit: Int) throws -> [LoggedRow] {
+        let query = try db.cachedStatement(
+            sql: """
+                SELECT id, seq, ordinal, born_seq, generation, content FROM optimist_rows
+                WHERE account_id = ? AND type = ? AND generation % 2 = 1
+                \(ids == nil ? "" : "AND id IN (SELECT value FROM json_each(?))") LIMIT ?
+                """)
+        let selected: [(any DatabaseValueConvertible)?] = ids.map { [$0.jsonText] } ?? []
+        let cursor = try Row.fetchCursor(query, arguments: StatementArguments([account, type] + selected + [limit]))
+        var rows: [LoggedRow] = []
+        while let row = try cursor.next() { rows.append(try LoggedRow(row)) }
+        return rows
+    }
+
+    func changes(type: String, from place: Place, limit: Int, maxBytes: Int) throws -> ChangePage {
+        let query = try db.cachedStatement(
+            sql: """
+                SELECT id, seq, ordinal, born_seq, generation, content FROM optimist_rows
+                WHERE account_id = ? AND type = ? AND (seq, ordinal) >= (?, ?) ORDER BY seq, ordinal LIMIT ?
+                """)
+        let cursor = try Row.fetchCursor(query, arguments: [account, type, place.seq, place.ordinal, limit + 1])
+        var page = ChangePage(rows: [])
+        var size = 0
+        while let row = try cursor.next() {
+            let logged = try LoggedRow(row)
+            size += logged.content.count
+            if page.rows.count == limit || (!page.rows.isEmpty && size > maxBytes) {
+                page.next = logged.place
+                break
+            }
+            page.rows.append(logged)
+        }
+        return page
+    }
+
+    func notePush(_ number: Int64, device: String) throws -> Bool {
+        let upsert = try db.cachedStatement(
+            sql: """
+                INSERT INTO optimist_pushes (account_id, device, number) VALUES (?, ?, ?)
+                ON CONFLICT DO UPDATE SET number = excluded.number WHERE excluded.number >= number
+                """)
+        try upsert.execute(arguments: [account, device, number])
+        return db.changesCount == 1
+    }
+
+    func append(_ rows: [(key: RowKey, row: MergeRow, bornSeq: Int64?)]) throws -> Int64 {
+        try beginEpochIfNeeded()
+        seq += 1
+        let update = try db.cachedStatement(sql: "UPDATE optimist_accounts SET seq = ? WHERE account_id = ?")
+        try update.execute(arguments: [seq, account])
+        let upsert = try db.cachedStatement(
+            sql: """
+                INSERT INTO optimist_rows (account_id, type, id, generation, seq, ordinal, born_seq, content)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET generation = excluded.generation, seq = excluded.seq,
+                    ordinal = excluded.ordinal, born_seq = excluded.born_seq, content = excluded.content
+                """)
+        for (ordinal, change) in rows.enumerated() {
+            let stored = StoredRow(row: change.row, seq: seq, ordinal: ordinal, bornSeq: change.bornSeq ?? seq)
+            let content = String(decoding: stored.content(id: change.key.id), as: UTF8.self)
+            try upsert.execute(arguments: [
+                account, change.key.type, change.key.id, change.row.generation, seq, ordinal, stored.bornSeq, content,
+            ])
+        }
+        return seq
+    }
+
+    /// Notes where the account stood before its first change in this epoch.
+    private func beginEpochIfNeeded() throws {
+        guard let present = epochNames.last, epoch != present else { return }
+        try db.execute(
+            sql: "INSERT INTO optimist_account_epochs (account_id, epoch, first_seq) VALUES (?, ?, ?)",
+            arguments: [account, present, seq])
+        try db.execute(
+            sql: "UPDATE optimist_accounts SET epoch = ? WHERE account_id = ?", arguments: [present, account])
+        epoch = present
+    }
+}
+
+extension LoggedRow {
+    fileprivate init(_ row: Row) throws {
+        self.init(
+            id: row[0], place: Place(seq: row[1], ordinal: row[2]), bornSeq: row[3], generation: row[4],
+            content: try row.bytes(at: 5))
+    }
+}
+
+extension Row {
+    /// The bytes of a text, without making a string of them.
+    fileprivate func bytes(at index: Int) throws -> [UInt8] {
+        try withUnsafeData(atIndex: index) { data in data.map { [UInt8]($0) } ?? [] }
+    }
+}
+
+extension [String] {
+    /// What SQLite's `json_each` lists.
+    fileprivate var jsonText: String { JSON.array(map(JSON.string)).description }
+}

@@ -1,0 +1,68 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistCore
+import OptimistWire
+
+/// Keeps the app's schema beside the data, and refuses one that would contradict it.
+enum SchemaRegister {
+    /// Accepts a schema at the start of the server, and makes a readable view of each of its types.
+    ///
+    /// - Throws: ``OptimistError`` with code `schemaConflict` when the data belongs to a later or another version.
+    static func accept(_ schema: Schema, in writer: some DatabaseWriter) throws {
+        try writer.write { db in
+            let latest = try Row.fetchOne(
+                db, sql: "SELECT version, content FROM optimist_schemas WHERE id = ? ORDER BY version DESC LIMIT 1",
+                arguments: [schema.id])
+            let content = String(decoding: schema.json.canonicalBytes, as: UTF8.self)
+            if let latest, let objection = objection(to: schema, content, latest: latest[0], latest[1]) {
+                throw OptimistError(.schemaConflict, objection)
+            }
+            if latest == nil, let other = try String.fetchOne(db, sql: "SELECT id FROM optimist_schemas LIMIT 1") {
+                throw OptimistError(
+                    .schemaConflict,
+                    "This data belongs to the app \"\(other)\", not to \"\(schema.id)\". Choose another data directory."
+                )
+            }
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO optimist_schemas (id, version, content) VALUES (?, ?, ?)",
+                arguments: [schema.id, schema.version, content])
+            try makeViews(schema, db)
+        }
+    }
+
+    private static func objection(to schema: Schema, _ content: String, latest version: Int, _ known: String) -> String?
+    {
+        if schema.version < version {
+            return """
+                The schema \"\(schema.id)\" is version \(schema.version), but this data was last served with version \
+                \(version). Start with that version or a later one.
+                """
+        }
+        if schema.version == version, content != known {
+            return """
+                The schema \"\(schema.id)\" has changed but is still version \(version). Raise its \"version\" by one, \
+                or undo the change.
+                """
+        }
+        return nil
+    }
+
+    /// A view per type, so that an operator can query rows as tables. No app's column starts with "@".
+    private static func makeViews(_ schema: Schema, _ db: Database) throws {
+        for view in try String.fetchAll(db, sql: "SELECT name FROM sqlite_master WHERE type = 'view'") {
+            try db.execute(sql: "DROP VIEW \(view.quotedDatabaseIdentifier)")
+        }
+        for (type, definition) in schema.types {
+            let columns = definition.columns.keys.sorted().map { column in
+                "json_extract(content, '$.\(column)') AS \(column.quotedDatabaseIdentifier), "
+            }
+            try db.execute(
+                sql: """
+                    CREATE VIEW \(type.quotedDatabaseIdentifier) AS SELECT account_id AS "@account", id,
+                    \(columns.joined()) seq AS "@seq", generation AS "@gen"
+                    FROM optimist_rows WHERE type = '\(type)' AND generation % 2 = 1
+                    """)
+        }
+    }
+}

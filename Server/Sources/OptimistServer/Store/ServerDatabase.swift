@@ -1,0 +1,113 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistCore
+
+/// Opens the embedded server's file: its settings, its tables, and the epoch that begins with this start.
+struct ServerDatabase: Sendable {
+    let pool: DatabasePool
+    /// Every epoch of the database, oldest first. The last one began with this start.
+    let epochs: [String]
+
+    var epoch: String { epochs[epochs.count - 1] }
+
+    /// The version of the tables below. A file of a later version is refused untouched.
+    static let version = 1
+
+    /// - Parameters:
+    ///   - path: Where the file is. It is made if there is none.
+    ///   - epoch: The name of the epoch that begins.
+    /// - Throws: ``OptimistError`` that says what to do: `unreadableData` or `newerData`.
+    init(path: String, epoch: String) throws {
+        try Self.refuseStrangers(path)
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(5)
+        configuration.maximumReaderCount = 4
+        pool = try DatabasePool(path: path, configuration: configuration)
+        // GRDB sets NORMAL after `prepareDatabase`: an answered push would not survive a power loss.
+        try pool.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA wal_autocheckpoint = 4000")
+            guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2 else {
+                throw OptimistError(.unreadableData, "SQLite does not make commits durable on this system.")
+            }
+        }
+        epochs = try pool.write { db in
+            if try Int.fetchOne(db, sql: "PRAGMA user_version") == 0 { try Self.makeTables(db) }
+            try db.execute(sql: "INSERT INTO optimist_epochs (name) VALUES (?)", arguments: [epoch])
+            return try String.fetchAll(db, sql: "SELECT name FROM optimist_epochs ORDER BY number")
+        }
+    }
+
+    /// Looks at a file without changing it.
+    private static func refuseStrangers(_ path: String) throws {
+        guard FileManager.default.fileExists(atPath: path) else { return }
+        var configuration = Configuration()
+        configuration.readonly = true
+        let found: (version: Int, isEmpty: Bool)
+        do {
+            found = try DatabaseQueue(path: path, configuration: configuration).read { db in
+                (
+                    try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0,
+                    try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0
+                )
+            }
+        } catch {
+            throw OptimistError(
+                .unreadableData,
+                """
+                \(path) cannot be read as a database. Move it away to start empty, or put a backup in its place. \
+                It has not been changed.
+                """, cause: error)
+        }
+        if found.version > version {
+            throw OptimistError(
+                .newerData,
+                """
+                \(path) was written by a later version of the server (\(found.version), this one knows \(version)). \
+                Start the later version, or choose another directory with --data. The file has not been changed.
+                """, remedy: .update)
+        }
+        if found.version == 0, !found.isEmpty {
+            throw OptimistError(
+                .unreadableData,
+                "\(path) is another program's database. Choose another directory with --data. It has not been changed.")
+        }
+    }
+
+    /// Every table that belongs to an account leads with its id, so that accounts can be spread over machines unchanged.
+    private static func makeTables(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE optimist_epochs (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);
+                CREATE TABLE optimist_schemas (
+                    id TEXT NOT NULL, version INTEGER NOT NULL, content TEXT NOT NULL, PRIMARY KEY (id, version)
+                ) WITHOUT ROWID;
+                CREATE TABLE optimist_accounts (
+                    account_id TEXT PRIMARY KEY, email TEXT NOT NULL COLLATE NOCASE UNIQUE, password TEXT NOT NULL,
+                    created_at TEXT NOT NULL, seq INTEGER NOT NULL DEFAULT 0, epoch TEXT
+                ) WITHOUT ROWID;
+                CREATE TABLE optimist_account_epochs (
+                    account_id TEXT NOT NULL, epoch TEXT NOT NULL, first_seq INTEGER NOT NULL,
+                    PRIMARY KEY (account_id, epoch)
+                ) WITHOUT ROWID;
+                CREATE TABLE optimist_sessions (
+                    account_id TEXT NOT NULL, session_id TEXT NOT NULL, device_id TEXT NOT NULL,
+                    device_name TEXT NOT NULL, salt BLOB NOT NULL, generation INTEGER NOT NULL,
+                    confirmed INTEGER NOT NULL, refreshed_at REAL NOT NULL, ended TEXT,
+                    PRIMARY KEY (account_id, session_id)
+                ) WITHOUT ROWID;
+                CREATE TABLE optimist_pushes (
+                    account_id TEXT NOT NULL, device TEXT NOT NULL, number INTEGER NOT NULL,
+                    PRIMARY KEY (account_id, device)
+                ) WITHOUT ROWID;
+                CREATE TABLE optimist_rows (
+                    account_id TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL, generation INTEGER NOT NULL,
+                    seq INTEGER NOT NULL, ordinal INTEGER NOT NULL, born_seq INTEGER NOT NULL, content TEXT NOT NULL,
+                    PRIMARY KEY (account_id, type, id)
+                );
+                CREATE INDEX optimist_rows_in_order ON optimist_rows (account_id, type, seq, ordinal);
+                PRAGMA user_version = \(version);
+                """)
+    }
+}

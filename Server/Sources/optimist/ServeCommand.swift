@@ -1,0 +1,91 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import ArgumentParser
+import Foundation
+import Logging
+import OptimistCore
+import OptimistServer
+import OptimistWire
+import ServiceLifecycle
+import UnixSignals
+
+/// `optimist serve`: a sync server with its data in one directory. Needs no configuration.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve", abstract: "Run a sync server.",
+        discussion: """
+            Without arguments it listens on this machine only and keeps its data in your data directory. The first \
+            start writes a sample schema there, schema.json: edit it, raise its version, and start again.
+            """)
+
+    @Option(help: "The address to listen on. Put a proxy that speaks TLS before any other than this one.")
+    var host = "127.0.0.1"
+
+    @Option(help: "The port to listen on. 0: any free one.")
+    var port = 8090
+
+    @Option(help: ArgumentHelp("Where the data lies.", valueName: "directory"))
+    var data: String?
+
+    @Option(help: ArgumentHelp("The schema. Default: schema.json in the data directory.", valueName: "file"))
+    var schema: String?
+
+    @Option(
+        help: "How much to log: trace, debug, info, notice, warning or error.",
+        transform: { text in
+            guard let level = Logger.Level(rawValue: text) else { throw ValidationError("\(text) is no log level.") }
+            return level
+        })
+    var logLevel = Logger.Level.notice
+
+    func validate() throws {
+        guard (0...65_535).contains(port) else { throw ValidationError("--port is a number from 0 to 65535.") }
+    }
+
+    func run() async throws {
+        do {
+            try await serve()
+        } catch let error as OptimistError {
+            FileHandle.standardError.write(Data("optimist serve: \(error.message)\n".utf8))
+            throw ExitCode.failure
+        }
+    }
+
+    private func serve() async throws {
+        let directory = data.map { URL(filePath: $0, directoryHint: .isDirectory) } ?? Self.defaultDirectory
+        let schema = try SchemaFile(path: self.schema, directory: directory).read()
+        var logger = Logger(label: "optimist.server", factory: { StreamLogHandler.standardError(label: $0) })
+        logger.logLevel = logLevel
+        let server = try await OptimistServer(
+            configuration: ServerConfiguration(
+                host: host, port: port, dataDirectory: directory, schema: schema, logger: logger))
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],
+                gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            let port = try await server.port
+            let greeting = """
+                Optimist serves http://\(host):\(port) with the schema "\(schema.id)", version \(schema.version).
+                Its data is in \(directory.path). Stop it with Ctrl-C.
+
+                """
+            FileHandle.standardOutput.write(Data(greeting.utf8))
+            try await tasks.waitForAll()
+        }
+    }
+
+    /// `XDG_DATA_HOME` or its default; on a Mac, Application Support.
+    private static var defaultDirectory: URL {
+        #if os(macOS)
+            return URL.applicationSupportDirectory.appending(path: "optimist")
+        #else
+            let environment = ProcessInfo.processInfo.environment
+            if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") {
+                return URL(filePath: data, directoryHint: .isDirectory).appending(path: "optimist")
+            }
+            return FileManager.default.homeDirectoryForCurrentUser.appending(path: ".local/share/optimist")
+        #endif
+    }
+}
