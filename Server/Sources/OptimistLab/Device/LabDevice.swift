@@ -77,7 +77,7 @@ actor LabDevice {
         let conditions = proxy.conditions.applying(patch)
         await proxy.setConditions(conditions)
         network.say(isOnline: !conditions.isOffline)
-        news.tell(.network, nil, profile.rawValue)
+        news.tell(.network, profile.rawValue)
         news.changed("device", "status")
     }
 

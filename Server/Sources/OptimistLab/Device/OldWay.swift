@@ -11,10 +11,10 @@ import OptimistWire
 /// How the planner of the first story wrote: to the server first, in up to three attempts, then locally, then on the screen.
 ///
 /// It is here to be compared with. When the server does not answer, what the user typed is gone.
-struct OldWay {
+struct OldWay: PlannerWriting {
     let phone: RunningPhone
 
-    func add(_ todo: LabTodo) async throws -> RunningPhone.Written {
+    func add(_ todo: LabTodo) async throws -> Written {
         var values: JSONObject = [
             "content": .string(todo.content), "date": .string(todo.date), "priority": .int(Int64(todo.priority)),
             "done": .bool(todo.done),
@@ -23,7 +23,7 @@ struct OldWay {
         return try await write(todo.id, ["create": .object([todo.id.uuidString.lowercased(): .object(values)])])
     }
 
-    func change(_ id: UUID, _ edit: TodoEdit) async throws -> RunningPhone.Written {
+    func change(_ id: UUID, _ edit: TodoEdit) async throws -> Written {
         var values = JSONObject()
         if let content = edit.content { values["content"] = .string(content) }
         if let date = edit.date { values["date"] = .string(date) }
@@ -32,18 +32,18 @@ struct OldWay {
         return try await write(id, ["update": .object([id.uuidString.lowercased(): .object(values)])])
     }
 
-    func delete(_ id: UUID) async throws -> RunningPhone.Written {
+    func delete(_ id: UUID) async throws -> Written {
         try await write(id, ["destroy": [.string(id.uuidString.lowercased())]])
     }
 
-    private func write(_ id: UUID, _ changes: JSONObject) async throws -> RunningPhone.Written {
+    private func write(_ id: UUID, _ changes: JSONObject) async throws -> Written {
         let stopwatch = Stopwatch(ContinuousClock())
         let seq = try await send(changes)
         phone.sync.wake()
         for await cursor in phone.store.observe(Self.cursor) where cursor >= seq { break }
         let todo = try await phone.todos(on: nil).first { $0.id == id }
         let elapsed = stopwatch() / .milliseconds(1)
-        return RunningPhone.Written(todo: todo, localMs: elapsed, shownMs: elapsed)
+        return Written(todo: todo, localMs: elapsed, shownMs: elapsed)
     }
 
     /// Sends a /set as any client without row sync would. Returns the number of its transaction.

@@ -6,28 +6,35 @@ import Optimist
 import OptimistCore
 import OptimistWire
 
-/// What the planner's screen does, as an app would write it.
-extension RunningPhone {
-    /// A write with the time until it was durable and the time until the screen showed it.
-    struct Written: Sendable {
-        var todo: ShownTodo?
-        var localMs: Double
-        var shownMs: Double
-    }
+/// What a person does on the planner's screen.
+protocol PlannerWriting: Sendable {
+    func add(_ todo: LabTodo) async throws -> Written
+    func change(_ id: UUID, _ edit: TodoEdit) async throws -> Written
+    func delete(_ id: UUID) async throws -> Written
+}
 
+/// A write with the time until it was durable and the time until the screen showed it.
+struct Written: Sendable {
+    var todo: ShownTodo?
+    var localMs: Double
+    var shownMs: Double
+}
+
+/// What the planner's screen does, as an app would write it.
+extension RunningPhone: PlannerWriting {
     func todos(on date: String?) async throws -> [ShownTodo] {
         try await store.read { try ShownTodo.fetchAll($0) }.filter { date == nil || $0.date == date }
     }
 
     /// Adds a to-do: durable and on the screen when this returns, whatever the network does.
     func add(_ todo: LabTodo) async throws -> Written {
-        news.tell(.write, row: todo.id, todo.content)
+        news.tell(.write, todo.content, row: todo.id)
         return try await write(todo.id) { try todo.insert($0) }
     }
 
     /// - Throws: `OptimistError` with code `notInLab` when there is no such to-do.
     func change(_ id: UUID, _ edit: TodoEdit) async throws -> Written {
-        news.tell(.write, row: id, edit.content)
+        news.tell(.write, edit.content, row: id)
         return try await write(id) { db in
             guard var todo = try LabTodo.fetchOne(db, key: id) else { throw Self.missing(id) }
             edit.apply(to: &todo)
@@ -36,7 +43,7 @@ extension RunningPhone {
     }
 
     func delete(_ id: UUID) async throws -> Written {
-        news.tell(.write, row: id, "delete")
+        news.tell(.write, "delete", row: id)
         return try await write(id) { db in
             guard try LabTodo.deleteOne(db, key: id) else { throw Self.missing(id) }
         }

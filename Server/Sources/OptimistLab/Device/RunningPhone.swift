@@ -13,7 +13,7 @@ final class RunningPhone: Sendable {
     let session: Session
     let sync: SyncEngine
     let screen: Screen
-    private let news: NewsDesk
+    let news: NewsDesk
     private let work: Task<Void, Never>
 
     init(folder: URL, server: URL, network: LabNetwork, news: NewsDesk, logger: Logger) throws {
@@ -59,8 +59,8 @@ final class RunningPhone: Sendable {
     private static func follow(_ states: SessionStates, _ news: NewsDesk) async {
         for await state in states {
             switch state {
-            case .signedOut(let reason): news.tell(.session, nil, "signed out: \(reason.rawValue)")
-            case .active: news.tell(.session, nil, "signed in")
+            case .signedOut(let reason): news.tell(.session, "signed out: \(reason.rawValue)")
+            case .active: news.tell(.session, "signed in")
             default: break
             }
             news.changed("device", "status")

@@ -62,11 +62,11 @@ final class Screen: Sendable {
     private func report(from before: [ShownTodo], to after: [ShownTodo]) {
         let old = Dictionary(before.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
         for todo in after {
-            for kind in Self.kinds(old[todo.id], todo) { news.tell(kind, row: todo.id, todo.content) }
+            for kind in Self.kinds(old[todo.id], todo) { news.tell(kind, todo.content, row: todo.id) }
         }
         let ids = Set(after.map(\.id))
         for todo in before where !ids.contains(todo.id) && todo.sync == "synced" {
-            news.tell(.seen, row: todo.id, "deleted: \(todo.content)")
+            news.tell(.seen, "deleted: \(todo.content)", row: todo.id)
         }
     }
 

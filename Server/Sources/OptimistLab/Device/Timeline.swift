@@ -55,7 +55,7 @@ final class NewsDesk: Sendable {
         }
     }
 
-    func tell(_ kind: TimelineEvent.Kind, row: UUID? = nil, _ text: String? = nil) {
+    func tell(_ kind: TimelineEvent.Kind, _ text: String? = nil, row: UUID? = nil) {
         let elapsed = started.duration(to: .now)
         send(
             .timeline(

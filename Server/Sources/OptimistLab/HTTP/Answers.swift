@@ -33,7 +33,7 @@ struct WriteAnswer: ResponseEncodable {
     var localMs: Double
     var shownMs: Double
 
-    init(_ written: RunningPhone.Written) {
+    init(_ written: Written) {
         todo = written.todo.map(TodoAnswer.init)
         localMs = written.localMs
         shownMs = written.shownMs

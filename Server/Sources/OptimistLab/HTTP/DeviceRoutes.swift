@@ -21,25 +21,22 @@ struct DeviceRoutes {
             return answers
         }
         devices.post { request, context in
-            struct Body: Decodable { var name: String, account: String? }
-            let body = try await request.decode(as: Body.self, context: context)
+            let body = try await request.decode(as: NewDevice.self, context: context)
             return try await DeviceAnswer(try await park.add(body.name, account: body.account ?? "planner"))
         }
         let device = devices.group(":device")
         device.get("status") { _, context in try await DeviceAnswer(try await named(context)).status }
         device.put("network") { request, context in
-            struct Body: Decodable { var dropNextResponses: Int? }
             let device = try await named(context)
             let bytes = try await request.collected()
             await device.setNetwork(try JSONDecoder().decode(NetworkConditionsPatch.self, from: bytes))
-            let drop = try JSONDecoder().decode(Body.self, from: bytes).dropNextResponses
+            let drop = try JSONDecoder().decode(LostResponses.self, from: bytes).dropNextResponses
             if let drop { await device.dropNextResponses(max(0, drop)) }
             return try await DeviceAnswer(device)
         }
         device.put("old-way") { request, context in
-            struct Body: Decodable { var on: Bool }
             let device = try await named(context)
-            await device.setOldWay(try await request.decode(as: Body.self, context: context).on)
+            await device.setOldWay(try await request.decode(as: Switch.self, context: context).on)
             return try await DeviceAnswer(device)
         }
         addLife(to: device)
@@ -58,10 +55,9 @@ struct DeviceRoutes {
             return try await DeviceAnswer(device)
         }
         device.post("sign-in") { request, context in
-            struct Body: Decodable { var email: String?, password: String? }
             let device = try await named(context)
             let bytes = try await request.collected()
-            let body = bytes.isEmpty ? Body() : try JSONDecoder().decode(Body.self, from: bytes)
+            let body = bytes.isEmpty ? Login() : try JSONDecoder().decode(Login.self, from: bytes)
             try await device.signIn(email: body.email, password: body.password)
             return try await DeviceAnswer(device)
         }
@@ -77,10 +73,25 @@ struct DeviceRoutes {
     }
 }
 
+/// The bodies of the control API's requests.
+private struct NewDevice: Decodable {
+    var name: String
+    var account: String?
+}
+
+private struct LostResponses: Decodable { var dropNextResponses: Int? }
+
+private struct Switch: Decodable { var on: Bool }
+
+private struct Login: Decodable {
+    var email: String?
+    var password: String?
+}
+
 extension Request {
     /// The whole body, of at most 1 MB.
     func collected() async throws -> Data {
-        Data(buffer: try await body.collect(upTo: 1 << 20))
+        Data(try await body.collect(upTo: 1 << 20).readableBytesView)
     }
 }
 

@@ -15,7 +15,7 @@ struct TodoRoutes {
         let device = router.group("lab/devices/:device")
         device.get("todos") { request, context in
             let date = request.uri.queryParameters.get("date")
-            return try await phone(context).todos(on: date).map(TodoAnswer.init)
+            return try await shown(request, context) { try await $0.todos(on: date).map(TodoAnswer.init) }
         }
         device.post("todos") { request, context in
             let edit = try await edit(request)
@@ -24,26 +24,24 @@ struct TodoRoutes {
             }
             var todo = LabTodo(id: UUID(), content: content, date: edit.date ?? Self.today)
             edit.apply(to: &todo)
-            let (phone, oldWay) = try await way(context)
-            return WriteAnswer(try await oldWay?.add(todo) ?? phone.add(todo))
+            return WriteAnswer(try await planner(context).add(todo))
         }
         device.patch("todos/:id") { request, context in
             let (id, edit) = (try id(context), try await edit(request))
-            let (phone, oldWay) = try await way(context)
-            return WriteAnswer(try await oldWay?.change(id, edit) ?? phone.change(id, edit))
+            return WriteAnswer(try await planner(context).change(id, edit))
         }
         device.delete("todos/:id") { _, context in
-            let id = try id(context)
-            let (phone, oldWay) = try await way(context)
-            return WriteAnswer(try await oldWay?.delete(id) ?? phone.delete(id))
+            WriteAnswer(try await planner(context).delete(try id(context)))
         }
-        device.get("outbox") { _, context in try await phone(context).store.outbox().map(OutboxAnswer.init) }
+        device.get("outbox") { request, context in
+            try await shown(request, context) { try await $0.store.outbox(limit: 500).map(OutboxAnswer.init) }
+        }
         addRejections(to: device)
     }
 
     private func addRejections(to device: RouterGroup<some RequestContext>) {
-        device.get("rejections") { _, context in
-            JSONAnswer(.array(try await phone(context).store.rejections().map(\.controlJSON)))
+        device.get("rejections") { request, context in
+            try await shown(request, context) { JSONAnswer(.array(try await $0.store.rejections().map(\.controlJSON))) }
         }
         device.post("rejections/:number/retry") { request, context in
             let json = try JSON(parsing: [UInt8](try await request.collected()))
@@ -61,14 +59,24 @@ struct TodoRoutes {
 
     // MARK: - Reading requests
 
+    /// What a phone shows; a phone that is switched off shows nothing, which is no error.
+    private func shown<Context: RequestContext>(
+        _ request: Request, _ context: Context, _ answer: (RunningPhone) async throws -> some ResponseGenerator
+    ) async throws -> Response {
+        let device = try await park.device(try context.parameters.require("device"))
+        guard let phone = try? await device.phone() else { return Response(status: .noContent) }
+        return try await answer(phone).response(from: request, context: context)
+    }
+
     private func phone(_ context: some RequestContext) async throws -> RunningPhone {
         try await park.device(try context.parameters.require("device")).phone()
     }
 
-    private func way(_ context: some RequestContext) async throws -> (RunningPhone, OldWay?) {
+    /// The way in which the phone writes.
+    private func planner(_ context: some RequestContext) async throws -> any PlannerWriting {
         let device = try await park.device(try context.parameters.require("device"))
         let phone = try await device.phone()
-        return (phone, await device.isOldWay ? OldWay(phone: phone) : nil)
+        return await device.isOldWay ? OldWay(phone: phone) : phone
     }
 
     private func edit(_ request: Request) async throws -> TodoEdit {
