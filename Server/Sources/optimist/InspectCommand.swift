@@ -85,6 +85,6 @@ extension DatabaseInspection {
     }
 
     private static func text(_ date: Date) -> String {
-        date.ISO8601Format(.iso8601(timeZone: .gmt, includingFractionalSeconds: true))
+        date.ISO8601Format(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 }

@@ -61,6 +61,22 @@ extension Store {
         }
     }
 
+    /// Takes back the note that a push was sent: it certainly was not. What was made and deleted meanwhile leaves no trace.
+    func recall(_ batch: PushBatch) async throws {
+        try await apply { db in
+            for sent in batch.sent {
+                try db.cachedStatement(sql: "UPDATE optimist_row SET sent = ? WHERE tbl = ? AND id = ?")
+                    .execute(arguments: [sent.sentBefore, sent.ref.table, sent.ref.id])
+                try db.cachedStatement(
+                    sql: """
+                        DELETE FROM optimist_row
+                        WHERE tbl = ? AND id = ? AND generation & 1 = 0 AND acked = 0 AND sent = 0
+                        """
+                ).execute(arguments: [sent.ref.table, sent.ref.id])
+            }
+        }
+    }
+
     /// A row that is gone without a trace, as by a cascade of a received delete: there is nothing to send.
     private static func forget(_ entry: RowEntry, in entries: inout RowEntryTable) throws {
         var entry = entry
@@ -97,7 +113,7 @@ struct PushAssembly {
                 ref: entry.ref, kind: kind, generation: entry.generation, mask: entry.dirty, lifeStamp: entry.lifeStamp,
                 stamps: Dictionary(
                     uniqueKeysWithValues: layout.columns(in: entry.dirty).map { ($0.name, entry.unsentStamp(of: $0.name)) }),
-                values: patch))
+                values: patch, sentBefore: entry.sent))
         return true
     }
 

@@ -195,7 +195,7 @@ public actor SyncEngine {
             _ = try await connected()
             guard let batch = try await store.nextPush(PushLimit(rows: rowLimit)) else { return .nothing(nextDue: nil) }
             lastBatch = batch
-            let verdicts = try await remote.push(batch.push)
+            let verdicts = try await send(batch)
             guard verdicts.count == batch.sent.count else {
                 return .failed(.protocolError("The remote answered \(verdicts.count) rows of \(batch.sent.count)."), rows: 0)
             }
@@ -203,6 +203,15 @@ public actor SyncEngine {
             return .sent
         } catch {
             return .failed(SyncMachine.Failure(error), rows: lastBatch?.sent.count ?? 0)
+        }
+    }
+
+    private func send(_ batch: PushBatch) async throws -> [Verdict] {
+        do {
+            return try await remote.push(batch.push)
+        } catch RemoteFailure.notSent(let reason) {
+            try await store.recall(batch)
+            throw RemoteFailure.notSent(reason)
         }
     }
 

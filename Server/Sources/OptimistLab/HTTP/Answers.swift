@@ -53,7 +53,7 @@ struct OutboxAnswer: ResponseEncodable {
         id = row.id
         kind = row.kind.rawValue
         columns = row.columns.keys.sorted()
-        since = row.since.ISO8601Format(.iso8601(timeZone: .gmt, includingFractionalSeconds: true))
+        since = row.since.ISO8601Format(.withMilliseconds)
         sent = row.isInFlight
     }
 }
@@ -65,9 +65,14 @@ extension Rejection {
             "number": .int(id), "table": .string(table), "id": .string(rowID), "kind": .string(kind.rawValue),
             "code": .string(code), "column": column.map(JSON.string) ?? .null, "message": .string(message),
             "mine": .object(mine), "server": server.map(JSON.object) ?? .null,
-            "at": .string(at.ISO8601Format(.iso8601(timeZone: .gmt, includingFractionalSeconds: true))),
+            "at": .string(at.ISO8601Format(.withMilliseconds)),
         ]
     }
+}
+
+extension FormatStyle where Self == Date.ISO8601FormatStyle {
+    /// `2026-11-21T10:00:00.123Z`
+    static var withMilliseconds: Self { Date.ISO8601FormatStyle(includingFractionalSeconds: true) }
 }
 
 struct EmptyAnswer: ResponseEncodable {}

@@ -151,7 +151,7 @@ extension DeviceAnswer.Status {
             case .paused(let reason): ("paused", reason)
             case .failed(let message): ("failed", message)
             }
-        lastSync = status.counts.lastSync?.ISO8601Format(.iso8601(timeZone: .gmt, includingFractionalSeconds: true))
+        lastSync = status.counts.lastSync?.ISO8601Format(.withMilliseconds)
         pending = status.counts.pending
         rejected = status.counts.rejected
         parked = status.counts.parked
