@@ -55,6 +55,7 @@ enum EngineSchema {
                     UNIQUE(tbl, id)
                 );
                 CREATE INDEX optimist_pending ON optimist_row(pending) WHERE pending IS NOT NULL;
+                CREATE INDEX optimist_blocked ON optimist_row(blocked) WHERE blocked IS NOT NULL;
                 CREATE TABLE optimist_rejection(
                     number INTEGER PRIMARY KEY AUTOINCREMENT,
                     tbl INTEGER NOT NULL, id NOT NULL, kind TEXT NOT NULL, code TEXT NOT NULL, columnName TEXT,
