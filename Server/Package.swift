@@ -16,6 +16,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "OptimistServer", targets: ["OptimistServer"]),
+        .library(name: "OptimistLab", targets: ["OptimistLab"]),
         .library(name: "OptimistProxy", targets: ["OptimistProxy"]),
         .executable(name: "optimist", targets: ["OptimistCommandLine"]),
     ],
@@ -60,13 +61,30 @@ let package = Package(
                 .product(name: "OptimistCore", package: "optimist"),
             ],
             swiftSettings: settings),
+        .target(
+            name: "OptimistLab",
+            dependencies: [
+                "OptimistProxy", "OptimistServer",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "Optimist", package: "optimist"),
+                .product(name: "OptimistCore", package: "optimist"),
+                .product(name: "OptimistSession", package: "optimist"),
+                .product(name: "OptimistWire", package: "optimist"),
+            ],
+            resources: [.copy("Web")],
+            swiftSettings: settings),
         // Not named like its product: `optimist` and the module `Optimist` are one file name on a Mac's disk.
         .executableTarget(
             name: "OptimistCommandLine",
             dependencies: [
-                "OptimistProxy", "OptimistServer",
+                "OptimistLab", "OptimistProxy", "OptimistServer",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Optimist", package: "optimist"),
                 .product(name: "OptimistCore", package: "optimist"),
                 .product(name: "OptimistWire", package: "optimist"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

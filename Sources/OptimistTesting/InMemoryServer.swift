@@ -192,7 +192,7 @@ public final class InMemoryRemote: Remote {
     /// Whether the device has a network.
     public var isOnline: Bool {
         get { cut.withLock { $0 == nil } }
-        set { cut.withLock { $0 = newValue ? nil : .unreachable("offline") } }
+        set { cut.withLock { $0 = newValue ? nil : .notSent("offline") } }
     }
 
     /// How many pushes and pulls were tried, whether or not they arrived.

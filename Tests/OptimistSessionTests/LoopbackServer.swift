@@ -42,13 +42,13 @@
                 while case let socket = accept(listener, nil, nil), socket >= 0 {
                     Thread.detachNewThread { Self.serve(socket, handler) }
                 }
+                _ = Glibc.close(listener)
             }
         }
 
-        func close() {
-            _ = shutdown(listener, CInt(SHUT_RDWR))
-            _ = Glibc.close(listener)
-        }
+        /// Refuses connections from now on. The descriptor is left to the thread that accepts: were it closed here,
+        /// its number could be another server's by the time that thread uses it.
+        func close() { _ = shutdown(listener, CInt(SHUT_RDWR)) }
 
         private static func serve(_ socket: CInt, _ handler: Handler) {
             defer { _ = Glibc.close(socket) }

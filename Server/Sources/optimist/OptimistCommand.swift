@@ -7,5 +7,7 @@ struct OptimistCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "optimist",
         abstract: "Apps whose screens never wait for the network: the server, the lab and the tools.",
-        subcommands: [ServeCommand.self, ProxyCommand.self])
+        subcommands: [
+            LabCommand.self, ServeCommand.self, InspectCommand.self, SchemaCommand.self, ProxyCommand.self,
+        ])
 }

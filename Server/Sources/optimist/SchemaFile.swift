@@ -41,7 +41,7 @@ struct SchemaFile {
 
 extension JSON {
     /// The text with a line for each member, for people to edit.
-    fileprivate var readableText: String { readable(indent: "") + "\n" }
+    var readableText: String { readable(indent: "") + "\n" }
 
     private func readable(indent: String) -> String {
         guard let members = object?.members, !members.isEmpty, members.contains(where: { $0.value.object != nil })

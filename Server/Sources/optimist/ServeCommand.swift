@@ -30,29 +30,17 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The schema. Default: schema.json in the data directory.", valueName: "file"))
     var schema: String?
 
-    @Option(
-        help: "How much to log: trace, debug, info, notice, warning or error.",
-        transform: { text in
-            guard let level = Logger.Level(rawValue: text) else { throw ValidationError("\(text) is no log level.") }
-            return level
-        })
+    @Option(help: "How much to log: trace, debug, info, notice, warning or error.", transform: LogLevel.parse)
     var logLevel = Logger.Level.notice
 
     func validate() throws {
         guard (0...65_535).contains(port) else { throw ValidationError("--port is a number from 0 to 65535.") }
     }
 
-    func run() async throws {
-        do {
-            try await serve()
-        } catch let error as OptimistError {
-            FileHandle.standardError.write(Data("optimist serve: \(error.message)\n".utf8))
-            throw ExitCode.failure
-        }
-    }
+    func run() async throws { try await explainingErrors(of: "serve", serve) }
 
     private func serve() async throws {
-        let directory = data.map { URL(filePath: $0, directoryHint: .isDirectory) } ?? Self.defaultDirectory
+        let directory = data.map { URL(filePath: $0, directoryHint: .isDirectory) } ?? DataDirectory.standard.appending(path: "server")
         let schema = try SchemaFile(path: self.schema, directory: directory).read()
         var logger = Logger(label: "optimist.server", factory: { StreamLogHandler.standardError(label: $0) })
         logger.logLevel = logLevel
@@ -70,18 +58,5 @@ struct ServeCommand: AsyncParsableCommand {
             say("Its data is in \(directory.path). Stop it with Ctrl-C.")
             try await tasks.waitForAll()
         }
-    }
-
-    /// `XDG_DATA_HOME` or its default; on a Mac, Application Support.
-    private static var defaultDirectory: URL {
-        #if os(macOS)
-            return URL.applicationSupportDirectory.appending(path: "optimist")
-        #else
-            let environment = ProcessInfo.processInfo.environment
-            if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") {
-                return URL(filePath: data, directoryHint: .isDirectory).appending(path: "optimist")
-            }
-            return FileManager.default.homeDirectoryForCurrentUser.appending(path: ".local/share/optimist")
-        #endif
     }
 }

@@ -28,6 +28,7 @@ enum AnswerClass {
 
     /// The failure that an error of the session stands for.
     static func failure(_ error: any Error) -> RemoteFailure {
+        if let error = error as? TransportError, error.phase == .notSent { return .notSent("\(error.kind)") }
         guard let error = error as? OptimistError else { return .unreachable(String(describing: error)) }
         switch error.code {
         case .signedOut: return .signedOut(error.message)

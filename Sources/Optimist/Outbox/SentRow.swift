@@ -14,4 +14,6 @@ struct SentRow: Sendable, Equatable {
     let lifeStamp: Stamp
     let stamps: [String: Stamp]
     let values: JSONObject
+    /// What had been sent before, and was unanswered.
+    let sentBefore: Int64
 }

@@ -56,9 +56,33 @@ extension Store {
             }
             let number = (try Meta.int(.push, in: db) ?? 0) + 1
             try Meta.set(.push, to: number, in: db)
+            try Meta.set(.inFlight, to: number, in: db)
             return PushBatch(
                 push: Push(number: number, device: device, rows: assembly.rows), sent: assembly.sent)
         }
+    }
+
+    /// Takes back the note that a push was sent: it certainly was not. What was made and deleted meanwhile leaves no trace.
+    func recall(_ batch: PushBatch) async throws {
+        try await apply { db in
+            try Meta.set(.inFlight, to: nil, in: db)
+            for sent in batch.sent {
+                try db.cachedStatement(sql: "UPDATE optimist_row SET sent = ? WHERE tbl = ? AND id = ?")
+                    .execute(arguments: [sent.sentBefore, sent.ref.table, sent.ref.id])
+                try db.cachedStatement(
+                    sql: """
+                        DELETE FROM optimist_row
+                        WHERE tbl = ? AND id = ? AND generation & 1 = 0 AND acked = 0 AND sent = 0
+                        """
+                ).execute(arguments: [sent.ref.table, sent.ref.id])
+            }
+        }
+    }
+
+    /// Notes that no push is on its way any more, and that its outcome is unknown.
+    func pushEnded() async throws {
+        guard try await read({ try Meta.int(.inFlight, in: $0) }) != nil else { return }
+        try await apply { try Meta.set(.inFlight, to: nil, in: $0) }
     }
 
     /// A row that is gone without a trace, as by a cascade of a received delete: there is nothing to send.
@@ -97,7 +121,7 @@ struct PushAssembly {
                 ref: entry.ref, kind: kind, generation: entry.generation, mask: entry.dirty, lifeStamp: entry.lifeStamp,
                 stamps: Dictionary(
                     uniqueKeysWithValues: layout.columns(in: entry.dirty).map { ($0.name, entry.unsentStamp(of: $0.name)) }),
-                values: patch))
+                values: patch, sentBefore: entry.sent))
         return true
     }
 

@@ -32,6 +32,7 @@ extension Store {
             }
             try db.execute(
                 sql: "UPDATE optimist_row SET due = NULL, blocked = NULL WHERE blocked IN (\(Self.settled(batch, verdicts)))")
+            try Meta.set(.inFlight, to: nil, in: db)
             try Meta.set(.lastSync, to: now, in: db)
         }
     }

@@ -173,7 +173,9 @@ public enum Poke: Sendable, Hashable {
 
 /// Why a request to a remote came to nothing. In every case all that was pending stays pending.
 public enum RemoteFailure: Error, Sendable, Hashable {
-    /// No answer, or none that can be read: offline, timed out, broken off, 5xx.
+    /// Certainly nothing arrived: there was no connection, as without a network.
+    case notSent(String)
+    /// No answer, or none that can be read: timed out, broken off, 5xx. The request may have been done.
     case unreachable(String)
     /// Asked to wait.
     case throttled(after: Duration)

@@ -85,6 +85,7 @@ public actor SyncEngine {
             timers = [:]
         }
         machine = SyncMachine(random: surroundings.randomness(for: "sync.backoff"))
+        await forgetPushInFlight()
         await perform(machine.handle(.started(await savedWaits()), at: elapsed()))
         for await signal in events {
             if let epoch = signal.epoch, epoch != self.epoch { continue }
@@ -121,6 +122,13 @@ public actor SyncEngine {
         case .restoring, .locked: break
         case .signedOut(let reason): inbox.put(.signedOut(reason.rawValue))
         case .active, .refreshing, .degraded: inbox.put(.signedIn)
+        }
+    }
+
+    /// A push of an earlier launch is not on its way any more.
+    private func forgetPushInFlight() async {
+        do { try await store.pushEnded() } catch {
+            logger.error("sync.start.failed", metadata: ["error": "\(error)"])
         }
     }
 
@@ -195,7 +203,7 @@ public actor SyncEngine {
             _ = try await connected()
             guard let batch = try await store.nextPush(PushLimit(rows: rowLimit)) else { return .nothing(nextDue: nil) }
             lastBatch = batch
-            let verdicts = try await remote.push(batch.push)
+            let verdicts = try await send(batch)
             guard verdicts.count == batch.sent.count else {
                 return .failed(.protocolError("The remote answered \(verdicts.count) rows of \(batch.sent.count)."), rows: 0)
             }
@@ -203,6 +211,18 @@ public actor SyncEngine {
             return .sent
         } catch {
             return .failed(SyncMachine.Failure(error), rows: lastBatch?.sent.count ?? 0)
+        }
+    }
+
+    private func send(_ batch: PushBatch) async throws -> [Verdict] {
+        do {
+            return try await remote.push(batch.push)
+        } catch RemoteFailure.notSent(let reason) {
+            try await store.recall(batch)
+            throw RemoteFailure.notSent(reason)
+        } catch {
+            try await store.pushEnded()
+            throw error
         }
     }
 

@@ -15,7 +15,7 @@ extension SyncMachine.Failure {
 
     private init(_ failure: RemoteFailure) {
         switch failure {
-        case .unreachable: self = .transient
+        case .notSent, .unreachable: self = .transient
         case .throttled(let wait): self = .throttled(wait)
         case .signedOut(let reason), .forbidden(let reason): self = .paused(reason)
         case .tooLarge(let isProtocolLimit): self = .tooLarge(isProtocolLimit: isProtocolLimit)

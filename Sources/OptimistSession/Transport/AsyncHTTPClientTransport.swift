@@ -34,7 +34,7 @@
         public func send(_ request: TransportRequest) async throws -> TransportResponse {
             do {
                 return try await execute(request)
-            } catch where request.isRepeatable && mayBeStaleConnection(error) {
+            } catch  where request.isRepeatable && mayBeStaleConnection(error) {
                 return try await translating(.maybeProcessed) { try await self.execute(request) }
             } catch {
                 throw try TransportError.translating(error, .maybeProcessed)

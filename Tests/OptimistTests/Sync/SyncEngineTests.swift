@@ -103,6 +103,28 @@ struct SyncEngineTests {
         await phone.stop()
     }
 
+    @Test func `S1 an insert and a delete offline send nothing, however often they were tried meanwhile`() async throws {
+        let phone = try SyncedPhone(server)
+        phone.start()
+        try await phone.until { try await $0.counts().lastSync != nil }
+        phone.remote.isOnline = false
+        try await phone.store.write { try Todo(content: "Tickets").insert($0) }
+        while phone.remote.attempts < 10 {
+            await phone.clock.sleepers(atLeast: 2)
+            phone.clock.advance(by: phone.clock.untilNextSleeper ?? .seconds(1))
+        }
+        await phone.clock.sleepers(atLeast: 2)
+        try await phone.until { try await $0.read { try Int.fetchOne($0, sql: "SELECT sent FROM optimist_row") } == 0 }
+        try await phone.write("DELETE FROM todo")
+        #expect(try await phone.store.counts().pending == 0)
+        phone.remote.isOnline = true
+        phone.reachability.say(isOnline: true)
+        try await phone.store.write { try Todo(content: "Next").insert($0) }
+        try await phone.untilClean()
+        #expect(server.pushes.flatMap(\.rows).count == 1)
+        await phone.stop()
+    }
+
     @Test func `S3 a lost answer changes nothing on repetition`() async throws {
         let (a, b) = (try SyncedPhone(server), try SyncedPhone(server))
         try await a.store.write { try Todo(content: "Tickets").insert($0) }

@@ -24,7 +24,7 @@ export class History {
     this.#known.add(key);
     if (event.kind === 'write') this.#addWrite(event, key);
     else if (event.row) this.#addStep(event, key);
-    else this.#insert({ ...event, key, text: happenings[event.kind]?.(event) ?? event.text ?? event.kind, steps: null });
+    else this.#insert({ ...event, key, text: happenings[event.kind]?.(event) ?? event.kind, steps: null });
   }
 
   name(row, text) { this.#names.set(row, text); }

@@ -62,7 +62,7 @@ function phoneFor(device) {
   return phone;
 }
 
-const middle = el('section', { class: 'middle', 'aria-label': 'Server and timeline' }, server.element, timeline.element);
+const middle = el('div', { class: 'middle' }, server.element, timeline.element);
 main.replaceChildren(middle);
 refreshDevices().then(refreshServer);
 

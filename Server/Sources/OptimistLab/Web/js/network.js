@@ -5,16 +5,18 @@ import { milliseconds, networkNames } from './format.js';
 
 /** The network of one phone: a profile, two sliders, and an answer that gets lost. */
 export class NetworkPanel {
-  #change;
   #profiles = new Map();
   #latency;
   #loss;
 
   /** @param change Called with what the person changed. */
   constructor(name, change) {
-    this.#change = change;
-    this.#latency = new Slider('Latency', { max: 2000, step: 20, words: milliseconds, change: (latencyMs) => change({ latencyMs }) });
-    this.#loss = new Slider('Loss', { max: 50, step: 1, words: (percent) => `${percent} %`, change: (lossPercent) => change({ lossPercent }) });
+    this.#latency = new Slider('Latency', {
+      max: 2000, step: 20, words: milliseconds, change: (latencyMs) => change({ latencyMs }),
+    });
+    this.#loss = new Slider('Loss', {
+      max: 50, step: 1, words: (percent) => `${percent} %`, change: (lossPercent) => change({ lossPercent }),
+    });
     const group = uniqueID('network');
     const choices = Object.entries(networkNames).map(([profile, words]) => {
       const radio = el('input', { type: 'radio', name: group, value: profile, onchange: () => change({ profile }) });
@@ -26,7 +28,9 @@ export class NetworkPanel {
       el('div', { class: 'segments' }, ...choices),
       this.#latency.element,
       this.#loss.element,
-      el('button', { type: 'button', class: 'quiet', onclick: () => change({ dropNextResponses: 1 }) }, 'Lose the next answer'));
+      el('button', {
+        type: 'button', class: 'quiet', onclick: () => change({ dropNextResponses: 1 }),
+      }, 'Lose the next answer'));
   }
 
   show({ profile, latencyMs, lossPercent }) {

@@ -26,7 +26,10 @@ export class OutboxPanel {
     this.#empty.hidden = entries.length > 0;
     keyed(this.#list, entries, {
       key: (entry) => `${entry.table}/${entry.id}`,
-      make: () => el('li', {}, el('span', { class: 'kind' }), el('span', { class: 'what' }), el('span', { class: 'faint' })),
+      make: () => el('li', {},
+        el('span', { class: 'kind' }),
+        el('span', { class: 'what' }),
+        el('span', { class: 'faint' })),
       update: (element, entry) => {
         const [kind, what, state] = element.children;
         setText(kind, entry.kind);

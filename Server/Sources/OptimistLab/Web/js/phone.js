@@ -70,14 +70,19 @@ export class Phone {
     this.#off = el('div', { class: 'off' },
       el('p', {}, `Phone ${name} is off.`),
       el('p', { class: 'faint' }, 'It was cut off without a goodbye. What it had written is in its file.'),
-      el('button', { type: 'button', class: 'primary', onclick: () => this.#toggleRunning(true) }, `Restart phone ${name}`));
+      el('button', {
+        type: 'button', class: 'primary', onclick: () => this.#toggleRunning(true),
+      }, `Restart phone ${name}`));
     const frame = el('div', { class: 'frame' },
       el('div', { class: 'screen' },
         el('div', { class: 'bar' }, el('span', {}, `Phone ${name}`), this.#signal),
         ...this.#screens.map((screen) => screen.element),
         this.#off));
-    const power = el('div', { class: 'buttons', role: 'group', 'aria-label': `Phone ${name}` }, this.#crash, this.#session);
-    const oldWay = el('label', { class: 'switch' }, this.#oldWay, el('span', { class: 'track', 'aria-hidden': 'true' }),
+    const group = { class: 'buttons', role: 'group', 'aria-label': `What happens to phone ${name}` };
+    const power = el('div', group, this.#crash, this.#session);
+    const oldWay = el('label', { class: 'switch' },
+      this.#oldWay,
+      el('span', { class: 'track', 'aria-hidden': 'true' }),
       el('span', {}, 'The old way', el('small', {}, 'server first, then the phone, then the screen')));
     return el('section', { class: 'phone', 'aria-label': `Phone ${name}` },
       frame,
@@ -89,7 +94,7 @@ export class Phone {
   #toggleRunning(fromScreen = false) {
     return this.#attempt(async () => {
       const { running } = this.#device;
-      if (running) this.show({ ...this.#device, running: false });  // Dark at once, so that nothing more is asked of it.
+      if (running) this.show({ ...this.#device, running: false });  // Dark at once: nothing more is asked of it.
       await (running ? this.#api.crash() : this.#api.restart());
       if (!running) this.show({ ...this.#device, running: true });
       if (fromScreen) this.#crash.focus();  // The button that was pressed has gone with the dark.

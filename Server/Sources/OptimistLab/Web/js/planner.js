@@ -99,7 +99,9 @@ export class PlannerScreen {
 
   #showOne(todo) {
     const isKnown = this.#todos.some((other) => other.id === todo.id);
-    this.#showTodos(isKnown ? this.#todos.map((other) => (other.id === todo.id ? todo : other)) : [...this.#todos, todo]);
+    this.#showTodos(isKnown
+      ? this.#todos.map((other) => (other.id === todo.id ? todo : other))
+      : [...this.#todos, todo]);
   }
 
   async #remove(id) {

@@ -34,15 +34,18 @@ export class RejectionsPanel {
     const field = column && column in mine ? column : 'content' in mine ? 'content' : null;
     const id = uniqueID('mine');
     const text = field && el('textarea', { id, rows: 2, value: String(mine[field]) });
-    const retry = () => this.#attempt(() => this.#api.retry(number, text ? { [field]: typed(text.value, mine[field]) } : {}));
+    const edits = () => (text ? { [field]: typed(text.value, mine[field]) } : {});
+    const retry = () => this.#attempt(() => this.#api.retry(number, edits()));
+    const discard = () => this.#attempt(() => this.#api.discard(number));
+    const held = server ? `The server has: ${field ? server[field] : 'its own row'}` : 'The server has no such row.';
     return el('li', {},
       el('p', {}, el('code', {}, code), ` ${message}`),
       text && el('label', { htmlFor: id }, `Yours (${kind}, ${field})`),
       text,
-      el('p', { class: 'faint' }, server && field ? `The server has: ${server[field]}` : server ? 'The server keeps its row.' : 'The server has no such row.'),
+      el('p', { class: 'faint' }, held),
       el('div', { class: 'buttons' },
         el('button', { type: 'button', class: 'primary', onclick: retry }, 'Send again'),
-        el('button', { type: 'button', onclick: () => this.#attempt(() => this.#api.discard(number)) }, 'Discard')));
+        el('button', { type: 'button', onclick: discard }, 'Discard')));
   }
 }
 

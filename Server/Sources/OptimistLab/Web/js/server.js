@@ -18,7 +18,10 @@ export class ServerPanel {
     this.#empty.hidden = rows.length > 0;
     keyed(this.#list, rows, {
       key: (row) => row.id,
-      make: () => el('li', {}, el('span', { class: 'what' }), el('span', { class: 'faint' }), el('span', { class: 'faint seq' })),
+      make: () => el('li', {},
+        el('span', { class: 'what' }),
+        el('span', { class: 'faint' }),
+        el('span', { class: 'faint seq' })),
       update: (element, row) => {
         const [text, date, seq] = element.children;
         setText(text, `${row.done ? '✓ ' : ''}${row.content}`);

@@ -1,0 +1,119 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Logging
+import Optimist
+import OptimistCore
+import OptimistProxy
+import OptimistSession
+import Synchronization
+
+/// A simulated phone: a real client with a database file, a session and a network of its own.
+///
+/// Its network is a `FaultProxy` to the lab's server. Crashing it drops everything but its files.
+actor LabDevice {
+    nonisolated let name: String
+    nonisolated let account: LabSettings.Account
+    nonisolated let news: NewsDesk
+    nonisolated let proxy: FaultProxy
+    private nonisolated let network = LabNetwork()
+    private let folder: URL
+    private let logger: Logger
+    private var running: RunningPhone?
+    private(set) var isOldWay = false
+    private(set) var profile = NetworkConditions.Profile.online
+
+    init(
+        name: String, account: LabSettings.Account, folder: URL, proxy: FaultProxy, started: ContinuousClock.Instant,
+        logger: Logger
+    ) throws {
+        self.name = name
+        self.account = account
+        self.folder = folder
+        self.proxy = proxy
+        self.logger = logger
+        news = NewsDesk(device: name, started: started)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    /// The phone's client, if it is switched on.
+    ///
+    /// - Throws: `OptimistError` with code `deviceIsDown`.
+    func phone() throws -> RunningPhone {
+        guard let running else {
+            throw OptimistError(.deviceIsDown, "The phone \(name) has crashed. Restart it.")
+        }
+        return running
+    }
+
+    /// Switches the phone on: it opens its files and goes on where it was.
+    func start() throws {
+        guard running == nil else { return }
+        guard let server = URL(string: "http://127.0.0.1:\(proxy.port)") else { return }
+        running = try RunningPhone(folder: folder, server: server, network: network, news: news, logger: logger)
+        news.changed("todos", "outbox", "rejections", "status", "device")
+    }
+
+    /// Ends the phone as a crash does: nothing is saved, nobody is told.
+    func crash() async {
+        guard let running else { return }
+        self.running = nil
+        await running.drop()
+        news.tell(.crash)
+        news.changed("todos", "outbox", "rejections", "status", "device")
+    }
+
+    func restart() async throws {
+        await crash()
+        try start()
+        news.tell(.restart)
+    }
+
+    // MARK: - Network
+
+    func setNetwork(_ patch: NetworkConditionsPatch) async throws {
+        if let profile = patch.profile { self.profile = profile }
+        let conditions = proxy.conditions.applying(patch)
+        try await proxy.setConditions(conditions)
+        network.say(isOnline: !conditions.isOffline)
+        news.tell(.network, profile.rawValue)
+        news.changed("device", "status")
+    }
+
+    func dropNextResponses(_ count: Int) { proxy.dropNextResponses(count) }
+
+    // MARK: - Old way
+
+    func setOldWay(_ isOn: Bool) {
+        isOldWay = isOn
+        news.changed("device")
+    }
+}
+
+/// The lab's word on whether a phone has a network: that of its proxy.
+final class LabNetwork: Reachability {
+    private struct State {
+        var isOnline = true
+        var followers: [AsyncStream<Bool>.Continuation] = []
+    }
+
+    private let state = Mutex(State())
+
+    var updates: AsyncStream<Bool> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            state.withLock { state in
+                continuation.yield(state.isOnline)
+                state.followers.append(continuation)
+            }
+        }
+    }
+
+    func say(isOnline: Bool) {
+        let followers = state.withLock { state in
+            state.isOnline = isOnline
+            return state.followers
+        }
+        for follower in followers { follower.yield(isOnline) }
+    }
+}

@@ -1,0 +1,69 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Logging
+import Optimist
+import OptimistCore
+import OptimistSession
+
+/// A phone that is switched on: what an app makes at its launch, and nothing else.
+final class RunningPhone: Sendable {
+    let store: Store
+    let session: Session
+    let sync: SyncEngine
+    let screen: Screen
+    let news: NewsDesk
+    private let work: Task<Void, Never>
+
+    init(folder: URL, server: URL, network: LabNetwork, news: NewsDesk, logger: Logger) throws {
+        let store = try Store(
+            at: folder.appending(path: "planner.sqlite"), synced: [LabTodo.self], migrate: LabTodo.migrate)
+        let session = Session(
+            server: server, transport: AsyncHTTPClientTransport.shared,
+            credentials: FileCredentialStore(directory: folder.appending(path: "credentials")), logger: logger)
+        let sync = SyncEngine(store: store, session: session, reachability: network, logger: logger)
+        let screen = Screen(news: news)
+        self.store = store
+        self.session = session
+        self.sync = sync
+        self.screen = screen
+        self.news = news
+        // Unstructured on purpose: a phone lives until it is crashed, whichever request switched it on.
+        work = Task {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await sync.run() }
+                group.addTask { await screen.follow(store) }
+                group.addTask { await Self.follow(sync.status, news) }
+                group.addTask { await Self.follow(session.states, news) }
+            }
+        }
+    }
+
+    /// Ends everything without a word to anybody.
+    func drop() async {
+        work.cancel()
+        await work.value
+        screen.blank()
+    }
+
+    private static func follow(_ statuses: SyncStatuses, _ news: NewsDesk) async {
+        var rejected: Int?
+        for await status in statuses {
+            if let rejected, status.counts.rejected > rejected { news.tell(.rejected) }
+            rejected = status.counts.rejected
+            news.changed("status", "device", "outbox", "rejections")
+        }
+    }
+
+    private static func follow(_ states: SessionStates, _ news: NewsDesk) async {
+        for await state in states {
+            switch state {
+            case .signedOut(let reason): news.tell(.session, "signed out: \(reason.rawValue)")
+            case .active: news.tell(.session, "signed in")
+            default: break
+            }
+            news.changed("device", "status")
+        }
+    }
+}

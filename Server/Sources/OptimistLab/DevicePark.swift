@@ -1,0 +1,109 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import Logging
+import OptimistCore
+import OptimistProxy
+import OptimistServer
+import OptimistSession
+
+/// The lab's phones, by name, and whose they are.
+actor DevicePark {
+    private let folder: URL
+    private let server: OptimistServer
+    private let serverPort: Int
+    private let started = ContinuousClock.now
+    private let logger: Logger
+    private var settings: LabSettings
+    private(set) var devices: [LabDevice] = []
+
+    init(folder: URL, server: OptimistServer, serverPort: Int, logger: Logger) throws {
+        self.folder = folder
+        self.server = server
+        self.serverPort = serverPort
+        self.logger = logger
+        settings = try LabSettings.load(from: folder)
+    }
+
+    func startAll() async throws {
+        for device in settings.devices { try await open(device) }
+    }
+
+    func stopAll() async {
+        for device in devices {
+            await device.crash()
+            await device.proxy.shutdown()
+        }
+    }
+
+    /// - Throws: `OptimistError` with code `notInLab`.
+    func device(_ name: String) throws -> LabDevice {
+        guard let device = devices.first(where: { $0.name == name }) else {
+            throw OptimistError(.notInLab, "There is no phone \(name).")
+        }
+        return device
+    }
+
+    /// Adds a phone, switches it on and signs it in.
+    func add(_ name: String, account: String) async throws -> LabDevice {
+        guard name.wholeMatch(of: /[A-Za-z0-9_-]{1,32}/) != nil, account.wholeMatch(of: /[A-Za-z0-9_-]{1,32}/) != nil else {
+            throw OptimistError(.badLabRequest, "A name is 1 to 32 letters, digits, hyphens and underscores.")
+        }
+        guard !devices.contains(where: { $0.name == name }) else {
+            throw OptimistError(.badLabRequest, "There is a phone \(name) already.")
+        }
+        let device = LabSettings.Device(name: name, account: account)
+        settings.devices.append(device)
+        return try await open(device)
+    }
+
+    /// The server's id of an account, by the name it has in the lab.
+    func serverAccount(named name: String) async throws -> String {
+        let email = settings.account(named: name).email
+        guard let account = try await server.accounts().first(where: { $0.email == email }) else {
+            throw OptimistError(.notInLab, "There is no account \(name).")
+        }
+        return account.id
+    }
+
+    @discardableResult
+    private func open(_ device: LabSettings.Device) async throws -> LabDevice {
+        let account = settings.account(named: device.account)
+        try settings.save(to: folder)
+        let proxy = try await FaultProxy.start(upstream: ("127.0.0.1", serverPort))
+        let opened = try LabDevice(
+            name: device.name, account: account, folder: folder.appending(path: "devices").appending(path: device.name),
+            proxy: proxy, started: started, logger: logger)
+        devices.append(opened)
+        try await opened.start()
+        try await opened.ensureSignedIn()
+        return opened
+    }
+}
+
+extension LabDevice {
+    /// Signs in unless somebody is: after a relaunch the phone's own credentials count.
+    func ensureSignedIn() async throws {
+        let session = try phone().session
+        for await state in session.states {
+            switch state {
+            case .restoring, .locked: continue
+            case .signedOut: return try await signIn()
+            case .active, .refreshing, .degraded: return
+            }
+        }
+    }
+
+    /// Signs in to the phone's own account, which is made if the server has none.
+    func signIn(email: String? = nil, password: String? = nil) async throws {
+        let session = try phone().session
+        let (email, password) = (email ?? account.email, password ?? account.password)
+        do {
+            try await session.signIn(email: email, password: password)
+        } catch let error as OptimistError where error.code == .signInRefused && email == account.email {
+            try await session.signUp(email: email, password: password)
+        }
+    }
+
+    func signOut() async throws { try await phone().session.signOut() }
+}

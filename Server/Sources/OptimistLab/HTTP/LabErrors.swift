@@ -1,0 +1,60 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import Hummingbird
+import OptimistCore
+import OptimistSession
+
+/// Turns every error of the control API into `{"code", "message"}` with a fitting status.
+struct LabErrors<Context: RequestContext>: RouterMiddleware {
+    private struct Body: ResponseEncodable {
+        var code: String
+        var message: String
+    }
+
+    @concurrent
+    func handle(
+        _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        do {
+            return try await next(request, context)
+        } catch let error as OptimistError {
+            return try answer(status(of: error.code), error.code.description, error.message, request, context)
+        } catch let error as TransportError {
+            return try answer(.gatewayTimeout, "\(error.kind)", "The phone has no connection to the server.", request, context)
+        } catch let error as DecodingError {
+            return try answer(.badRequest, "badLabRequest", Self.sentence(error), request, context)
+        } catch let error as HTTPError {
+            return try answer(error.status, "http", error.body ?? error.status.reasonPhrase, request, context)
+        }
+    }
+
+    private func status(of code: OptimistError.Code) -> HTTPResponse.Status {
+        switch code {
+        case .notInLab, .init("unknownRejection"): .notFound
+        case .badLabRequest: .badRequest
+        case .deviceIsDown: .conflict
+        case .oldWayFailed: .gatewayTimeout
+        case .signInRefused, .signedOut: .forbidden
+        default: .internalServerError
+        }
+    }
+
+    private func answer(
+        _ status: HTTPResponse.Status, _ code: String, _ message: String, _ request: Request, _ context: Context
+    ) throws -> Response {
+        var response = try Body(code: code, message: message).response(from: request, context: context)
+        response.status = status
+        return response
+    }
+
+    private static func sentence(_ error: DecodingError) -> String {
+        switch error {
+        case .keyNotFound(let key, _): "The member \"\(key.stringValue)\" is missing."
+        case .typeMismatch(_, let context), .valueNotFound(_, let context):
+            "The member \"\(context.codingPath.map(\.stringValue).joined(separator: "."))\" is of another type."
+        case .dataCorrupted: "The request's body is no JSON."
+        @unknown default: "The request's body cannot be read."
+        }
+    }
+}

@@ -1,0 +1,123 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import Hummingbird
+import Optimist
+import OptimistCore
+import OptimistServer
+import OptimistWire
+
+/// The planner of one phone: its to-dos, what is pending and what was rejected.
+struct TodoRoutes {
+    let park: DevicePark
+
+    func add(to router: Router<some RequestContext>) {
+        let device = router.group("lab/devices/:device")
+        device.get("todos") { request, context in
+            let date = request.uri.queryParameters.get("date")
+            return try await shown(request, context) { try await $0.todos(on: date).map(TodoAnswer.init) }
+        }
+        device.post("todos") { request, context in
+            let edit = try await edit(request)
+            guard let content = edit.content, !content.isEmpty else {
+                throw OptimistError(.badLabRequest, "A to-do needs \"content\".")
+            }
+            var todo = LabTodo(id: UUID(), content: content, date: edit.date ?? Self.today)
+            edit.apply(to: &todo)
+            return WriteAnswer(try await planner(context).add(todo))
+        }
+        device.patch("todos/:id") { request, context in
+            let (id, edit) = (try id(context), try await edit(request))
+            return WriteAnswer(try await planner(context).change(id, edit))
+        }
+        device.delete("todos/:id") { _, context in
+            WriteAnswer(try await planner(context).delete(try id(context)))
+        }
+        device.get("outbox") { request, context in
+            try await shown(request, context) { try await $0.store.outbox(limit: 500).map(OutboxAnswer.init) }
+        }
+        addRejections(to: device)
+    }
+
+    private func addRejections(to device: RouterGroup<some RequestContext>) {
+        device.get("rejections") { request, context in
+            try await shown(request, context) { JSONAnswer(.array(try await $0.store.rejections().map(\.controlJSON))) }
+        }
+        device.post("rejections/:number/retry") { request, context in
+            let json = try JSON(parsing: [UInt8](try await request.collected()))
+            guard json["edits"] == nil || json["edits"]?.object != nil else {
+                throw OptimistError(.badLabRequest, "\"edits\" is an object of columns.")
+            }
+            try await phone(context).store.retry(try number(context), with: json["edits"]?.object ?? [:])
+            return EmptyAnswer()
+        }
+        device.delete("rejections/:number") { _, context in
+            try await phone(context).store.discard(try number(context))
+            return EmptyAnswer()
+        }
+    }
+
+    // MARK: - Reading requests
+
+    /// What a phone shows; a phone that is switched off shows nothing, which is no error.
+    private func shown<Context: RequestContext>(
+        _ request: Request, _ context: Context, _ answer: (RunningPhone) async throws -> some ResponseGenerator
+    ) async throws -> Response {
+        let device = try await park.device(try context.parameters.require("device"))
+        guard let phone = try? await device.phone() else { return Response(status: .noContent) }
+        return try await answer(phone).response(from: request, context: context)
+    }
+
+    private func phone(_ context: some RequestContext) async throws -> RunningPhone {
+        try await park.device(try context.parameters.require("device")).phone()
+    }
+
+    /// The way in which the phone writes.
+    private func planner(_ context: some RequestContext) async throws -> any PlannerWriting {
+        let device = try await park.device(try context.parameters.require("device"))
+        let phone = try await device.phone()
+        return await device.isOldWay ? OldWay(phone: phone) : phone
+    }
+
+    private func edit(_ request: Request) async throws -> TodoEdit {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
+        return try decoder.decode(TodoEdit.self, from: try await request.collected())
+    }
+
+    private func id(_ context: some RequestContext) throws -> UUID {
+        guard let id = UUID(uuidString: try context.parameters.require("id")) else {
+            throw OptimistError(.badLabRequest, "The id of a to-do is a UUID.")
+        }
+        return id
+    }
+
+    private func number(_ context: some RequestContext) throws -> Int64 {
+        try context.parameters.require("number", as: Int64.self)
+    }
+
+    private static var today: String { Date().formatted(.iso8601.year().month().day()) }
+}
+
+/// What the lab's server holds.
+struct ServerRoutes {
+    let park: DevicePark
+    let server: OptimistServer
+
+    func add(to router: Router<some RequestContext>) {
+        router.get("lab/server/todos") { request, _ in
+            let account = try await park.serverAccount(named: request.uri.queryParameters.get("account") ?? "planner")
+            let rows = try await server.rows(account: account, type: "todo", limit: .max)
+            return JSONAnswer(
+                .array(
+                    rows.map { row in
+                        var object = JSONObject([("id", .string(row.id))] + row.patch.values.members)
+                        object["seq"] = .int(row.seq)
+                        return .object(object)
+                    }))
+        }
+        router.get("lab/server/status") { _, _ in
+            JSONAnswer(["accounts": .int(Int64(try await server.accounts().count)), "listeners": .int(Int64(server.listenerCount))])
+        }
+    }
+}

@@ -1,0 +1,86 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+import Hummingbird
+public import Logging
+import NIOCore
+import OptimistCore
+import OptimistProxy
+import OptimistServer
+import OptimistSession
+import OptimistWire
+
+/// Two phones, a server, and a network between them that you can break, behind a web page.
+///
+/// Everything is real: the phones are clients as an app has them, with database files of their own; the server is the one of
+/// `optimist serve`; between them stand TCP proxies. It all lies in one folder and is there again at the next launch.
+public final class Lab: Sendable {
+    public struct Configuration: Sendable {
+        /// Where everything is kept. Made if there is none.
+        public var folder: URL
+        /// The port of the page on 127.0.0.1. 0 takes a free one.
+        public var port: Int
+        public var logger: Logger
+
+        public init(folder: URL, port: Int = 8080, logger: Logger) {
+            self.folder = folder
+            self.port = port
+            self.logger = logger
+        }
+    }
+
+    private let configuration: Configuration
+
+    public init(_ configuration: Configuration) { self.configuration = configuration }
+
+    /// Runs the lab until the task is cancelled or the process is asked to end.
+    ///
+    /// - Parameter onStart: Gets the port of the page once everything stands.
+    /// - Throws: `OptimistError` with a sentence that says what to do: a port that is taken, files that cannot be read.
+    public func run(onStart: @escaping @Sendable (Int) -> Void) async throws {
+        try FileManager.default.createDirectory(at: configuration.folder, withIntermediateDirectories: true)
+        let server = try await OptimistServer(
+            configuration: ServerConfiguration(
+                port: 0, dataDirectory: configuration.folder.appending(path: "server"), logger: configuration.logger))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await server.run() }
+            let park = try await DevicePark(
+                folder: configuration.folder, server: server, serverPort: server.port, logger: configuration.logger)
+            try await park.startAll()
+            group.addTask { try await self.servePage(park, server, onStart) }
+            try await group.next()
+            await park.stopAll()
+            await server.shutdown()
+            group.cancelAll()
+        }
+    }
+
+    private func servePage(_ park: DevicePark, _ server: OptimistServer, _ onStart: @escaping @Sendable (Int) -> Void) async throws {
+        let router = Router()
+        router.add(middleware: LabErrors())
+        router.add(middleware: FileMiddleware(try Self.webFolder, searchForIndexHtml: true))
+        DeviceRoutes(park: park).add(to: router)
+        TodoRoutes(park: park).add(to: router)
+        ServerRoutes(park: park, server: server).add(to: router)
+        let application = Application(
+            router: router,
+            configuration: .init(address: .hostname("127.0.0.1", port: configuration.port), serverName: "Optimist lab"),
+            onServerRunning: { channel in onStart(channel.localAddress?.port ?? 0) }, logger: configuration.logger)
+        do {
+            try await application.runService()
+        } catch let error as IOError where error.errnoCode == EADDRINUSE {
+            throw OptimistError(
+                .badLabRequest, "The port \(configuration.port) is taken by another program. Choose another one with --port.",
+                cause: error)
+        }
+    }
+
+    private static var webFolder: String {
+        get throws {
+            guard let folder = Bundle.module.resourceURL?.appending(path: "Web"),
+                FileManager.default.fileExists(atPath: folder.appending(path: "index.html").path)
+            else { throw OptimistError(.badLabData, "The lab's page is not beside the program. Build it again.") }
+            return folder.path
+        }
+    }
+}

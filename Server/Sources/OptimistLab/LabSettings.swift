@@ -1,0 +1,67 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+
+/// What the lab remembers between launches: its accounts and devices, in `lab.json`.
+struct LabSettings: Codable, Sendable, Equatable {
+    struct Account: Codable, Sendable, Equatable {
+        var name: String
+        var email: String
+        var password: String
+    }
+
+    struct Device: Codable, Sendable, Equatable {
+        var name: String
+        var account: String
+    }
+
+    var accounts: [Account] = []
+    var devices: [Device] = []
+
+    /// Two phones of one account.
+    static let initial = LabSettings(
+        devices: [Device(name: "A", account: "planner"), Device(name: "B", account: "planner")])
+
+    /// Reads the file, or begins with two phones.
+    ///
+    /// - Throws: `OptimistError` when the file is there and cannot be read.
+    static func load(from folder: URL) throws -> LabSettings {
+        let file = folder.appending(path: "lab.json")
+        guard FileManager.default.fileExists(atPath: file.path) else { return .initial }
+        do {
+            return try JSONDecoder().decode(LabSettings.self, from: Data(contentsOf: file))
+        } catch {
+            throw OptimistError(
+                .badLabData, "\(file.path) cannot be read. Move it away to begin anew; the devices' data stays.", cause: error)
+        }
+    }
+
+    func save(to folder: URL) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+        try encoder.encode(self).write(to: folder.appending(path: "lab.json"), options: .atomic)
+    }
+
+    /// Returns an account by name, and makes it if there is none.
+    mutating func account(named name: String) -> Account {
+        if let account = accounts.first(where: { $0.name == name }) { return account }
+        let account = Account(
+            name: name, email: "\(name)@lab.example", password: "lab-\(UUID().uuidString.lowercased())")
+        accounts.append(account)
+        return account
+    }
+}
+
+extension OptimistError.Code {
+    /// The lab's own files cannot be read.
+    static let badLabData = Self("badLabData")
+    /// There is no such device, to-do or account in the lab.
+    static let notInLab = Self("notInLab")
+    /// The device has crashed and was not restarted.
+    static let deviceIsDown = Self("deviceIsDown")
+    /// A request to the lab cannot be understood.
+    static let badLabRequest = Self("badLabRequest")
+    /// The old way came to nothing: the server did not answer.
+    static let oldWayFailed = Self("oldWayFailed")
+}

@@ -1,0 +1,78 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+
+/// A to-do of the planner: an ordinary record of an app.
+struct LabTodo: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "todo"
+
+    var id: UUID
+    var content: String
+    var date: String
+    var priority = 0
+    var done = false
+    var alarm: Date?
+
+    static func migrate(_ migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("todo") { db in
+            try db.create(table: databaseTableName) { t in
+                t.primaryKey("id", .blob)
+                t.column("content", .text).notNull().defaults(to: "")
+                t.column("date", .text).notNull().defaults(to: "").indexed()
+                t.column("priority", .integer).notNull().defaults(to: 0)
+                t.column("done", .boolean).notNull().defaults(to: false)
+                t.column("alarm", .datetime)
+            }
+        }
+    }
+}
+
+/// A to-do as a screen shows it, with its sync state.
+struct ShownTodo: Codable, FetchableRecord, Equatable, Sendable {
+    var id: UUID
+    var content: String
+    var date: String
+    var priority: Int
+    var done: Bool
+    var alarm: Date?
+    /// synced, pending, inFlight, rejected, blocked or parked.
+    var sync: String
+
+    /// All to-dos in the order of the screen: open ones first, then by priority, then by text.
+    static func fetchAll(_ db: Database) throws -> [ShownTodo] {
+        try fetchAll(
+            db,
+            sql: """
+                SELECT todo.*, coalesce(state.state, 'synced') AS sync FROM todo
+                LEFT JOIN optimist_state state ON state.tableName = 'todo' AND state.id = todo.id
+                ORDER BY done, priority DESC, content, todo.id
+                """)
+    }
+
+    /// Whether what the user sees is the same, whatever its sync state.
+    func looksLike(_ other: ShownTodo) -> Bool {
+        var other = other
+        other.sync = sync
+        return self == other
+    }
+}
+
+/// What a person changes of a to-do, as the control API takes it.
+struct TodoEdit: Codable, Sendable {
+    var content: String?
+    var date: String?
+    var priority: Int?
+    var done: Bool?
+    var alarm: Date?
+
+    func apply(to todo: inout LabTodo) {
+        if let content { todo.content = content }
+        if let date { todo.date = date }
+        if let priority { todo.priority = priority }
+        if let done { todo.done = done }
+        if let alarm { todo.alarm = alarm }
+    }
+}
