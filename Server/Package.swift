@@ -97,9 +97,11 @@ let package = Package(
             dependencies: [
                 "OptimistServer",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "OptimistCore", package: "optimist"),
                 .product(name: "OptimistTesting", package: "optimist"),
                 .product(name: "OptimistWire", package: "optimist"),

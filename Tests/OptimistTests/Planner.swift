@@ -36,7 +36,7 @@ struct Todo: Codable, Identifiable, SyncedRecord {
     }
 }
 
-/// A device's database in a folder of its own, on a clock that a test moves.
+/// A device's database in a folder of its own, on a clock that a test moves. Not durable, so that tests are fast.
 final class Phone: Sendable {
     let folder: URL
     let time: Mutex<Int64>
@@ -66,7 +66,7 @@ final class Phone: Sendable {
 
     private static func open(_ folder: URL, now: @escaping @Sendable () -> Int64) throws -> Store {
         try Store(
-            at: folder.appending(path: "planner.sqlite"), synced: [Todo.self],
+            at: folder.appending(path: "planner.sqlite"), synced: [Todo.self], durability: .normal,
             surroundings: Surroundings(now: { Date(timeIntervalSince1970: Double(now()) / 1000) }, seed: 1),
             migrate: Todo.migrate)
     }

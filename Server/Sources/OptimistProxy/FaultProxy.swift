@@ -19,13 +19,21 @@ public import OptimistCore
 ///
 /// Every method may be called from any thread. A proxy runs until ``shutdown()``, also when nobody refers to it.
 public final class FaultProxy: Sendable {
-    private let exchange: Exchange
-    private let listener: any Channel
+    /// The port of 127.0.0.1 that clients connect to.
+    public let port: Int
 
-    private init(exchange: Exchange, listener: any Channel) {
+    private let exchange: Exchange
+    private let listener: Listener
+    private let end: EventLoopPromise<Void>
+
+    private init(exchange: Exchange, listener: Listener, port: Int) {
         self.exchange = exchange
         self.listener = listener
+        self.port = port
+        end = exchange.loop.makePromise()
     }
+
+    deinit { end.succeed() }
 
     /// Starts to listen.
     ///
@@ -41,24 +49,10 @@ public final class FaultProxy: Sendable {
     ) async throws -> FaultProxy {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let exchange = Exchange(upstream: upstream, conditions: conditions, seed: seed, loop: loop)
-        let bootstrap = ServerBootstrap(group: loop)
-            .serverChannelOption(.backlog, value: 1024)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelOption(.allowRemoteHalfClosure, value: true)
-            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try exchange.accept(channel) }
-            }
-        do {
-            let listener = try await bootstrap.bind(host: "127.0.0.1", port: listenPort).get()
-            return FaultProxy(exchange: exchange, listener: listener)
-        } catch {
-            throw OptimistError(.cannotListen, "The proxy cannot listen on port \(listenPort).", cause: error)
-        }
+        let (listener, port) = try await Listener.open(port: listenPort, exchange: exchange)
+        if conditions.isOffline { await listener.close() }
+        return FaultProxy(exchange: exchange, listener: listener, port: port)
     }
-
-    /// The port of 127.0.0.1 that clients connect to.
-    public var port: Int { listener.localAddress?.port ?? 0 }
 
     /// What the network is like now. Values out of their range have been brought into it.
     public var conditions: NetworkConditions { exchange.conditions }
@@ -66,10 +60,13 @@ public final class FaultProxy: Sendable {
     /// What has passed so far.
     public var counters: ProxyCounters { exchange.counters }
 
-    /// Changes the network. When this returns it holds for every connection: going offline has reset them all, and
-    /// the end of a stall has set them in motion. What was already delayed keeps its delay.
-    public func setConditions(_ conditions: NetworkConditions) async {
+    /// Changes the network. When this returns it holds for every connection: going offline has reset them all and
+    /// closed the port, and the end of a stall has set them in motion. What was already delayed keeps its delay.
+    ///
+    /// - Throws: ``OptimistError`` with code `cannotListen`, when another program took the port while this was offline.
+    public func setConditions(_ conditions: NetworkConditions) async throws {
         exchange.conditions = conditions
+        if conditions.isOffline { await listener.close() } else { try await listener.open() }
         await exchange.forEachConnection { $0.conditionsChanged() }
     }
 
@@ -85,12 +82,13 @@ public final class FaultProxy: Sendable {
 
     /// Stops listening and resets every open connection. May be called twice.
     public func shutdown() async {
-        try? await listener.close()  // Fails only when it is closed already.
+        await listener.close()
         await resetAll()
+        end.succeed()
     }
 
     /// Returns when the proxy has been shut down. Cancelling the caller does not stop the proxy.
-    public func closed() async { try? await listener.closeFuture.get() }
+    public func closed() async { try? await end.futureResult.get() }  // It never fails.
 }
 
 /// What a ``FaultProxy`` has seen since it was started.

@@ -22,7 +22,7 @@ public struct NetworkConditions: Hashable, Sendable {
     /// A black hole: connections are accepted and stay open, and nothing moves in either direction. What was under
     /// way is kept, and moves on when the stall ends. Default: false.
     public var isStalled: Bool
-    /// No network: open connections are reset, and new ones as soon as they are made. Default: false.
+    /// No network: open connections are reset, and new ones refused. Default: false.
     public var isOffline: Bool
     /// Closes a connection, in the ordinary way, once the server has answered so many bytes on it, counted since
     /// it was opened. Nil, the default, does not.

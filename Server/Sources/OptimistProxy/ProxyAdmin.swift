@@ -50,7 +50,7 @@ public struct ProxyAdmin: Sendable {
         router.get("conditions") { [proxy] _, _ in try JSONAnswer(NetworkConditionsPatch(proxy.conditions)) }
         router.put("conditions") { [proxy] request, context in
             let patch = try await request.decode(as: NetworkConditionsPatch.self, context: context)
-            await proxy.setConditions(proxy.conditions.applying(patch))
+            try await proxy.setConditions(proxy.conditions.applying(patch))
             return try JSONAnswer(NetworkConditionsPatch(proxy.conditions))
         }
         router.get("counters") { [proxy] _, _ in try JSONAnswer(proxy.counters) }

@@ -44,7 +44,7 @@ extension DatabaseInspection {
         lines.append("\(pendingCount) pending, \(rejections.count) rejected, \(parked.count) parked")
         lines += pending.map { row in
             let columns = row.columns.keys.sorted().joined(separator: ", ")
-            let state = row.blockedBy.map { "waits for \($0)" } ?? (row.isInFlight ? "sent, unanswered" : "unsent")
+            let state = row.blockedBy.map { "waits for \($0)" } ?? (row.isUnanswered ? "sent, unanswered" : "unsent")
             return "  \(row.table) \(row.id)  \(row.kind.rawValue)  [\(columns)]  since \(Self.text(row.since))  \(state)"
         }
         if pendingCount > pending.count { lines.append("  … and \(pendingCount - pending.count) more") }
@@ -67,7 +67,7 @@ extension DatabaseInspection {
                         "table": .string(row.table), "id": .string(row.id), "kind": .string(row.kind.rawValue),
                         "columns": .object(
                             JSONObject(row.columns.sorted { $0.key < $1.key }.map { ($0.key, .string(Self.text($0.value))) })),
-                        "since": .string(Self.text(row.since)), "inFlight": .bool(row.isInFlight),
+                        "since": .string(Self.text(row.since)), "unanswered": .bool(row.isUnanswered),
                         "blockedBy": row.blockedBy.map(JSON.string) ?? .null,
                     ]
                 }),

@@ -54,12 +54,8 @@ struct ServeCommand: AsyncParsableCommand {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             let port = try await server.port
-            let greeting = """
-                Optimist serves http://\(host):\(port) with the schema "\(schema.id)", version \(schema.version).
-                Its data is in \(directory.path). Stop it with Ctrl-C.
-
-                """
-            FileHandle.standardOutput.write(Data(greeting.utf8))
+            say("Optimist serves http://\(host):\(port) with the schema \"\(schema.id)\", version \(schema.version).")
+            say("Its data is in \(directory.path). Stop it with Ctrl-C.")
             try await tasks.waitForAll()
         }
     }

@@ -62,20 +62,20 @@ struct FaultProxyTests {
         }
     }
 
-    @Test func `offline resets what is open and lets nothing in, and online lets in again`() async throws {
+    @Test func `offline resets what is open and refuses what is new, and online lets in again`() async throws {
         try await withProxy { proxy, upstream in
             try await connect(to: proxy.port).executeThenClose { inbound, outbound in
                 try await outbound.write(ByteBuffer(string: "a"))
                 var answers = inbound.makeAsyncIterator()
                 let answer = try await answers.next()
                 #expect(answer == ByteBuffer(string: "a"))
-                await proxy.setConditions(.offline)
+                try await proxy.setConditions(.offline)
                 let end = try? await answers.next()
                 #expect(end == nil)
             }
             await expectNoAnswer(to: message(10), port: proxy.port)
             #expect(upstream.received == Array("a".utf8))
-            await proxy.setConditions(.online)
+            try await proxy.setConditions(.online)
             try await expectEcho(of: message(10), port: proxy.port)
         }
     }
@@ -107,9 +107,9 @@ struct FaultProxyTests {
         try await withProxy(NetworkConditions(isStalled: true)) { proxy, upstream in
             try await connect(to: proxy.port).executeThenClose { inbound, outbound in
                 try await outbound.write(ByteBuffer(string: "patience"))
-                await proxy.setConditions(NetworkConditions(isStalled: true))
+                try await proxy.setConditions(NetworkConditions(isStalled: true))
                 #expect(upstream.received.isEmpty)
-                await proxy.setConditions(.online)
+                try await proxy.setConditions(.online)
                 var answers = inbound.makeAsyncIterator()
                 let answer = try await answers.next()
                 #expect(answer == ByteBuffer(string: "patience"))
@@ -155,7 +155,7 @@ struct FaultProxyTests {
                 let end = try? await answers.next()
                 #expect(end == nil)
             }
-            await proxy.setConditions(.online)
+            try await proxy.setConditions(.online)
             try await connect(to: proxy.port).executeThenClose { _, outbound in
                 try await outbound.write(ByteBuffer(string: "y"))
                 await upstream.waitForBytes(2)

@@ -45,7 +45,7 @@ struct CaptureTriggers {
 
     private var insert: String {
         """
-        CREATE TRIGGER optimist_insert_\(layout.name) AFTER INSERT ON \(layout.name)
+        CREATE TRIGGER optimist_insert_\(layout.name) AFTER INSERT ON "\(layout.name)"
         WHEN \(stamp("NEW")) IS NOT NULL
         BEGIN
         \(began("NEW"));
@@ -55,7 +55,7 @@ struct CaptureTriggers {
 
     private var delete: String {
         """
-        CREATE TRIGGER optimist_delete_\(layout.name) AFTER DELETE ON \(layout.name)
+        CREATE TRIGGER optimist_delete_\(layout.name) AFTER DELETE ON "\(layout.name)"
         WHEN \(stamp("OLD")) IS NOT NULL
         BEGIN
         \(ended("OLD"));
@@ -66,7 +66,7 @@ struct CaptureTriggers {
     /// A changed primary key is another row.
     private var rename: String {
         """
-        CREATE TRIGGER optimist_rename_\(layout.name) AFTER UPDATE OF id ON \(layout.name)
+        CREATE TRIGGER optimist_rename_\(layout.name) AFTER UPDATE OF id ON "\(layout.name)"
         WHEN NEW.id IS NOT OLD.id AND \(stamp("NEW")) IS NOT NULL AND \(stamp("OLD")) IS NOT NULL
         BEGIN
         \(ended("OLD"));
@@ -77,10 +77,10 @@ struct CaptureTriggers {
 
     private var update: String {
         guard !layout.columns.isEmpty else {
-            return "CREATE TRIGGER optimist_update_\(layout.name) AFTER UPDATE ON \(layout.name) WHEN 0 BEGIN SELECT 1; END"
+            return "CREATE TRIGGER optimist_update_\(layout.name) AFTER UPDATE ON \"\(layout.name)\" WHEN 0 BEGIN SELECT 1; END"
         }
         return """
-            CREATE TRIGGER optimist_update_\(layout.name) AFTER UPDATE ON \(layout.name)
+            CREATE TRIGGER optimist_update_\(layout.name) AFTER UPDATE ON "\(layout.name)"
             WHEN NEW.id IS OLD.id AND (\(each(" OR ") { changed($0) })) AND \(stamp("NEW")) IS NOT NULL
             BEGIN
             \(marked);
@@ -121,7 +121,7 @@ struct CaptureTriggers {
         }
         let confirmed = each(", ") {
             let first = "\(changed($0)) AND dirty & \($0.mask) = 0"
-            return "CASE WHEN \(first) THEN '$.\($0.name)' ELSE '$' END, CASE WHEN \(first) THEN quote(OLD.\($0.name)) END"
+            return "CASE WHEN \(first) THEN '$.\($0.name)' ELSE '$' END, CASE WHEN \(first) THEN quote(OLD.\"\($0.name)\") END"
         }
         return """
             UPDATE optimist_row SET
@@ -140,7 +140,7 @@ struct CaptureTriggers {
     private var unmarked: String {
         let isBack = { (column: TableLayout.Column) in
             "(\(changed(column)) AND dirty & ~sent & \(column.mask) <> 0 "
-                + "AND base ->> '$.\(column.name)' IS quote(NEW.\(column.name)))"
+                + "AND base ->> '$.\(column.name)' IS quote(NEW.\"\(column.name)\"))"
         }
         let back = "(\(each(" | ") { "(\(isBack($0)) << \($0.bit))" }))"
         let forgotten = each(", ") { "CASE WHEN \(isBack($0)) THEN '$.\($0.name)' ELSE '$.@' END" }
@@ -157,7 +157,7 @@ struct CaptureTriggers {
     private func stamp(_ row: String) -> String { "optimist_stamp(\(layout.number), \(row).id)" }
 
     private func changed(_ column: TableLayout.Column) -> String {
-        "NEW.\(column.name) COLLATE BINARY IS NOT OLD.\(column.name)"
+        "NEW.\"\(column.name)\" COLLATE BINARY IS NOT OLD.\"\(column.name)\""
     }
 
     private func each(_ separator: String, _ piece: (TableLayout.Column) -> String) -> String {

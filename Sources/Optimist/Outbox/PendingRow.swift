@@ -16,7 +16,9 @@ public struct PendingRow: Hashable, Sendable {
     public let columns: [String: Date]
     /// When the row became pending, by the device's clock.
     public let since: Date
-    /// Whether something of it was sent and is unanswered.
+    /// Whether something of it was sent, in this launch or an earlier one, and was never answered.
+    public let isUnanswered: Bool
+    /// Whether something of it is on its way to the server now.
     public let isInFlight: Bool
     /// The row it waits for, as `Type:id`.
     public let blockedBy: String?
@@ -26,6 +28,7 @@ public struct PendingRow: Hashable, Sendable {
     /// - Parameter limit: The most rows to return.
     public static func fetchAll(_ db: Database, limit: Int = .max) throws -> [PendingRow] {
         let names = try columnNames(db)
+        let isPushing = try Meta.int(.inFlight, in: db) != nil
         let rows = try Row.fetchAll(
             db,
             sql: """
@@ -36,7 +39,8 @@ public struct PendingRow: Hashable, Sendable {
         return try rows.compactMap { row in
             let ref = RowRef(table: row[1], id: row[2])
             guard let entry = try entries.entry(ref), let id = UUIDForm.bytes.wire(ref.id) else { return nil }
-            return PendingRow(entry, table: row[0], id: id, names: names[ref.table] ?? [:])
+            return PendingRow(
+                entry, table: row[0], id: id, names: names[ref.table] ?? [:], isInFlight: isPushing)
         }
     }
 
@@ -48,14 +52,15 @@ public struct PendingRow: Hashable, Sendable {
         return names
     }
 
-    private init(_ entry: RowEntry, table: String, id: String, names: [Int64: String]) {
+    private init(_ entry: RowEntry, table: String, id: String, names: [Int64: String], isInFlight: Bool) {
         self.table = table
         self.id = id
         kind = !entry.isAlive ? .delete : entry.isKnownToServer ? .update : .create
         let dirty = names.filter { entry.dirty & (1 << $0.key) != 0 }.values
         columns = Dictionary(uniqueKeysWithValues: dirty.map { ($0, Date(entry.unsentStamp(of: $0))) })
         since = Date(entry.pending ?? .zero)
-        isInFlight = entry.dirty & entry.sent != 0
+        isUnanswered = entry.dirty & entry.sent != 0
+        self.isInFlight = isInFlight && isUnanswered
         blockedBy = entry.blocked
     }
 }

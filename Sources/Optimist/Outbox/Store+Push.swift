@@ -56,6 +56,7 @@ extension Store {
             }
             let number = (try Meta.int(.push, in: db) ?? 0) + 1
             try Meta.set(.push, to: number, in: db)
+            try Meta.set(.inFlight, to: number, in: db)
             return PushBatch(
                 push: Push(number: number, device: device, rows: assembly.rows), sent: assembly.sent)
         }
@@ -64,6 +65,7 @@ extension Store {
     /// Takes back the note that a push was sent: it certainly was not. What was made and deleted meanwhile leaves no trace.
     func recall(_ batch: PushBatch) async throws {
         try await apply { db in
+            try Meta.set(.inFlight, to: nil, in: db)
             for sent in batch.sent {
                 try db.cachedStatement(sql: "UPDATE optimist_row SET sent = ? WHERE tbl = ? AND id = ?")
                     .execute(arguments: [sent.sentBefore, sent.ref.table, sent.ref.id])
@@ -75,6 +77,12 @@ extension Store {
                 ).execute(arguments: [sent.ref.table, sent.ref.id])
             }
         }
+    }
+
+    /// Notes that no push is on its way any more, and that its outcome is unknown.
+    func pushEnded() async throws {
+        guard try await read({ try Meta.int(.inFlight, in: $0) }) != nil else { return }
+        try await apply { try Meta.set(.inFlight, to: nil, in: $0) }
     }
 
     /// A row that is gone without a trace, as by a cascade of a received delete: there is nothing to send.

@@ -30,8 +30,8 @@ extension Store {
                 try table.make(settlement.change, at: sent.ref.id)
                 try entries.save(entry)
             }
-            try db.execute(
-                sql: "UPDATE optimist_row SET due = NULL, blocked = NULL WHERE blocked IN (\(Self.settled(batch, verdicts)))")
+            try Self.release(Self.settled(batch, verdicts), in: db)
+            try Meta.set(.inFlight, to: nil, in: db)
             try Meta.set(.lastSync, to: now, in: db)
         }
     }
@@ -58,14 +58,27 @@ extension Store {
         }
     }
 
-    /// The rows of a push that are settled, as SQL literals. Ids are UUIDs and names are plain: nothing needs an escape.
-    private static func settled(_ batch: PushBatch, _ verdicts: [Verdict]) -> String {
-        zip(batch.push.rows, verdicts).compactMap { row, verdict in
-            switch verdict {
-            case .retry, .blocked: nil
-            default: "'\(row.table):\(row.id)'"
-            }
-        }.joined(separator: ", ")
+    /// Lets the rows go that waited for one of these.
+    private static func release(_ settled: () -> Set<String>, in db: Database) throws {
+        let awaited = try String.fetchAll(
+            db.cachedStatement(sql: "SELECT DISTINCT blocked FROM optimist_row WHERE blocked IS NOT NULL"))
+        guard !awaited.isEmpty else { return }
+        for row in settled().intersection(awaited) {
+            try db.execute(sql: "UPDATE optimist_row SET due = NULL, blocked = NULL WHERE blocked = ?", arguments: [row])
+        }
+    }
+
+    /// The rows of a push that are settled, as `Type:id`. Asked for only when some row waits.
+    private static func settled(_ batch: PushBatch, _ verdicts: [Verdict]) -> () -> Set<String> {
+        {
+            Set(
+                zip(batch.push.rows, verdicts).compactMap { row, verdict in
+                    switch verdict {
+                    case .retry, .blocked: nil
+                    default: "\(row.table):\(row.id)"
+                    }
+                })
+        }
     }
 
     /// Holds a row that makes the server refuse whole pushes: it stays pending and is tried again after a day (S9).

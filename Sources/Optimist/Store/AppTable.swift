@@ -12,7 +12,7 @@ struct AppTable {
     func values(_ id: DatabaseValue) throws -> JSONObject? {
         let names = layout.columns.map { "\"\($0.name)\"" }
         let statement = try db.cachedStatement(
-            sql: "SELECT \((["id"] + names).joined(separator: ", ")) FROM \(layout.name) WHERE id = ?")
+            sql: "SELECT \((["id"] + names).joined(separator: ", ")) FROM \"\(layout.name)\" WHERE id = ?")
         guard let row = try Row.fetchOne(statement, arguments: [id]) else { return nil }
         return JSONObject(
             layout.columns.enumerated().map { ($1.name, $1.form.wire(row[$0 + 1])) })
@@ -22,7 +22,7 @@ struct AppTable {
     func make(_ change: RowChange, at id: DatabaseValue) throws {
         switch change {
         case .none: break
-        case .delete: try db.cachedStatement(sql: "DELETE FROM \(layout.name) WHERE id = ?").execute(arguments: [id])
+        case .delete: try db.cachedStatement(sql: "DELETE FROM \"\(layout.name)\" WHERE id = ?").execute(arguments: [id])
         case .put(let values): try put(values, at: id)
         case .set(let values): try set(values, at: id)
         }
@@ -34,7 +34,7 @@ struct AppTable {
         let names = known.map { "\"\($0.column.name)\"" }
         let update = layout.columns.map { "\"\($0.name)\" = excluded.\"\($0.name)\"" }.joined(separator: ", ")
         let sql = """
-            INSERT INTO \(layout.name)(\((["id"] + names).joined(separator: ", "))) \
+            INSERT INTO "\(layout.name)"(\((["id"] + names).joined(separator: ", "))) \
             VALUES (?\(String(repeating: ", ?", count: known.count))) \
             ON CONFLICT(id) DO \(update.isEmpty ? "NOTHING" : "UPDATE SET " + update)
             """
@@ -46,7 +46,7 @@ struct AppTable {
         let known = known(values)
         guard !known.isEmpty else { return }
         let assignments = known.map { "\"\($0.column.name)\" = ?" }.joined(separator: ", ")
-        try db.cachedStatement(sql: "UPDATE \(layout.name) SET \(assignments) WHERE id = ?").execute(
+        try db.cachedStatement(sql: "UPDATE \"\(layout.name)\" SET \(assignments) WHERE id = ?").execute(
             arguments: StatementArguments(known.map { $0.column.form.stored($0.value) } + [id]))
     }
 

@@ -13,7 +13,7 @@ enum EngineSchema {
     static let version = 1
 
     static func migrate(_ db: Database) throws {
-        try db.execute(sql: "CREATE TABLE IF NOT EXISTS optimist_meta(name TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID")
+        try db.execute(sql: "CREATE TABLE IF NOT EXISTS optimist_meta(name TEXT PRIMARY KEY NOT NULL, value)")
         let present = try Meta.int(.version, in: db) ?? 0
         if present < 1 { try createVersion1(db) }
         try Meta.set(.version, to: Int64(version), in: db)
@@ -55,6 +55,7 @@ enum EngineSchema {
                     UNIQUE(tbl, id)
                 );
                 CREATE INDEX optimist_pending ON optimist_row(pending) WHERE pending IS NOT NULL;
+                CREATE INDEX optimist_blocked ON optimist_row(blocked) WHERE blocked IS NOT NULL;
                 CREATE TABLE optimist_rejection(
                     number INTEGER PRIMARY KEY AUTOINCREMENT,
                     tbl INTEGER NOT NULL, id NOT NULL, kind TEXT NOT NULL, code TEXT NOT NULL, columnName TEXT,
@@ -76,7 +77,9 @@ enum EngineSchema {
                             WHEN EXISTS (SELECT 1 FROM optimist_parked p WHERE p.tbl = r.tbl AND p.id = r.id) THEN 'parked'
                             WHEN r.pending IS NULL THEN 'synced'
                             WHEN r.blocked IS NOT NULL THEN 'blocked'
-                            WHEN r.dirty & r.sent <> 0 THEN 'inFlight'
+                            WHEN r.dirty & r.sent <> 0
+                                AND EXISTS (SELECT 1 FROM optimist_meta WHERE name = 'inFlight' AND value IS NOT NULL)
+                                THEN 'inFlight'
                             ELSE 'pending' END AS state,
                         r.blocked AS blockedBy
                     FROM optimist_row r JOIN optimist_table t ON t.number = r.tbl
@@ -91,6 +94,8 @@ enum EngineSchema {
 enum Meta {
     enum Name: String {
         case version, node, account, push, stampCeiling, lastSync
+        /// The number of the push that is on its way, or null.
+        case inFlight
         case pushWait, pullWait, streamWait
     }
 

@@ -71,7 +71,7 @@ private struct Opening {
         try db.execute(
             sql: """
                 INSERT INTO optimist_row(tbl, id, generation, pending, dirty)
-                SELECT ?, id, 1, ?, ? FROM \(layout.name) t
+                SELECT ?, id, 1, ?, ? FROM "\(layout.name)" t
                 WHERE NOT EXISTS (SELECT 1 FROM optimist_row r WHERE r.tbl = ? AND r.id = t.id)
                 """,
             arguments: [layout.number, stamp.rawValue, layout.fullMask, layout.number])

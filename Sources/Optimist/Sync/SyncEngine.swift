@@ -85,6 +85,7 @@ public actor SyncEngine {
             timers = [:]
         }
         machine = SyncMachine(random: surroundings.randomness(for: "sync.backoff"))
+        await forgetPushInFlight()
         await perform(machine.handle(.started(await savedWaits()), at: elapsed()))
         for await signal in events {
             if let epoch = signal.epoch, epoch != self.epoch { continue }
@@ -121,6 +122,13 @@ public actor SyncEngine {
         case .restoring, .locked: break
         case .signedOut(let reason): inbox.put(.signedOut(reason.rawValue))
         case .active, .refreshing, .degraded: inbox.put(.signedIn)
+        }
+    }
+
+    /// A push of an earlier launch is not on its way any more.
+    private func forgetPushInFlight() async {
+        do { try await store.pushEnded() } catch {
+            logger.error("sync.start.failed", metadata: ["error": "\(error)"])
         }
     }
 
@@ -212,6 +220,9 @@ public actor SyncEngine {
         } catch RemoteFailure.notSent(let reason) {
             try await store.recall(batch)
             throw RemoteFailure.notSent(reason)
+        } catch {
+            try await store.pushEnded()
+            throw error
         }
     }
 

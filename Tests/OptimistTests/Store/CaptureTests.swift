@@ -39,6 +39,8 @@ struct CaptureTests {
     }
 
     @Test func `W1 the writer is durable by default, read back from SQLite`() throws {
+        let file = phone.folder.appending(path: "durable.sqlite")
+        let store = try Store(at: file, synced: [Todo.self], migrate: Todo.migrate)
         #expect(try store.pool.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") } == 2)
         #expect(try store.pool.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "wal")
     }

@@ -72,6 +72,38 @@ struct OpeningTests {
         #expect(error?.message.contains("UUID") == true)
     }
 
+    /// Words of SQL are fine names for an app.
+    private struct Group: Codable, Identifiable, SyncedRecord {
+        static let databaseTableName = "group"
+        var id = UUID()
+        var order: Int
+        var select: String?
+    }
+
+    @Test func `tables and columns may be called like words of SQL`() async throws {
+        let store = try Store(at: folder.appending(path: "words.sqlite"), synced: [Group.self]) { migrator in
+            migrator.registerMigration("group") { db in
+                try db.create(table: "group") { t in
+                    t.primaryKey("id", .blob)
+                    t.column("order", .integer).notNull().defaults(to: 0)
+                    t.column("select", .text)
+                }
+            }
+        }
+        var group = Group(order: 1)
+        let first = group
+        try await store.write { try first.insert($0) }
+        try await store.pushAccepted(seq: 1)
+        group.order = 2
+        let second = group
+        try await store.write { try second.update($0) }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.book([.rejected(Refusal(code: "forbidden", message: "no"))], of: batch)
+        #expect(try await store.read { try Group.fetchAll($0) } == [first])
+        try await store.write { _ = try Group.deleteAll($0) }
+        #expect(try await store.pendingCount() == 1)
+    }
+
     @Test func `a migration may rebuild and alter a synced table`() async throws {
         let file = folder.appending(path: "migrated.sqlite")
         do {

@@ -26,7 +26,7 @@ final class SyncedPhone: Sendable {
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
         let clock = clock
         store = try Store(
-            at: self.folder.appending(path: "planner.sqlite"), synced: [Todo.self],
+            at: self.folder.appending(path: "planner.sqlite"), synced: [Todo.self], durability: .normal,
             surroundings: Surroundings(
                 clock: clock,
                 now: { Date(timeIntervalSince1970: 1_790_000_000 + clock.elapsed / .seconds(1)) }, seed: 7),

@@ -72,10 +72,10 @@ actor LabDevice {
 
     // MARK: - Network
 
-    func setNetwork(_ patch: NetworkConditionsPatch) async {
+    func setNetwork(_ patch: NetworkConditionsPatch) async throws {
         if let profile = patch.profile { self.profile = profile }
         let conditions = proxy.conditions.applying(patch)
-        await proxy.setConditions(conditions)
+        try await proxy.setConditions(conditions)
         network.say(isOnline: !conditions.isOffline)
         news.tell(.network, profile.rawValue)
         news.changed("device", "status")

@@ -29,7 +29,7 @@ struct DeviceRoutes {
         device.put("network") { request, context in
             let device = try await named(context)
             let bytes = try await request.collected()
-            await device.setNetwork(try JSONDecoder().decode(NetworkConditionsPatch.self, from: bytes))
+            try await device.setNetwork(try JSONDecoder().decode(NetworkConditionsPatch.self, from: bytes))
             let drop = try JSONDecoder().decode(LostResponses.self, from: bytes).dropNextResponses
             if let drop { await device.dropNextResponses(max(0, drop)) }
             return try await DeviceAnswer(device)

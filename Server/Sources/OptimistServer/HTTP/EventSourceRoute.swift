@@ -59,16 +59,20 @@ extension Routes {
         if let end = accounts.end(of: identity) { listener.ended(end.rawValue) }
         listener.changed(Set(service.schema.types.keys), try await service.state(of: identity.account))
         let pinging = pingRegularly(stream)
-        defer { pinging?.cancel() }
+        var resting: Task<Void, Never>?
+        defer {
+            pinging?.cancel()
+            resting?.cancel()
+        }
         for await _ in listener.wakes {
-            let events = listener.takeEvents(pingSeconds: stream.pingSeconds ?? 0)
-            for event in events { try await writer.write(ByteBuffer(string: event.text)) }
-            guard events.contains(where: \.isState) else {
-                if listener.hasEnded { return }
-                continue
+            guard let event = listener.takeEvent(pingSeconds: stream.pingSeconds ?? 0) else { continue }
+            try await writer.write(ByteBuffer(string: event.text))
+            switch event {
+            case .ping: break
+            case .sessionEnded: return
+            case .state where stream.closesAfterState: return
+            case .state: resting = after(Self.pokeInterval) { listener.rested() }
             }
-            if stream.closesAfterState { return }
-            try await surroundings.clock.sleep(for: Self.pokeInterval)
         }
     }
 
@@ -77,6 +81,13 @@ extension Routes {
         let clock = surroundings.clock
         return surroundings.spawn {
             while (try? await clock.sleep(for: .seconds(seconds))) != nil { stream.listener.pingIsDue() }
+        }
+    }
+
+    private func after(_ duration: Duration, _ body: @escaping @Sendable () -> Void) -> Task<Void, Never> {
+        let clock = surroundings.clock
+        return surroundings.spawn {
+            if (try? await clock.sleep(for: duration)) != nil { body() }
         }
     }
 }

@@ -6,9 +6,10 @@ import OptimistWire
 struct RowEvaluation {
     let key: RowKey
     let type: TypeSchema
-    /// The row as it stands on the server, with the transaction that changed it last. Generation zero: never heard of.
+    /// The row with what has been applied. Generation zero: never heard of.
     private(set) var row: MergeRow
-    private let seq: Int64?
+    /// The row as it stands on the server, if it does.
+    private let stored: StoredRow?
     /// Rows that the new values refer to.
     private(set) var references: [RowKey] = []
     private(set) var hasChanged = false
@@ -18,11 +19,11 @@ struct RowEvaluation {
     /// No client gets near it. Beyond it a generation would soon be one that no client can read.
     private static let maxGeneration = 1 << 30
 
-    init(key: RowKey, type: TypeSchema, row: MergeRow, seq: Int64?) {
+    init(key: RowKey, type: TypeSchema, stored: StoredRow?) {
         self.key = key
         self.type = type
-        self.row = row
-        self.seq = seq
+        self.stored = stored
+        row = stored?.row ?? MergeRow()
     }
 
     /// Applies an operation. After a refusal the row is as it was.
@@ -43,10 +44,7 @@ struct RowEvaluation {
     }
 
     /// The server's row, for a device that has to restore it. Nil if there is none alive.
-    private var current: RowPatch? {
-        guard row.isAlive, let seq else { return nil }
-        return StoredRow(row: row, seq: seq, ordinal: 0, bornSeq: 0).patch
-    }
+    private var current: RowPatch? { stored.flatMap { $0.row.isAlive ? $0.patch : nil } }
 }
 
 // MARK: - Create and update
@@ -64,7 +62,8 @@ extension RowEvaluation {
             // The life that the device wrote in has ended. Where the row is deleted, `notFound` without a `current`
             // says so. Where a later life has begun, the whole of it is the answer: it won.
             return row.isAlive
-                ? .accepted(won: current) : .refused(SetError("notFound", "The row was deleted meanwhile."))
+                ? .accepted(won: won(Set(row.cells.keys)))
+                : .refused(SetError("notFound", "The row was deleted meanwhile."))
         }
         let (incoming, adjusted) = stamped(patch, generation: generation, &clock)
         let outcome = row.merge(incoming)

@@ -57,10 +57,8 @@ struct SetEvaluation {
                 verdicts[index] = .refused(SetError("invalidArguments", "The schema has no such type."))
                 continue
             }
-            let known = stored[operation.key]
             var row =
-                rows[operation.key]
-                ?? RowEvaluation(key: operation.key, type: type, row: known?.row ?? MergeRow(), seq: known?.seq)
+                rows[operation.key] ?? RowEvaluation(key: operation.key, type: type, stored: stored[operation.key])
             verdicts[index] = row.apply(operation.action, clock: &clock)
             rows[operation.key] = row
         }

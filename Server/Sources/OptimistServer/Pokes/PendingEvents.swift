@@ -3,11 +3,14 @@
 import OptimistWire
 
 /// What one listener has not been told yet. However much happens meanwhile, it is at most one event of each kind.
+///
+/// After a state it rests for a moment, so that a burst of changes is one event. Only the session's end cannot wait.
 struct PendingEvents: Hashable, Sendable {
     private var types: Set<String> = []
     private var state: SyncState?
     private var isPingDue = false
-    private(set) var endReason: String?
+    private var isResting = false
+    private var endReason: String?
 
     /// Notes that types have changed. An older state, which arrives late, adds its types but not its number.
     mutating func note(_ types: Set<String>, _ state: SyncState) {
@@ -19,14 +22,16 @@ struct PendingEvents: Hashable, Sendable {
 
     mutating func noteEnd(_ reason: String) { endReason = endReason ?? reason }
 
-    /// The events to send now. Nothing is pending afterwards.
-    mutating func take(account: String, pingSeconds: Int) -> [ServerEvent] {
+    mutating func noteRested() { isResting = false }
+
+    /// The event to send now, if any. After a state the listener rests, until `noteRested()`.
+    mutating func take(account: String, pingSeconds: Int) -> ServerEvent? {
+        if let endReason { return .sessionEnded(reason: endReason) }
+        if isResting { return nil }
         defer { (types, state, isPingDue) = ([], nil, false) }
-        if let endReason { return [.sessionEnded(reason: endReason)] }
-        var events: [ServerEvent] = []
-        if let state { events.append(.state(account: account, types: types.sorted(), state)) }
-        if isPingDue, events.isEmpty { events.append(.ping(seconds: pingSeconds)) }
-        return events
+        guard let state else { return isPingDue ? .ping(seconds: pingSeconds) : nil }
+        isResting = true
+        return .state(account: account, types: types.sorted(), state)
     }
 }
 
@@ -37,8 +42,6 @@ enum ServerEvent: Hashable, Sendable {
     case state(account: String, types: [String], SyncState)
     case ping(seconds: Int)
     case sessionEnded(reason: String)
-
-    var isState: Bool { if case .state = self { true } else { false } }
 
     /// The text in the form of the HTML standard's event streams.
     var text: String {

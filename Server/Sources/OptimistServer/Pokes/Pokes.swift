@@ -71,6 +71,12 @@ final class Listener: Sendable {
         wake.yield()
     }
 
+    /// The moment after a state is over.
+    func rested() {
+        pending.withLock { $0.noteRested() }
+        wake.yield()
+    }
+
     func ended(_ reason: String) {
         pending.withLock { $0.noteEnd(reason) }
         wake.yield()
@@ -79,9 +85,8 @@ final class Listener: Sendable {
     /// Ends the connection: its client has left, or the server is going.
     func close() { wake.finish() }
 
-    func takeEvents(pingSeconds: Int) -> [ServerEvent] {
+    /// The event to send now, if any.
+    func takeEvent(pingSeconds: Int) -> ServerEvent? {
         pending.withLock { $0.take(account: account, pingSeconds: pingSeconds) }
     }
-
-    var hasEnded: Bool { pending.withLock { $0.endReason != nil } }
 }

@@ -50,7 +50,8 @@ extension Exchange {
     }
 
     private func standardChanges(_ type: String, _ asked: Asked, _ invocation: Invocation) throws -> MethodAnswer {
-        let page = try snapshot.changes(type: type, from: asked.start, limit: asked.limit, maxBytes: AnswerLimit.pageBytes)
+        let page = try snapshot.changes(
+            type: type, from: asked.start, limit: asked.limit, maxBytes: AnswerLimit.pageBytes)
         let end = page.end(from: asked.start) ?? Place(after: state.seq)
         var (created, updated, destroyed): ([JSON], [JSON], [JSON]) = ([], [], [])
         for row in page.rows where row.place < end {

@@ -35,6 +35,9 @@ final class GroupCommit: Sendable {
         }
     }
 
+    /// How many writes wait for the next commit.
+    var waitingCount: Int { waiting.withLock { $0.jobs.count } }
+
     private func add(_ job: @escaping Job) {
         let mustStart = waiting.withLock { waiting in
             waiting.jobs.append(job)

@@ -1,0 +1,59 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import NIOCore
+import NIOPosix
+import OptimistCore
+
+/// The proxy's door: a port of this machine that is open, or closed as if nobody were there.
+///
+/// A closed door refuses connections, as a machine without a network does. The port is taken again when it opens.
+actor Listener {
+    private let exchange: Exchange
+    private var channel: (any Channel)?
+    private let port: Int
+
+    /// Opens the door for the first time.
+    ///
+    /// - Parameter port: 0 takes a free one.
+    /// - Throws: ``OptimistError`` with code `cannotListen`.
+    static func open(port: Int, exchange: Exchange) async throws -> (listener: Listener, port: Int) {
+        let channel = try await bind(port, exchange)
+        let port = channel.localAddress?.port ?? port
+        return (Listener(exchange: exchange, channel: channel, port: port), port)
+    }
+
+    private init(exchange: Exchange, channel: any Channel, port: Int) {
+        self.exchange = exchange
+        self.channel = channel
+        self.port = port
+    }
+
+    /// Opens the door at the same port. Does nothing if it is open.
+    ///
+    /// - Throws: ``OptimistError`` with code `cannotListen` if another program has taken the port meanwhile.
+    func open() async throws {
+        guard channel == nil else { return }
+        channel = try await Self.bind(port, exchange)
+    }
+
+    func close() async {
+        try? await channel?.close()  // Fails only when it is closed already.
+        channel = nil
+    }
+
+    private static func bind(_ port: Int, _ exchange: Exchange) async throws -> any Channel {
+        let bootstrap = ServerBootstrap(group: exchange.loop)
+            .serverChannelOption(.backlog, value: 1024)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try exchange.accept(channel) }
+            }
+        do {
+            return try await bootstrap.bind(host: "127.0.0.1", port: port).get()
+        } catch {
+            throw OptimistError(.cannotListen, "The proxy cannot listen on port \(port).", cause: error)
+        }
+    }
+}

@@ -1,0 +1,80 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Crypto
+import OptimistWire
+import Testing
+
+@testable import OptimistServer
+
+@Suite(.timeLimit(.minutes(1)))
+struct AccountValuesTests {
+    private static func session() -> SessionRecord {
+        SessionRecord(
+            account: "a1", id: "s1", deviceID: "d", deviceName: "", salt: [1, 2, 3], generation: 1, confirmed: 0,
+            refreshedAt: 0)
+    }
+    private let day = 86_400.0
+
+    private func refresh(_ session: inout SessionRecord, _ number: Int, now: Double = 1) -> Bool {
+        session.refresh(presenting: number, now: now, lifetime: 60 * day)
+    }
+
+    @Test func `T10: each refresh gives a successor, and the old one presented again ends the family`() {
+        var session = Self.session()
+        #expect(refresh(&session, 1) && session.generation == 2)
+        #expect(refresh(&session, 2) && session.generation == 3)
+        #expect(!refresh(&session, 1) && session.ended == .reuseDetected)
+        #expect(!refresh(&session, 3))
+    }
+
+    @Test func `T10: a lost answer may be asked for again until the successor has been used`() {
+        var session = Self.session()
+        #expect(refresh(&session, 1) && session.generation == 2)
+        #expect(refresh(&session, 1) && session.generation == 2)
+        session.confirmed = 2
+        #expect(!refresh(&session, 1) && session.ended == .reuseDetected)
+    }
+
+    @Test func `a refresh token that has lain too long ends the session with its reason`() {
+        var session = Self.session()
+        #expect(!refresh(&session, 1, now: 61 * day))
+        #expect(session.ended == .refreshExpired)
+        var other = Self.session()
+        #expect(refresh(&other, 1, now: 50 * day) && refresh(&other, 2, now: 100 * day))
+    }
+
+    @Test func `T10: the successor is the same token each time, and no other key, salt or number makes it`() throws {
+        let (key, session) = (SymmetricKey(size: .bits256), Self.session())
+        let token = RefreshToken(session, number: 2, key: key)
+        #expect(RefreshToken(session, number: 2, key: key).text == token.text)
+        let read = try #require(RefreshToken(token.text))
+        #expect(read == token && read.isGenuine(for: session, key: key))
+        #expect(!read.isGenuine(for: session, key: SymmetricKey(size: .bits256)))
+        var salted = session
+        salted.salt = [9]
+        #expect(!read.isGenuine(for: salted, key: key))
+        let forged = try #require(RefreshToken(token.text.replacing("s1.2.", with: "s1.3.")))
+        #expect(!forged.isGenuine(for: session, key: key))
+        #expect(RefreshToken("r1.a.b.c.d") == nil && RefreshToken("nonsense") == nil)
+    }
+
+    @Test func `attempts are limited by key, and allowed again with time`() {
+        var limiter = AttemptLimiter(burst: 2, interval: .seconds(8))
+        #expect(limiter.attempt("a", now: .zero) == nil)
+        #expect(limiter.attempt("a", now: .zero) == nil)
+        #expect(limiter.attempt("a", now: .seconds(4)) == .seconds(4))
+        #expect(limiter.attempt("b", now: .seconds(4)) == nil)
+        #expect(limiter.attempt("a", now: .seconds(10)) == nil)
+        limiter.forgive("a")
+        #expect(limiter.attempt("a", now: .seconds(10)) == nil)
+    }
+
+    @Test func `passwords are verified, and a missing account takes the same work`() async throws {
+        let passwords = Passwords(cost: .trivial)
+        let stored = try await passwords.hash("correct horse")
+        #expect(try await passwords.verify("correct horse", against: stored))
+        #expect(try await !passwords.verify("battery staple", against: stored))
+        #expect(try await !passwords.verify("correct horse", against: nil))
+        #expect(try await passwords.hash("correct horse") != stored)
+    }
+}

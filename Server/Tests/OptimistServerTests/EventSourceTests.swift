@@ -1,0 +1,112 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistTesting
+import OptimistWire
+import Testing
+
+@testable import OptimistServer
+
+/// The event source over loopback.
+@Suite(.timeLimit(.minutes(1)))
+struct EventSourceTests {
+    let site = Site()
+
+    private let todo: JSON = ["create": ["k": ["content": "x"]]]
+
+    @Test func `R7: the state comes at once, then a poke for every change, and never another account's`() async throws {
+        try await site.serving { server, http async throws in
+            let (mine, theirs) = (try await http.signUp("a@x.org"), try await http.signUp("b@x.org"))
+            var states: [String] = []
+            try await http.events(token: mine.access) { event, data in
+                #expect(event == "state" && data["@type"] == "StateChange")
+                #expect(data["changed"]?.object?.members.map(\.key) == [mine.account])
+                states.append(data["changed"]?[mine.account]?["todo"]?.string ?? "")
+                if states.count == 1 {
+                    _ = try await server.call(theirs, "todo/set", todo)
+                    _ = try await server.call(mine, "todo/set", todo)
+                } else {
+                    return true
+                }
+                await site.clock.sleepers(atLeast: 1)
+                site.clock.advance(by: .milliseconds(50))
+                return false
+            }
+            #expect(states == ["\(server.database.epoch).0", "\(server.database.epoch).1"])
+        }
+    }
+
+    @Test func `pokes of one connection are 50 ms apart, and the last state always comes`() async throws {
+        try await site.serving { server, http async throws in
+            let person = try await http.signUp()
+            var states: [String] = []
+            try await http.events(token: person.access) { _, data in
+                states.append(data["changed"]?[person.account]?["todo"]?.string ?? "")
+                if states.count == 2 { return true }
+                for _ in 0..<5 { _ = try await server.call(person, "todo/set", todo) }
+                await site.clock.sleepers(atLeast: 1)
+                site.clock.advance(by: .milliseconds(50))
+                return false
+            }
+            #expect(states.last == "\(server.database.epoch).5")
+        }
+    }
+
+    @Test func `pings come at the interval that was asked for`() async throws {
+        try await site.serving { _, http async throws in
+            let person = try await http.signUp()
+            var events: [String] = []
+            try await http.events("types=*&closeafter=no&ping=30", token: person.access) { event, data in
+                events.append(event)
+                if event == "ping" {
+                    #expect(data["interval"] == 30)
+                    return true
+                }
+                // The one who pings, and the pause after the state.
+                await site.clock.sleepers(atLeast: 2)
+                site.clock.advance(by: .seconds(30))
+                return false
+            }
+            #expect(events == ["state", "ping"])
+        }
+    }
+
+    @Test func `a session that ends says so on its stream, which then ends`() async throws {
+        try await site.serving { _, http async throws in
+            let person = try await http.signUp()
+            var reasons: [String?] = []
+            try await http.events(token: person.access) { event, data in
+                if event == "state" {
+                    _ = try await http.post("/auth/sign-in", JSON.entry("a@example.org", device: "phone"))
+                } else {
+                    reasons.append(data["reason"]?.string)
+                }
+                return false
+            }
+            #expect(reasons == ["signed_in_elsewhere"])
+        }
+    }
+
+    @Test func `closeafter=state closes after the first state, and unknown types are silent`() async throws {
+        try await site.serving { _, http async throws in
+            let person = try await http.signUp()
+            var count = 0
+            try await http.events("types=todo,list&closeafter=state&ping=0", token: person.access) { _, _ in
+                count += 1
+                return false
+            }
+            #expect(count == 1)
+        }
+    }
+
+    @Test func `a client that leaves is forgotten, and the server ends with streams open`() async throws {
+        try await site.serving { server, http async throws in
+            let person = try await http.signUp()
+            try await http.events(token: person.access) { _, _ in true }
+            while server.listenerCount > 0 { await Task.yield() }
+            let stream = Task { try await http.events(token: person.access) { _, _ in false } }
+            while server.listenerCount == 0 { await Task.yield() }
+            await server.shutdown()
+            try await stream.value
+        }
+    }
+}

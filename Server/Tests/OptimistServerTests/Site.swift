@@ -1,0 +1,182 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import AsyncHTTPClient
+import Foundation
+import Logging
+import NIOCore
+import NIOHTTP1
+import OptimistCore
+import OptimistTesting
+import OptimistWire
+import Synchronization
+import Testing
+
+@testable import OptimistServer
+
+/// A server with a directory of its own, and the time in the test's hands.
+final class Site: Sendable {
+    let directory: URL
+    let clock = ManualClock()
+    private let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
+
+    init() { directory = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)") }
+
+    deinit { try? FileManager.default.removeItem(at: directory) }
+
+    var database: URL { directory.appending(path: "optimist.sqlite") }
+
+    func advance(by seconds: Double) { time.withLock { $0 += seconds } }
+
+    /// Opens the server. Nothing is listened to.
+    func open(
+        schema: Schema = .planner, change: (inout ServerConfiguration) -> Void = { _ in }
+    ) async throws -> OptimistServer {
+        var configuration = ServerConfiguration(
+            port: 0, dataDirectory: directory, schema: schema,
+            surroundings: Surroundings(clock: clock, now: { [self] in time.withLock(\.self) }),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        configuration.passwordCost = .trivial
+        change(&configuration)
+        return try await OptimistServer(configuration: configuration)
+    }
+
+    /// Runs the server while `body` runs, on a free port.
+    func serving<Value: Sendable>(
+        schema: Schema = .planner, change: (inout ServerConfiguration) -> Void = { _ in },
+        _ body: (OptimistServer, HTTPSide) async throws -> Value
+    ) async throws -> Value {
+        let server = try await open(schema: schema, change: change)
+        let running = Task { try await server.run() }
+        let side = HTTPSide(base: "http://127.0.0.1:\(try await server.port)")
+        let result: Result<Value, any Error>
+        do { result = .success(try await body(server, side)) } catch { result = .failure(error) }
+        await server.shutdown()
+        try await running.value
+        return try result.get()
+    }
+}
+
+/// Somebody who has signed up.
+struct Person: Sendable {
+    var account: String
+    var access: String
+    var refresh: String
+
+    init(_ grant: JSON) throws {
+        account = try #require(grant["account_id"]?.string)
+        access = try #require(grant["access_token"]?.string)
+        refresh = try #require(grant["refresh_token"]?.string)
+    }
+}
+
+extension OptimistServer {
+    /// Signs somebody up, without HTTP.
+    func signUp(_ email: String = "a@example.org", device: String = "phone") async throws -> Person {
+        let entry = try Accounts.Entry(json: .entry(email, device: device))
+        return try Person(await registry.signUp(entry, from: "test"))
+    }
+
+    /// Carries out calls, without HTTP, and returns the answers.
+    func call(
+        _ person: Person, _ calls: [(String, JSON)], push: Int64? = nil, device: String = "deviceAA",
+        groups: [[String]] = [], schemaVersion: Int? = nil
+    ) async throws -> [Invocation] {
+        let invocations = calls.enumerated().map { index, call in
+            var arguments = call.1.object ?? [:]
+            if arguments["accountId"] == nil { arguments.append("accountId", .string(person.account)) }
+            return Invocation(call.0, arguments, callID: "\(index)")
+        }
+        let request = Request(
+            methodCalls: invocations, device: push == nil ? nil : device, push: push, schemaVersion: schemaVersion,
+            groups: groups)
+        let answer = try await routes.service.answer(request.json.bytes, account: person.account)
+        return try #require(Response(json: JSON(parsing: answer))).methodResponses
+    }
+
+    /// Carries out one call, and returns the arguments of its answer.
+    func call(_ person: Person, _ name: String, _ arguments: JSON, push: Int64? = nil) async throws -> JSONObject {
+        try await call(person, [(name, arguments)], push: push)[0].arguments
+    }
+}
+
+extension JSON {
+    static func entry(_ email: String, password: String = "correct horse", device: String = "phone") -> JSON {
+        ["email": .string(email), "password": .string(password), "device": ["id": .string(device), "name": "Phone"]]
+    }
+}
+
+extension Invocation {
+    /// The type of a method-level error.
+    var error: String? { name == "error" ? arguments["type"]?.string : nil }
+}
+
+/// The server as a stranger sees it.
+struct HTTPSide: Sendable {
+    let base: String
+
+    struct Answer: Sendable {
+        var status: Int
+        var headers: Headers
+        var body: [UInt8]
+        var json: JSON { (try? JSON(parsing: body)) ?? .null }
+    }
+
+    /// The values of a header's name, in lower case.
+    struct Headers: Sendable {
+        var fields: [String: [String]]
+        subscript(name: String) -> [String] { fields[name, default: []] }
+    }
+
+    func get(_ path: String, token: String? = nil) async throws -> Answer {
+        try await send(HTTPClientRequest(url: base + path), token: token)
+    }
+
+    func post(_ path: String, _ body: some Sequence<UInt8> & Sendable, token: String? = nil) async throws -> Answer {
+        var request = HTTPClientRequest(url: base + path)
+        request.method = .POST
+        request.body = .bytes(ByteBuffer(bytes: body))
+        return try await send(request, token: token)
+    }
+
+    func post(_ path: String, _ json: JSON, token: String? = nil) async throws -> Answer {
+        try await post(path, json.bytes, token: token)
+    }
+
+    func form(_ path: String, _ fields: String) async throws -> Answer { try await post(path, Array(fields.utf8)) }
+
+    func signUp(_ email: String = "a@example.org", device: String = "phone") async throws -> Person {
+        try Person(await post("/auth/sign-up", JSON.entry(email, device: device)).json)
+    }
+
+    private func send(_ request: HTTPClientRequest, token: String?) async throws -> Answer {
+        var request = request
+        if let token { request.headers.add(name: "authorization", value: "Bearer \(token)") }
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+        let body = try await response.body.collect(upTo: 100_000_000)
+        let fields = Dictionary(response.headers.map { ($0.name.lowercased(), [$0.value]) }, uniquingKeysWith: +)
+        return Answer(
+            status: Int(response.status.code), headers: Headers(fields: fields), body: Array(body.readableBytesView))
+    }
+
+    /// Reads the event stream, and gives every event to `body` as its lines, until that returns true.
+    func events(
+        _ query: String = "types=*&closeafter=no&ping=0", token: String,
+        until body: (_ event: String, _ data: JSON) async throws -> Bool
+    ) async throws {
+        var request = HTTPClientRequest(url: base + "/jmap/eventsource?" + query)
+        request.headers.add(name: "authorization", value: "Bearer \(token)")
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+        var text = ""
+        for try await chunk in response.body {
+            text += String(buffer: chunk)
+            while let end = text.firstRange(of: "\n\n") {
+                let lines = text[..<end.lowerBound].split(separator: "\n")
+                text.removeSubrange(..<end.upperBound)
+                func field(_ name: String) -> String {
+                    String(lines.first { $0.hasPrefix(name + ": ") }?.dropFirst(name.count + 2) ?? "")
+                }
+                if try await body(field("event"), JSON(parsing: field("data").utf8)) { return }
+            }
+        }
+    }
+}

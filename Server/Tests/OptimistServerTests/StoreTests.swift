@@ -1,0 +1,136 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistCore
+import OptimistWire
+import Synchronization
+import Testing
+
+@testable import OptimistServer
+
+/// The embedded database: what opens, what lasts, what is refused.
+@Suite(.timeLimit(.minutes(1)))
+struct StoreTests {
+    let site = Site()
+
+    @Test func `a commit is durable: synchronous is FULL on the writer, in a write-ahead log`() async throws {
+        let server = try await site.open()
+        let settings = try await server.database.pool.write { db in
+            (try Int.fetchOne(db, sql: "PRAGMA synchronous"), try String.fetchOne(db, sql: "PRAGMA journal_mode"))
+        }
+        #expect(settings == (2, "wal"))
+    }
+
+    @Test func `writes that arrive together share a commit, and one that fails is nobody else's`() async throws {
+        let server = try await site.open()
+        let pool = server.database.pool
+        try await pool.write { try $0.execute(sql: "CREATE TABLE t (n INTEGER PRIMARY KEY)") }
+        let commits = GroupCommit(writer: pool)
+        let counter = CommitCounter()
+        pool.add(transactionObserver: counter, extent: .databaseLifetime)
+        // The writer is held until everybody has come.
+        let gate = DispatchSemaphore(value: 0)
+        pool.asyncWriteWithoutTransaction { _ in gate.wait() }
+        let results = await withTaskGroup(of: Bool.self, returning: [Bool].self) { group in
+            for number in 0..<100 {
+                group.addTask {
+                    let isStored = try? await commits.write { db in
+                        try db.execute(sql: "INSERT INTO t VALUES (?)", arguments: [number])
+                        if number % 10 == 0 { throw CancellationError() }
+                        return true
+                    }
+                    return isStored == true
+                }
+            }
+            group.addTask {
+                while commits.waitingCount < 100 { await Task.yield() }
+                gate.signal()
+                return true
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(results.count { $0 } == 91)
+        #expect(try await pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 90)
+        #expect(counter.commits == 1)
+    }
+
+    @Test func `data of a later version is refused, with advice, and untouched`() async throws {
+        try await site.open().database.pool.close()
+        try await DatabaseQueue(path: site.database.path).writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA journal_mode = DELETE; PRAGMA user_version = 99")
+        }
+        let before = try Data(contentsOf: site.database)
+        let refusal = await #expect(throws: OptimistError.self) { _ = try await site.open() }
+        #expect(refusal?.code == .newerData)
+        #expect(refusal?.message.contains("later version") == true)
+        #expect(try Data(contentsOf: site.database) == before)
+    }
+
+    @Test func `a file that is no database is refused, with advice, and untouched`() async throws {
+        try FileManager.default.createDirectory(at: site.directory, withIntermediateDirectories: true)
+        let junk = Data(repeating: 0x41, count: 8192)
+        try junk.write(to: site.database)
+        let refusal = await #expect(throws: OptimistError.self) { _ = try await site.open() }
+        #expect(refusal?.code == .unreadableData)
+        #expect(try Data(contentsOf: site.database) == junk)
+    }
+
+    @Test func `another program's database is refused and untouched`() async throws {
+        try FileManager.default.createDirectory(at: site.directory, withIntermediateDirectories: true)
+        try await DatabaseQueue(path: site.database.path).write { try $0.execute(sql: "CREATE TABLE theirs (x)") }
+        let before = try Data(contentsOf: site.database)
+        let refusal = await #expect(throws: OptimistError.self) { _ = try await site.open() }
+        #expect(refusal?.code == .unreadableData)
+        #expect(try Data(contentsOf: site.database) == before)
+    }
+
+    @Test func `a schema with a higher version replaces the former; any other change is refused`() async throws {
+        _ = try await site.open()
+        var schema = Schema.planner
+        schema.types["todo"]?.columns["place"] = ColumnSchema(.string)
+        let same = await #expect(throws: OptimistError.self) { _ = try await site.open(schema: schema) }
+        #expect(same?.code == .schemaConflict && same?.message.contains("Raise its \"version\"") == true)
+        schema.version = 2
+        _ = try await site.open(schema: schema)
+        let lower = await #expect(throws: OptimistError.self) { _ = try await site.open() }
+        #expect(lower?.code == .schemaConflict && lower?.message.contains("version 2") == true)
+        var other = schema
+        other.id = "other"
+        #expect(
+            await #expect(throws: OptimistError.self) { _ = try await site.open(schema: other) }?.code
+                == .schemaConflict)
+    }
+
+    @Test func `each type has a view that reads like a table`() async throws {
+        let server = try await site.open()
+        let person = try await server.signUp()
+        _ = try await server.call(person, "todo/set", ["create": [RowKey.id(1): ["content": "milk", "priority": 2]]])
+        _ = try await server.call(person, "todo/set", ["create": [RowKey.id(2): ["content": "gone"]]])
+        _ = try await server.call(person, "todo/set", ["destroy": [.string(RowKey.id(2))]])
+        let rows: [[String?]] = try await server.database.pool.read { db in
+            try Row.fetchAll(db, sql: "SELECT content, CAST(priority AS TEXT), \"@account\" FROM todo").map {
+                [$0[0], $0[1], $0[2]]
+            }
+        }
+        #expect(rows == [["milk", "2", person.account]])
+    }
+
+    @Test func `the keys are not in the database, and nobody else can read them`() async throws {
+        _ = try await site.open()
+        let file = site.directory.appending(path: "keys.json")
+        let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        let directory = try FileManager.default.attributesOfItem(atPath: site.directory.path)[.posixPermissions] as? Int
+        #expect(directory == 0o700)
+    }
+}
+
+private final class CommitCounter: TransactionObserver, Sendable {
+    private let count = Mutex(0)
+    var commits: Int { count.withLock(\.self) }
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
+    func databaseDidChange(with event: DatabaseEvent) {}
+    func databaseDidCommit(_ db: Database) { count.withLock { $0 += 1 } }
+    func databaseDidRollback(_ db: Database) {}
+}

@@ -1,0 +1,42 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+#if os(Linux)
+    import Foundation
+    import Testing
+
+    @testable import Optimist
+
+    @Suite(.timeLimit(.minutes(1)))
+    struct ReachabilityTests {
+        private static let ip = ["/usr/sbin/ip", "/sbin/ip", "/usr/bin/ip"].first {
+            FileManager.default.isExecutableFile(atPath: $0)
+        }
+
+        @Test func `the present state comes at once, without any privilege`() async {
+            var updates = SystemReachability().updates.makeAsyncIterator()
+            let first = await updates.next()
+            #expect(first == SystemReachability.hasNetwork)
+        }
+
+        /// An address more on the loopback interface harms nobody and is a change all the same.
+        @Test(.enabled(if: getuid() == 0 && ip != nil, "needs root and the program ip, from iproute2"))
+        func `a change of addresses is reported`() async throws {
+            var updates = SystemReachability().updates.makeAsyncIterator()
+            _ = await updates.next()
+            let address = "127.77.\(Int.random(in: 1...250)).\(Int.random(in: 1...250))/32"
+            try Self.run("addr", "add", address, "dev", "lo")
+            let afterwards = await updates.next()
+            try Self.run("addr", "del", address, "dev", "lo")
+            #expect(afterwards == SystemReachability.hasNetwork)
+        }
+
+        private static func run(_ arguments: String...) throws {
+            let process = Process()
+            process.executableURL = URL(filePath: try #require(ip))
+            process.arguments = arguments
+            try process.run()
+            process.waitUntilExit()
+            #expect(process.terminationStatus == 0)
+        }
+    }
+#endif
