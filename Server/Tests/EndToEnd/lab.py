@@ -146,6 +146,26 @@ def run_lab(folder):
     return program, Lab(program.find(r"The lab is at (http://127\.0\.0\.1:\d+)"))
 
 
+def refused(status, code, call, *arguments, **more):
+    """Calls, and sees to it that the answer is this error with a sentence for people."""
+    try:
+        answer = call(*arguments, **more)
+    except Refused as refusal:
+        got = refusal.status, refusal.body.get("code")
+        assert got == (status, code), f"{got}, not {(status, code)}: {refusal.body}"
+        assert len(refusal.body["message"]) > 8, refusal.body
+        return refusal.body["message"]
+    raise AssertionError(f"not refused: {answer}")
+
+
+def pair(lab):
+    """Two phones of a new account that have seen each other's rows."""
+    a, b = lab.add_phones()
+    row = a.add("The first of all")["id"]
+    b.until_shows(row)
+    return a, b
+
+
 class Timeline:
     """What a phone tells on its event stream, while the context lasts."""
 
