@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct ClockTests {
-    @Test func `a clock reads as wire.md writes it`() throws {
+    @Test func `a clock reads as the protocol writes it`() throws {
         let clock = try #require(Clock("019ab3c4d5e60000-7Kp3"))
         #expect(clock.stamp.milliseconds == 0x019a_b3c4_d5e6)
         #expect(clock.stamp.counter == 0)

@@ -6,7 +6,7 @@ import OptimistCore
 /// The engine's own tables, which stand beside the app's in the same file and all start with `optimist_`.
 ///
 /// `optimist_row` holds what is known of each synced row: its generation, its clocks as the server confirmed them and,
-/// while it is pending, which columns are unsent. It never holds a value that the user wrote.
+/// while it is pending, which columns are unsent and what the server holds of them. It never holds an unsent value.
 /// Documentation/Decisions/0003-outbox-form.md says why it is one row with a mask.
 enum EngineSchema {
     /// The version that this code writes. A file with a higher one is refused.

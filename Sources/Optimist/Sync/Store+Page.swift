@@ -57,7 +57,7 @@ extension Store {
         }
     }
 
-    /// Binds the file to an account, or checks that it is the one (see "account" in the terms).
+    /// Binds the file to an account, or checks that it is the one that it is bound to (L2).
     ///
     /// - Throws: ``OptimistError`` with code `otherAccount`.
     func bind(to account: String) async throws {
