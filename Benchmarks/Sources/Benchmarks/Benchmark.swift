@@ -8,7 +8,9 @@ protocol Benchmark: Sendable {
     init(effort: Effort)
 
     /// Measures, and hands over each figure as soon as it is there.
-    func run(_ report: (Figure) -> Void) async throws
+    ///
+    /// - Parameter folder: Outlives the benchmark, since databases open files for as long as they live.
+    func run(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws
 }
 
 /// How much is done for each figure.

@@ -33,7 +33,10 @@ struct BenchmarksCommand: AsyncParsableCommand {
         let table = Table()
         table.printHead()
         for benchmark in Self.all where only == nil || only == benchmark.name {
-            try await benchmark.init(effort: Effort(isQuick: quick, gauge: gauge)).run { table.printLine(of: $0) }
+            let benchmark = benchmark.init(effort: Effort(isQuick: quick, gauge: gauge))
+            try await ScratchFolder.using { folder in
+                try await benchmark.run(in: folder) { table.printLine(of: $0) }
+            }
         }
     }
 }

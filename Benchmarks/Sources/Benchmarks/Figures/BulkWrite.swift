@@ -11,35 +11,36 @@ struct BulkWrite: Benchmark {
 
     private typealias Change = @Sendable ([Todo], Database) throws -> Void
 
-    func run(_ report: (Figure) -> Void) async throws {
-        try await insert("records", Thresholds.bulkRecords, report) { try $0.insert($1) }
-        try await insert("SQL", Thresholds.bulkSQL, report) { try $0.insertBySQL($1) }
-        try await compareSizes(report)
-        try await update("records", Thresholds.bulkRecords, report) { try $0.raise($1) }
-        try await update("SQL", Thresholds.bulkSQL, report) { try $0.raiseBySQL($1) }
+    func run(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws {
+        try await insert("records", in: folder, Thresholds.bulkRecords, report) { try $0.insert($1) }
+        try await insert("SQL", in: folder, Thresholds.bulkSQL, report) { try $0.insertBySQL($1) }
+        try await compareSizes(in: folder, report)
+        try await update("records", in: folder, Thresholds.bulkRecords, report) { try $0.raise($1) }
+        try await update("SQL", in: folder, Thresholds.bulkSQL, report) { try $0.raiseBySQL($1) }
     }
 
     private var count: Int { effort.rows(10_000) }
 
-    private func insert(_ way: String, _ target: Target, _ report: (Figure) -> Void, _ change: @escaping Change)
-        async throws
-    {
+    private func insert(
+        _ way: String, in folder: ScratchFolder, _ target: Target, _ report: (Figure) -> Void,
+        _ change: @escaping Change
+    ) async throws {
         let todos = Todo.make(count)
         let pair = try await Paired(
             rounds: effort.rounds(15),
             subject: {
-                let store = try ScratchFolder().store()
+                let store = try folder.store()
                 return [try await effort.gauge.seconds { try await store.write { try change(todos, $0) } }]
             },
             rival: {
-                let plain = try ScratchFolder().plain()
+                let plain = try folder.plain()
                 return [try await effort.gauge.seconds { try await plain.write { try change(todos, $0) } }]
             })
         report(Figure("insert \(count) rows, \(way)", pair, rival: "GRDB", target: target))
     }
 
-    private func compareSizes(_ report: (Figure) -> Void) async throws {
-        let (folder, todos) = (try ScratchFolder(), Todo.make(count))
+    private func compareSizes(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws {
+        let todos = Todo.make(count)
         let (ours, theirs) = (folder.file(), folder.file())
         try await folder.store(at: ours).write { try todos.insert($0) }
         try await folder.plain(at: theirs).write { try todos.insert($0) }
@@ -51,10 +52,11 @@ struct BulkWrite: Benchmark {
     }
 
     /// Changes one column of rows that the server has, so that what it has of them must be kept.
-    private func update(_ way: String, _ target: Target, _ report: (Figure) -> Void, _ change: @escaping Change)
-        async throws
-    {
-        let (folder, todos) = (try ScratchFolder(), Todo.make(count))
+    private func update(
+        _ way: String, in folder: ScratchFolder, _ target: Target, _ report: (Figure) -> Void,
+        _ change: @escaping Change
+    ) async throws {
+        let todos = Todo.make(count)
         let synced = try await syncedFile(of: todos, in: folder)
         let plainFile = folder.file()
         try await folder.plain(at: plainFile).write { try todos.insert($0) }

@@ -9,8 +9,8 @@ struct Delivery: Benchmark {
     static let name = "delivery"
     let effort: Effort
 
-    func run(_ report: (Figure) -> Void) async throws {
-        let (folder, todos) = (try ScratchFolder(), Todo.make(100))
+    func run(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws {
+        let todos = Todo.make(100)
         let (store, plain) = (try folder.store(), try folder.plain())
         try await store.write { try todos.insert($0) }
         try await plain.write { try todos.insert($0) }

@@ -10,35 +10,36 @@ struct FirstSync: Benchmark {
     static let name = "first-sync"
     let effort: Effort
 
-    func run(_ report: (Figure) -> Void) async throws {
+    func run(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws {
         let count = effort.rows(100_000)
         let pages = Todo.make(count).parts(of: RowSync.Limit.pageRows)
         let bytes = PreparedServer(received: pages).pageBytes
         let rounds = effort.rounds(5)
 
         let inserting = try await Paired(
-            rounds: rounds, subject: { [try await receive(pages)] }, rival: { [try await insert(pages)] })
+            rounds: rounds, subject: { [try await receive(pages, in: folder)] },
+            rival: { [try await insert(pages, in: folder)] })
         report(
             Figure(
                 "first sync of \(count) rows", inserting, rows: count, rival: "SQLite alone",
                 target: Thresholds.firstSync))
         let decoding = try await Paired(
-            rounds: rounds, subject: { [try await receive(pages)] }, rival: { [try await read(bytes)] })
+            rounds: rounds, subject: { [try await receive(pages, in: folder)] }, rival: { [try await read(bytes)] })
         report(Figure("the same beside its decoding", decoding, rows: count, rival: "decoding alone"))
-        if let extra = try await extraMemory(pages) {
+        if let extra = try await extraMemory(pages, in: folder) {
             report(Figure("memory beyond the answers' bytes", .size(bytes: extra), target: Thresholds.firstSyncMemory))
         }
     }
 
     /// The whole client: session, reading, engine, store.
-    private func receive(_ pages: [[Todo]]) async throws -> Double {
-        let (folder, server) = (try ScratchFolder(), PreparedServer(received: pages))
+    private func receive(_ pages: [[Todo]], in folder: ScratchFolder) async throws -> Double {
+        let server = PreparedServer(received: pages)
         let store = try folder.store(isIndexed: true)
         return try await effort.gauge.seconds { try await syncing(store, with: server) { await server.isDrained() } }
     }
 
-    private func extraMemory(_ pages: [[Todo]]) async throws -> Double? {
-        let (folder, server) = (try ScratchFolder(), PreparedServer(received: pages))
+    private func extraMemory(_ pages: [[Todo]], in folder: ScratchFolder) async throws -> Double? {
+        let server = PreparedServer(received: pages)
         let store = try folder.store(isIndexed: true)
         guard let before = Memory.forgetPeak() else { return nil }
         try await syncing(store, with: server) { await server.isDrained() }
@@ -46,8 +47,7 @@ struct FirstSync: Benchmark {
     }
 
     /// The floor: the same rows into the same table by one prepared statement, a transaction for each page.
-    private func insert(_ pages: [[Todo]]) async throws -> Double {
-        let folder = try ScratchFolder()
+    private func insert(_ pages: [[Todo]], in folder: ScratchFolder) async throws -> Double {
         let plain = try folder.plain(isIndexed: true)
         return try await effort.gauge.seconds {
             for page in pages { try await plain.write { try BareInsert($0).run(page) } }

@@ -8,9 +8,8 @@ struct LocalWrite: Benchmark {
     static let name = "local-write"
     let effort: Effort
 
-    func run(_ report: (Figure) -> Void) async throws {
+    func run(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws {
         for (durability, word) in [(Store.Durability.full, "FULL"), (.normal, "NORMAL")] {
-            let folder = try ScratchFolder()
             let store = try folder.store(durability: durability)
             let plain = try folder.plain(durability: durability)
             let writes = effort.rows(200)

@@ -8,9 +8,8 @@ struct Opening: Benchmark {
     static let name = "opening"
     let effort: Effort
 
-    func run(_ report: (Figure) -> Void) async throws {
+    func run(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws {
         for count in [effort.rows(100_000), effort.rows(1_000_000)] {
-            let folder = try ScratchFolder()
             let file = folder.file()
             try await fill(try folder.store(at: file), with: count)
             try folder.checkpoint(file)

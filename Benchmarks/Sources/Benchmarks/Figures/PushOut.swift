@@ -8,13 +8,13 @@ struct PushOut: Benchmark {
     static let name = "push"
     let effort: Effort
 
-    func run(_ report: (Figure) -> Void) async throws {
+    func run(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws {
         let count = effort.rows(10_000)
         var (written, confirmed): ([Double], [Double]) = ([], [])
         for _ in 0..<effort.rounds(15) {
             let todos = Todo.make(count)
             let server = PreparedServer(pushed: todos.parts(of: 1_000).map { $0.map(\.id) })
-            let store = try ScratchFolder().store()
+            let store = try folder.store()
             written.append(try await effort.gauge.seconds { try await store.write { try todos.insert($0) } })
             let receipt = try await store.receiptForPending()
             confirmed.append(

@@ -4,16 +4,17 @@ import Foundation
 import GRDB
 import Optimist
 
-/// A folder of database files that goes when nobody needs it any more.
-final class ScratchFolder: Sendable {
+/// A folder of database files.
+struct ScratchFolder: Sendable {
     let url: URL
 
-    init() throws {
-        url = FileManager.default.temporaryDirectory.appending(path: "optimist-benchmarks-\(UUID().uuidString)")
+    /// Makes a folder and removes it after the work.
+    static func using<Result>(_ work: (ScratchFolder) async throws -> Result) async throws -> Result {
+        let url = FileManager.default.temporaryDirectory.appending(path: "optimist-benchmarks-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: url) }
+        return try await work(ScratchFolder(url: url))
     }
-
-    deinit { try? FileManager.default.removeItem(at: url) }
 
     /// An address for one more file.
     func file() -> URL { url.appending(path: "\(UUID().uuidString).sqlite") }
