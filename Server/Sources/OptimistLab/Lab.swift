@@ -58,7 +58,7 @@ public final class Lab: Sendable {
     private func servePage(_ park: DevicePark, _ server: OptimistServer, _ onStart: @escaping @Sendable (Int) -> Void) async throws {
         let router = Router()
         router.add(middleware: LabErrors())
-        router.add(middleware: FileMiddleware(try Self.webFolder, searchForIndexHtml: true))
+        router.add(middleware: FileMiddleware(try Self.webFolder, searchForIndexHtml: true, logger: configuration.logger))
         DeviceRoutes(park: park).add(to: router)
         TodoRoutes(park: park).add(to: router)
         ServerRoutes(park: park, server: server).add(to: router)

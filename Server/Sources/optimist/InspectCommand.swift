@@ -22,7 +22,7 @@ struct InspectCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        try await explainingErrors(of: "inspect") {
+        try await explainingErrors(of: "inspect", at: file) {
             let inspection = try DatabaseInspection(of: URL(filePath: file), limit: limit)
             say(json ? inspection.json.description : inspection.report)
         }
