@@ -156,7 +156,7 @@ def unsent(folder):
         status, said, problem = run("inspect", "--json", "--limit", 10_000, Path(folder, "devices", name, "planner.sqlite"))
         assert status == 0, problem
         pending += json.loads(said)["pending"]
-    return len(pending), sum(row["inFlight"] for row in pending)
+    return len(pending), sum(row["unanswered"] for row in pending)
 
 
 def settle(lab, todos):
