@@ -115,6 +115,36 @@ struct OutboxTests {
         #expect(try await store.dirtyColumns(todo).isEmpty)
     }
 
+    @Test func `S4 a row that was deleted while its insert was in flight is deleted on the server`() async throws {
+        _ = try await insert()
+        let create = try await next()
+        try await edit("DELETE FROM todo")
+        try await store.book([.accepted(seq: 1)], of: create)
+        guard case .delete(let tombstone) = try await next().push.rows[0].change else {
+            Issue.record("no delete")
+            return
+        }
+        #expect(tombstone.generation == 2)
+    }
+
+    @Test func `S4 a row that was deleted and made again while its edit was in flight is sent as a new life`() async throws {
+        let todo = try await confirmed()
+        try await edit("UPDATE todo SET content = 'edit'")
+        let update = try await next()
+        try await store.write { db in
+            try db.execute(sql: "DELETE FROM todo")
+            try todo.insert(db)
+        }
+        try await store.book([.accepted(seq: 2)], of: update)
+        let again = try await next()
+        guard case .create(let patch) = again.push.rows[0].change else {
+            Issue.record("no create")
+            return
+        }
+        #expect(patch.generation == 3)
+        #expect(patch.values["content"] == "Tickets")
+    }
+
     @Test func `S3 a repeated push after a lost answer carries the newest values`() async throws {
         _ = try await confirmed()
         try await edit("UPDATE todo SET content = 'one'")
