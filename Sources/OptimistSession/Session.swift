@@ -108,7 +108,7 @@ public final class Session: Sendable {
     /// at once and disturbs nobody else (T8).
     ///
     /// - Returns: The last answer. Status 401 is never returned.
-    /// - Throws: `OptimistError` with code `signedOut` (see ``/OptimistCore/OptimistError/signOutReason``),
+    /// - Throws: `OptimistError` with code `signedOut` (see `OptimistError.signOutReason`),
     ///   `credentialRefused`, `refreshPostponed`, `credentialsLocked`, `foreignOrigin` or `plaintextRefused`;
     ///   ``TransportError`` when no whole answer came; `CancellationError`.
     public func send(_ request: SessionRequest) async throws -> (head: HTTPResponse, body: [UInt8]) {
@@ -120,7 +120,10 @@ public final class Session: Sendable {
     /// It takes none of the slots and has no deadline. The connection is closed when `consume` returns or throws, when
     /// the calling task is cancelled, and when the session ends, which also cancels `consume`.
     ///
-    /// - Parameter idleTimeout: The longest silence. Past it, the call throws ``TransportError`` of kind `timedOut`.
+    /// - Parameters:
+    ///   - request: What to send.
+    ///   - idleTimeout: The longest silence. Past it, the call throws ``TransportError`` of kind `timedOut`. Default: any.
+    ///   - consume: Gets the head of the answer and the body as it comes.
     /// - Throws: As ``send(_:)``, and whatever `consume` throws.
     public func stream<Result: Sendable>(
         _ request: SessionRequest, idleTimeout: Duration? = nil,

@@ -26,8 +26,10 @@ public struct DatabaseInspection: Sendable {
 
     /// Reads a file. It is opened for reading only, so that a running app is not disturbed.
     ///
-    /// - Parameter limit: The most pending rows to list. Default: 100.
-    /// - Throws: ``OptimistError`` with code `notADatabase` when the file is missing, no database, or none of a store's;
+    /// - Parameters:
+    ///   - url: The database file.
+    ///   - limit: The most pending rows to list. Default: 100.
+    /// - Throws: `OptimistError` with code `notADatabase` when the file is missing, no database, or none of a store's;
     ///   `newerVersion` when it was written by a newer version.
     public init(of url: URL, limit: Int = 100) throws {
         let file = StoreFile(url: url)

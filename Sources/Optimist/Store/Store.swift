@@ -41,7 +41,7 @@ public final class Store: Sendable {
     ///   - durability: Default: `full`.
     ///   - surroundings: Time, identity and chance. Default: the real ones.
     ///   - migrate: Registers the app's own migrations, which make and alter its tables. They run before this returns.
-    /// - Throws: ``OptimistError`` with a message that says what to do: code `notADatabase` or `newerVersion`, and the file is
+    /// - Throws: `OptimistError` with a message that says what to do: code `notADatabase` or `newerVersion`, and the file is
     ///   as it was; `invalidTable` or `notDurable`, after the migrations have run. `DatabaseError` for what SQLite or a
     ///   migration reports.
     public init(

@@ -39,7 +39,7 @@ struct TableLayout: Sendable, Equatable {
 extension TableLayout {
     /// Reads the layout of a record's table and gives numbers to what has none yet.
     ///
-    /// - Throws: ``OptimistError`` with code `invalidTable`, which says what to change.
+    /// - Throws: `OptimistError` with code `invalidTable`, which says what to change.
     init(of record: any SyncedRecord.Type, in db: Database) throws {
         let name = record.databaseTableName
         let problems = try TableProblem.all(of: record, in: db)

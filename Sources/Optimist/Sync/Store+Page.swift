@@ -59,7 +59,7 @@ extension Store {
 
     /// Binds the file to an account, or checks that it is the one that it is bound to (L2).
     ///
-    /// - Throws: ``OptimistError`` with code `otherAccount`.
+    /// - Throws: `OptimistError` with code `otherAccount`.
     func bind(to account: String) async throws {
         try await apply { db in
             switch try Meta.string(.account, in: db) {

@@ -15,7 +15,7 @@ import OptimistWire
 /// for await status in sync.status { … }
 /// ```
 ///
-/// The engine decides nothing: ``SyncMachine`` does. Nothing here ever blocks a write or a read of the app.
+/// The engine decides nothing: `SyncMachine`, a value, does. Nothing here ever blocks a write or a read of the app.
 public actor SyncEngine {
     private let store: Store
     private let remote: any Remote
@@ -38,8 +38,11 @@ public actor SyncEngine {
     /// Syncs with a server that speaks JMAP, under a session.
     ///
     /// - Parameters:
+    ///   - store: What to keep in step.
+    ///   - session: Signs the requests. Sync is paused while nobody is signed in.
     ///   - reachability: A hint of when to try. Default: the system's.
     ///   - schemaVersion: The version of the schema that the app was built with.
+    ///   - logger: Gets what could not be thrown, without content.
     public init(
         store: Store, session: Session, reachability: (any Reachability)? = nil, schemaVersion: Int = 1,
         logger: Logger = Logger(label: "optimist.sync")
@@ -95,7 +98,8 @@ public actor SyncEngine {
 
     /// Tells the engine that the app has come to the foreground, or that the user asked for sync now.
     ///
-    /// The next attempt comes forward, though not ahead of a time that the server demanded. Sync that failed starts anew.
+    /// The next attempt comes forward, though not ahead of a time that the server demanded. Sync that failed starts anew;
+    /// sync that is paused goes on waiting for a session.
     public nonisolated func wake() { inbox.put(.foreground) }
 
     /// Waits until the server has answered for every row of a write. See ``Store/confirmed(_:)``.
