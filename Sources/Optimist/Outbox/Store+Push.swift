@@ -21,10 +21,12 @@ extension Store {
     func pushOutlook() async throws -> (isSendable: Bool, nextDue: Duration?) {
         let now = milliseconds
         return try await read { db in
-            let sendable = "SELECT EXISTS (SELECT 1 FROM optimist_row WHERE pending IS NOT NULL AND (due IS NULL OR due <= ?))"
+            let sendable =
+                "SELECT EXISTS (SELECT 1 FROM optimist_row WHERE pending IS NOT NULL AND (due IS NULL OR due <= ?))"
             if try Bool.fetchOne(db.cachedStatement(sql: sendable), arguments: [now]) == true { return (true, nil) }
             let due = try Int64.fetchOne(
-                db.cachedStatement(sql: "SELECT min(due) FROM optimist_row WHERE pending IS NOT NULL AND due IS NOT NULL"))
+                db.cachedStatement(
+                    sql: "SELECT min(due) FROM optimist_row WHERE pending IS NOT NULL AND due IS NOT NULL"))
             return (false, due.map { .milliseconds(max($0 - now, 1)) })
         }
     }
@@ -36,23 +38,24 @@ extension Store {
         let now = milliseconds
         return try await apply { db in
             var entries = try RowEntryTable(db)
+            let tables = AppTables(self.layouts, db)
             let sendable = try entries.sendable(at: now, limit: limit.rows)
             if sendable.isEmpty { return nil }
             let device = try DeviceIdentity.current(in: db)
             var assembly = PushAssembly(device: device, byteLimit: limit.bytes)
             for entry in sendable {
-                guard let layout = self.layout(numbered: entry.ref.table) else { continue }
-                let values = entry.isAlive ? try AppTable(layout: layout, db: db).values(entry.ref.id) : [:]
+                guard let table = tables[entry.ref.table] else { continue }
+                let values = entry.isAlive ? try table.values(entry.ref.id) : [:]
                 guard let values else {
                     try Self.forget(entry, in: &entries)
                     continue
                 }
-                guard assembly.add(entry, values: values, layout: layout) else { break }
+                guard assembly.add(entry, values: values, layout: table.layout) else { break }
             }
             if assembly.rows.isEmpty { return nil }
+            let noting = try RowStatement("UPDATE optimist_row SET sent = sent | ? WHERE tbl = ? AND id = ?", in: db)
             for sent in assembly.sent {
-                try db.cachedStatement(sql: "UPDATE optimist_row SET sent = sent | ? WHERE tbl = ? AND id = ?")
-                    .execute(arguments: [sent.mask, sent.ref.table, sent.ref.id])
+                try noting.execute([sent.mask.databaseValue, sent.ref.table.databaseValue, sent.ref.id])
             }
             let number = (try Meta.int(.push, in: db) ?? 0) + 1
             try Meta.set(.push, to: number, in: db)
@@ -120,7 +123,9 @@ struct PushAssembly {
             SentRow(
                 ref: entry.ref, kind: kind, generation: entry.generation, mask: entry.dirty, lifeStamp: entry.lifeStamp,
                 stamps: Dictionary(
-                    uniqueKeysWithValues: layout.columns(in: entry.dirty).map { ($0.name, entry.unsentStamp(of: $0.name)) }),
+                    uniqueKeysWithValues: layout.columns(in: entry.dirty).map {
+                        ($0.name, entry.unsentStamp(of: $0.name))
+                    }),
                 values: patch, sentBefore: entry.sent))
         return true
     }

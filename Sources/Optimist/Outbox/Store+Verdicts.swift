@@ -19,11 +19,12 @@ extension Store {
         let now = milliseconds
         try await apply { db in
             var entries = try RowEntryTable(db)
+            let tables = AppTables(self.layouts, db)
             for (sent, verdict) in zip(batch.sent, verdicts) {
-                guard let layout = self.layout(numbered: sent.ref.table), var entry = try entries.entry(sent.ref) else { continue }
-                let table = AppTable(layout: layout, db: db)
+                guard let table = tables[sent.ref.table], var entry = try entries.entry(sent.ref) else { continue }
                 let settlement = try entry.settle(
-                    sent, verdict, push: batch.push.number, device: batch.push.device, in: layout, quote: table.quote)
+                    sent, verdict, push: batch.push.number, device: batch.push.device, in: table.layout,
+                    quote: table.quote)
                 if case .merged(_, let won) = verdict { self.witness(won.clocks) }
                 Self.postpone(&entry, verdict, now: now)
                 try Self.record(settlement, verdict, sent, entry, now: now, in: db)
@@ -54,7 +55,8 @@ extension Store {
             try RejectionTable(db).insert(sent.ref, sent.kind, refusal, mine: mine, at: now)
         }
         if !settlement.overwritten.isEmpty {
-            try Journal(db).record(sent.ref, reason: verdict == .gone ? .deleted : .overwritten, mine: settlement.overwritten, at: now)
+            try Journal(db).record(
+                sent.ref, reason: verdict == .gone ? .deleted : .overwritten, mine: settlement.overwritten, at: now)
         }
     }
 
@@ -86,7 +88,8 @@ extension Store {
         let due = milliseconds + Self.heldMilliseconds
         try await apply { db in
             try db.execute(
-                sql: "UPDATE optimist_row SET due = ? WHERE tbl = ? AND id = ?", arguments: [due, sent.ref.table, sent.ref.id])
+                sql: "UPDATE optimist_row SET due = ? WHERE tbl = ? AND id = ?",
+                arguments: [due, sent.ref.table, sent.ref.id])
         }
     }
 

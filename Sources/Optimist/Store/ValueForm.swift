@@ -30,7 +30,7 @@ enum UUIDForm: Sendable, Equatable {
         guard RowID.isValid(id) else { return nil }
         switch self {
         case .text: return id.databaseValue
-        case .bytes: return UUIDText.decode(id).map { Data($0).databaseValue }
+        case .bytes: return UUIDText.decode(id).blobValue
         }
     }
 }
@@ -50,20 +50,18 @@ private enum UUIDText {
         return String(decoding: text, as: UTF8.self)
     }
 
-    static func decode(_ text: String) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(16)
-        var high: UInt8?
-        for character in text.utf8 where character != UInt8(ascii: "-") {
-            guard let digit = digits.firstIndex(of: character).map(UInt8.init) else { return nil }
-            if let first = high {
-                bytes.append(first << 4 | digit)
-                high = nil
-            } else {
-                high = digit
+    /// The bytes of a text that is known to be a lower-case UUID.
+    static func decode(_ text: String) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: 16) { bytes, count in
+            var digits = 0
+            for character in text.utf8 where character != UInt8(ascii: "-") {
+                let digit =
+                    character < UInt8(ascii: "a") ? character - UInt8(ascii: "0") : character - UInt8(ascii: "a") + 10
+                bytes[digits / 2] = digits.isMultiple(of: 2) ? digit << 4 : bytes[digits / 2] | digit
+                digits += 1
             }
+            count = digits / 2
         }
-        return bytes
     }
 }
 

@@ -11,7 +11,9 @@ extension Store {
         let names = layouts.map(\.name)
         return try await read { db in
             let rows = try Row.fetchAll(db, sql: "SELECT name, cursor FROM optimist_table ORDER BY number")
-            let cursors = rows.map { (name: $0[0] as String, cursor: $0[1] as String?) }.filter { names.contains($0.name) }
+            let cursors = rows.map { (name: $0[0] as String, cursor: $0[1] as String?) }.filter {
+                names.contains($0.name)
+            }
             let known = cursors.compactMap(\.cursor)
             let earliest =
                 known.count < cursors.count ? nil : known.min { (SyncState($0)?.seq ?? 0) < (SyncState($1)?.seq ?? 0) }
@@ -29,23 +31,28 @@ extension Store {
         return try await apply { db in
             guard try Self.follows(page, tables, initialCursor, in: db) else { return false }
             try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-            var application = PageApplication(entries: try RowEntryTable(db), db: db, layouts: self.layouts, now: now)
+            var application = PageApplication(
+                entries: try RowEntryTable(db), tables: AppTables(self.layouts, db), db: db, now: now)
             try application.retryParked()
             for row in page.rows {
                 if case .row(let patch) = row.content { self.witness(patch.clocks) }
                 try application.apply(row)
             }
             for table in tables {
-                try db.execute(sql: "UPDATE optimist_table SET cursor = ? WHERE name = ?", arguments: [page.cursor, table])
+                try db.execute(
+                    sql: "UPDATE optimist_table SET cursor = ? WHERE name = ?", arguments: [page.cursor, table])
             }
             try Meta.set(.lastSync, to: now, in: db)
             return true
         }
     }
 
-    private static func follows(_ page: Page, _ tables: [String], _ initialCursor: String, in db: Database) throws -> Bool {
+    private static func follows(_ page: Page, _ tables: [String], _ initialCursor: String, in db: Database) throws
+        -> Bool
+    {
         try tables.allSatisfy { table in
-            let cursor = try String.fetchOne(db, sql: "SELECT cursor FROM optimist_table WHERE name = ?", arguments: [table])
+            let cursor = try String.fetchOne(
+                db, sql: "SELECT cursor FROM optimist_table WHERE name = ?", arguments: [table])
             return (cursor ?? initialCursor) == page.from
         }
     }
@@ -68,7 +75,8 @@ extension Store {
             default:
                 throw OptimistError(
                     .otherAccount,
-                    "This file holds the data of another account. Open a file of its own for each account.", remedy: .signIn)
+                    "This file holds the data of another account. Open a file of its own for each account.",
+                    remedy: .signIn)
             }
         }
     }
@@ -77,19 +85,18 @@ extension Store {
 /// Applies the rows of one page.
 private struct PageApplication {
     var entries: RowEntryTable
+    let tables: AppTables
     let db: Database
-    let layouts: [TableLayout]
     let now: Int64
 
     mutating func apply(_ row: PageRow) throws {
-        guard let layout = layouts.first(where: { $0.name == row.table }), let id = layout.idForm.stored(row.id) else { return }
-        let ref = RowRef(table: layout.number, id: id)
-        let table = AppTable(layout: layout, db: db)
+        guard let table = tables[row.table], let id = table.layout.idForm.stored(row.id) else { return }
+        let ref = RowRef(table: table.layout.number, id: id)
         let known = try entries.entry(ref)
         var entry = known ?? RowEntry(ref: ref, generation: 0)
         let reception =
             switch row.content {
-            case .row(let patch): try entry.receive(patch, in: layout, quote: table.quote)
+            case .row(let patch): try entry.receive(patch, in: table.layout, quote: table.quote)
             case .deleted(let tombstone): entry.receive(tombstone)
             }
         try keep(reception.lost, of: ref, in: table)
@@ -123,7 +130,7 @@ private struct PageApplication {
         let parked = try Row.fetchAll(db.cachedStatement(sql: "SELECT tbl, id, row FROM optimist_parked ORDER BY seq"))
         for row in parked {
             let ref = RowRef(table: row[0], id: row[1])
-            guard let layout = layouts.first(where: { $0.number == ref.table }), let id = layout.idForm.wire(ref.id),
+            guard let layout = tables[ref.table]?.layout, let id = layout.idForm.wire(ref.id),
                 let json = try? JSON(parsing: (row[2] as String).utf8)
             else { continue }
             let content: PageRow.Content? =
