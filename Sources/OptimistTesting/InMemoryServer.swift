@@ -231,7 +231,7 @@ public final class InMemoryRemote: Remote {
     }
 }
 
-/// A hint that a test gives by hand.
+/// A hint that a test gives by hand. Online until it says otherwise.
 public final class ManualReachability: Reachability {
     private let continuations = Mutex<[AsyncStream<Bool>.Continuation]>([])
 
@@ -239,6 +239,7 @@ public final class ManualReachability: Reachability {
 
     public var updates: AsyncStream<Bool> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            continuation.yield(true)
             continuations.withLock { $0.append(continuation) }
         }
     }

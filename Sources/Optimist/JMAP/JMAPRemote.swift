@@ -35,7 +35,8 @@ public final class JMAPRemote: Remote {
         }
         connection.withLock { $0 = Connection(resource: resource, account: account) }
         return RemoteAccount(
-            id: "\(session.server.host() ?? "")#\(account)", initialCursor: resource.initialState)
+            id: "\(session.server.host() ?? "")#\(account)", initialCursor: resource.initialState,
+            tables: resource.accounts[account].map { Set($0.types.keys) })
     }
 
     public func push(_ push: Push) async throws -> [Verdict] {
@@ -46,11 +47,8 @@ public final class JMAPRemote: Remote {
 
     public func pull(_ request: PullRequest) async throws -> Page {
         let connection = try await connected()
-        let known = connection.resource.accounts[connection.account]?.types ?? [:]
         let call = PullCall(
-            tables: request.tables.filter { known[$0] != nil }, cursor: request.cursor, limit: request.limit,
-            account: connection.account)
-        if call.tables.isEmpty { return Page(from: request.cursor, cursor: request.cursor, hasMore: false, rows: []) }
+            tables: request.tables, cursor: request.cursor, limit: request.limit, account: connection.account)
         return try call.page(from: try await send(call.request, to: connection.resource))
     }
 

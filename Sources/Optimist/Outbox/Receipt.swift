@@ -22,6 +22,8 @@ public struct Receipt: Codable, Hashable, Sendable {
     let rows: [Row]
     /// The last push that was assembled before the write.
     let push: Int64
+    /// The last rejection that was there before the write.
+    let rejection: Int64
 
     init(rows refs: [RowRef], layouts: [TableLayout], in db: Database) throws {
         rows = refs.compactMap { ref in
@@ -32,6 +34,7 @@ public struct Receipt: Codable, Hashable, Sendable {
             return Row(table: layout.name, id: id)
         }
         push = try Meta.int(.push, in: db) ?? 0
+        rejection = try Int64.fetchOne(db, sql: "SELECT max(number) FROM optimist_rejection") ?? 0
     }
 }
 
@@ -73,7 +76,9 @@ extension Store {
 
     private func rejections(of receipt: Receipt) async throws -> [Rejection] {
         let rows = Set(receipt.rows)
-        return try await rejections().filter { rows.contains(Receipt.Row(table: $0.table, id: $0.rowID)) }
+        return try await rejections().filter {
+            $0.id > receipt.rejection && rows.contains(Receipt.Row(table: $0.table, id: $0.rowID))
+        }
     }
 
     private func refs(_ receipt: Receipt) -> [RowRef] {

@@ -38,12 +38,16 @@ struct RowEntryTable {
         try finding.first([ref.table.databaseValue, ref.id], decode)
     }
 
-    /// The pending rows that may be sent now, oldest transaction first.
-    func sendable(at milliseconds: Int64, limit: Int) throws -> [RowEntry] {
+    /// The pending rows of some tables that may be sent now, oldest transaction first.
+    ///
+    /// A row that is postponed by more than two days was so by a clock that has been set back since: it may go.
+    func sendable(at milliseconds: Int64, limit: Int, of layouts: [TableLayout]) throws -> [RowEntry] {
+        let tables = layouts.map { String($0.number) }.joined(separator: ", ")
         let statement = try RowStatement(
             """
             SELECT \(Self.columns) FROM optimist_row
-            WHERE pending IS NOT NULL AND (due IS NULL OR due <= ?) ORDER BY pending, key LIMIT ?
+            WHERE pending IS NOT NULL AND (due IS NULL OR due <= ?1 OR due > ?1 + 172800000) AND tbl IN (\(tables))
+            ORDER BY pending, key LIMIT ?2
             """, in: db)
         var entries: [RowEntry] = []
         try statement.forEach([milliseconds.databaseValue, limit.databaseValue]) { entries.append(try decode($0)) }

@@ -141,7 +141,8 @@ public final class Store: Sendable {
     /// It is raised by a second at a time, so that few writes pay for it.
     private func reserve(_ stamp: Stamp, in db: Database) throws -> Int64? {
         guard stamp.rawValue >= stampCeiling.withLock({ $0 }) else { return nil }
-        let ceiling = Stamp(milliseconds: stamp.milliseconds + 1000).rawValue
+        let present = try Meta.int(.stampCeiling, in: db) ?? 0
+        let ceiling = max(Stamp(milliseconds: stamp.milliseconds + 1000).rawValue, present)
         try Meta.set(.stampCeiling, to: ceiling, in: db)
         return ceiling
     }

@@ -82,12 +82,14 @@ public actor SyncEngine {
         let watchers = watch()
         defer {
             inbox.close()
+            status.show(.idle)
             for task in watchers { task.cancel() }
             abandon()
             for timer in timers.values { timer.cancel() }
             timers = [:]
         }
         machine = SyncMachine(random: surroundings.randomness(for: "sync.backoff"))
+        account = nil
         await forgetPushInFlight()
         await perform(machine.handle(.started(await savedWaits()), at: elapsed()))
         for await signal in events {
@@ -202,6 +204,7 @@ public actor SyncEngine {
 
     private func push(_ rowLimit: Int) async -> SyncMachine.PushOutcome {
         do {
+            lastBatch = nil
             let outlook = try await store.pushOutlook()
             guard outlook.isSendable else { return .nothing(nextDue: outlook.nextDue) }
             _ = try await connected()
@@ -225,7 +228,7 @@ public actor SyncEngine {
             try await store.recall(batch)
             throw RemoteFailure.notSent(reason)
         } catch {
-            try await store.pushEnded()
+            try await store.pushEnded(batch)
             throw error
         }
     }
@@ -233,7 +236,7 @@ public actor SyncEngine {
     private func pull() async -> SyncMachine.PullOutcome {
         do {
             let account = try await connected()
-            let next = try await store.nextPull()
+            let next = try await store.nextPull(of: account.tables)
             if next.tables.isEmpty { return .page(hasMore: false) }
             let cursor = next.cursor ?? account.initialCursor
             let page = try await remote.pull(
@@ -262,17 +265,26 @@ public actor SyncEngine {
 
     private func connected() async throws -> RemoteAccount {
         if let account { return account }
-        let account = try await remote.connect()
+        let account = try await connect()
         try await store.bind(to: account.id)
         self.account = account
         return account
+    }
+
+    /// A refusal of the connection says nothing about a row.
+    private func connect() async throws -> RemoteAccount {
+        do { return try await remote.connect() } catch RemoteFailure.refused(let reason) {
+            throw RemoteFailure.unreachable(reason)
+        } catch RemoteFailure.tooLarge {
+            throw RemoteFailure.unreachable("the connection was refused as too large")
+        }
     }
 
     private func setAside(isRejected: Bool) async throws {
         guard let batch = lastBatch, let row = batch.sent.first, batch.sent.count == 1 else { return }
         if isRejected {
             let refusal = Refusal(code: "tooLarge", message: "The row is larger than the server accepts.")
-            try await store.book([.rejected(refusal)], of: batch)
+            try await store.refuse(refusal, batch)
         } else {
             try await store.hold(row)
         }
