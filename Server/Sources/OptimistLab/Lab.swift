@@ -46,12 +46,18 @@ public final class Lab: Sendable {
             group.addTask { try await server.run() }
             let park = try await DevicePark(
                 folder: configuration.folder, server: server, serverPort: server.port, logger: configuration.logger)
-            try await park.startAll()
-            group.addTask { try await self.servePage(park, server, onStart) }
-            try await group.next()
+            let outcome: Result<Void, any Error>
+            do {
+                try await park.startAll()
+                outcome = .success(try await servePage(park, server, onStart))
+            } catch {
+                outcome = .failure(error)
+            }
+            // Whatever ended the page, the server is not cancelled amid its answers.
             await park.stopAll()
             await server.shutdown()
-            group.cancelAll()
+            try await group.waitForAll()
+            try outcome.get()
         }
     }
 

@@ -38,7 +38,8 @@ def get(address, path, method="GET", body=None):
     host, port = address.removeprefix("http://").split(":")
     connection = http.client.HTTPConnection(host, int(port), timeout=10)
     try:
-        connection.request(method, path, body and json.dumps(body), {"Content-Type": "application/json"} if body else {})
+        headers = {"Content-Type": "application/json"} if body else {}
+        connection.request(method, path, body and json.dumps(body), headers)
         answer = connection.getresponse()
         return answer.status, answer.read()
     finally:
@@ -166,7 +167,7 @@ def proxies(folder):
     """proxy forwards to a server, loses replies, and is cut and mended over its admin endpoint."""
     with (
         Program("serve", "--port", "0", "--data", folder / "behind") as server,
-        Program("proxy", "--upstream", "127.0.0.1:" + server.find(r"http://127\.0\.0\.1:(\d+)"), "--admin", "0") as proxy,
+        Program("proxy", "--upstream", server.find(r"http://(127\.0\.0\.1:\d+)"), "--admin", "0") as proxy,
     ):
         address = "http://" + proxy.find(r"(127\.0\.0\.1:\d+) →")
         admin = proxy.find(r"admin: (http://127\.0\.0\.1:\d+)")

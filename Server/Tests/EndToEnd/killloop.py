@@ -153,7 +153,8 @@ def unsent(folder):
     """How many rows the dead phones' files have as unsent, and how many of those as sent but unanswered."""
     pending = []
     for name in "AB":
-        status, said, problem = run("inspect", "--json", "--limit", 10_000, Path(folder, "devices", name, "planner.sqlite"))
+        file = Path(folder, "devices", name, "planner.sqlite")
+        status, said, problem = run("inspect", "--json", "--limit", 10_000, file)
         assert status == 0, problem
         pending += json.loads(said)["pending"]
     return len(pending), sum(row["unanswered"] for row in pending)
@@ -197,7 +198,7 @@ def compare(rows, todos):
 
 @claims
 def survives_kills():
-    """Every acknowledged write survives kill -9 and is everywhere exactly once; an unanswered one is whole or not there."""
+    """Every acknowledged write survives kill -9 and is everywhere once; an unanswered one is whole or not there."""
     print(f"      seed {SEED}, {ROUNDS} rounds", flush=True)
     chance = random.Random(SEED)
     todos = [], []

@@ -74,7 +74,7 @@ def refused_at_once(lab):
         a.edit(row, content="y" * (MAX_CONTENT_BYTES + 1))
         eventually("rejected", lambda: a.rejections)
         a.edit(row, content="The end")
-        eventually("the end is on the timeline", lambda: any(event.get("text") == "The end" for event in timeline.events))
+        eventually("the end is shown", lambda: any(event.get("text") == "The end" for event in timeline.events))
     texts = [event["text"][:8] for event in timeline.events if event.get("row") == row and event["kind"] != "write"]
     changes = [text for text, before in zip(texts, [None, *texts]) if text != before]
     assert changes == ["yyyyyyyy", "Server's", "The end"], changes

@@ -28,7 +28,8 @@ struct LabErrors<Context: RequestContext>: RouterMiddleware {
         } catch is NIOTooManyBytesError {
             return try answer(.contentTooLarge, "badLabRequest", "A request holds at most 1 MB.", request, context)
         } catch let error as HTTPError {
-            return try answer(error.status, "http", error.body ?? error.status.reasonPhrase, request, context)
+            let code = error.status == .badRequest ? "badLabRequest" : "http"
+            return try answer(error.status, code, error.body ?? error.status.reasonPhrase, request, context)
         }
     }
 
