@@ -91,9 +91,20 @@ struct CaptureTriggers {
 
     // MARK: - What they do to optimist_row
 
+    /// What is not the id that the server and the other devices would know the row by.
+    private func isNoUUID(_ row: String) -> String {
+        let hex = { String(repeating: "[0-9a-f]", count: $0) }
+        return switch layout.idForm {
+        case .bytes: "typeof(\(row).id) <> 'blob' OR length(\(row).id) <> 16"
+        case .text: "\(row).id NOT GLOB '\([8, 4, 4, 4, 12].map(hex).joined(separator: "-"))'"
+        }
+    }
+
     /// A row's life began: all of it is unsent.
     private func began(_ row: String) -> String {
         """
+        SELECT RAISE(ABORT, 'the id of a row in \(layout.name) needs to be a UUID, \(layout.idForm.words)')
+        WHERE \(isNoUUID(row));
         INSERT INTO optimist_row(tbl, id, generation, pending, dirty)
         VALUES (\(layout.number), \(row).id, 1, \(stamp(row)), \(layout.fullMask))
         ON CONFLICT(tbl, id) DO UPDATE SET generation = generation + 1 + (generation & 1),

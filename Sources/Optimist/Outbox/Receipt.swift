@@ -66,7 +66,7 @@ extension Store {
     }
 
     /// Drops the leading rows that are settled: they stay so, and need not be looked at again.
-    private func unsettled(_ refs: ArraySlice<RowRef>, since push: Int64) async throws -> ArraySlice<RowRef> {
+    func unsettled(_ refs: ArraySlice<RowRef>, since push: Int64) async throws -> ArraySlice<RowRef> {
         try await read { db in
             let waits = try db.cachedStatement(
                 sql: "SELECT 1 FROM optimist_row WHERE tbl = ? AND id = ? AND pending IS NOT NULL AND settled <= ?")
@@ -81,7 +81,7 @@ extension Store {
         }
     }
 
-    private func refs(_ receipt: Receipt) -> [RowRef] {
+    func refs(_ receipt: Receipt) -> [RowRef] {
         receipt.rows.compactMap { row in
             layout(named: row.table).flatMap { layout in
                 layout.idForm.stored(row.id).map { RowRef(table: layout.number, id: $0) }

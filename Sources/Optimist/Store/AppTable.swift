@@ -42,9 +42,9 @@ final class AppTable {
             ?? "NULL"
     }
 
-    /// Inserts a row or replaces every column of it; what is not among the values takes its default.
+    /// Inserts a row or replaces every column of it.
     private func put(_ values: JSONObject, at id: DatabaseValue) throws {
-        let known = stored(values)
+        let known = stored(wholeRow(values))
         let statement = try puts[known.mask] ?? RowStatement(putSQL(known.mask), in: db)
         puts[known.mask] = statement
         try statement.execute(known.values + [id])
@@ -56,6 +56,16 @@ final class AppTable {
         let statement = try sets[known.mask] ?? RowStatement(setSQL(known.mask), in: db)
         sets[known.mask] = statement
         try statement.execute(known.values + [id])
+    }
+
+    /// What is not among the values is null, the default of every column on the wire; where the table forbids that, the
+    /// table's own default.
+    private func wholeRow(_ values: JSONObject) -> JSONObject {
+        JSONObject(
+            layout.columns.compactMap { column in
+                let value = values[column.name] ?? .null
+                return value.isNull && !column.isNullable ? nil : (column.name, value)
+            })
     }
 
     /// The stored forms of the columns that are known, in the table's order.

@@ -276,11 +276,38 @@ struct OutboxTests {
         let todo = try await confirmed()
         try await edit("UPDATE todo SET content = 'mine'")
         let batch = try await next()
-        try await edit("CREATE TRIGGER full BEFORE UPDATE ON todo BEGIN SELECT RAISE(ABORT, 'disk full'); END")
-        let refusal = Verdict.rejected(Refusal(code: "forbidden", message: "no"))
+        try phone.fillDisk()
+        let refusal = Verdict.rejected(Refusal(code: "forbidden", message: String(repeating: "no ", count: 100_000)))
         await #expect(throws: DatabaseError.self) { try await store.book([refusal], of: batch) }
         #expect(try await store.dirtyColumns(todo) == ["content"])
         #expect(try await store.rejections().isEmpty)
+    }
+
+    @Test func `S8 a refusal that the app's constraints stand against holds up nobody else`() async throws {
+        let first = try await confirmed("first")
+        try await store.write { try $0.execute(sql: "CREATE UNIQUE INDEX one ON todo(content)") }
+        try await edit("UPDATE todo SET content = 'moved'")
+        _ = try await insert("first")
+        let batch = try await next()
+        try await store.book(
+            [.rejected(Refusal(code: "forbidden", message: "no")), .accepted(seq: 2)], of: batch)
+        #expect(try await store.rejections().first?.mine == ["content": "moved"])
+        #expect(try await store.entry(first)?.isPending == false)
+        #expect(try await store.counts().parked == 1)
+        #expect(try await store.nextPush(PushLimit()) == nil)
+    }
+
+    @Test func `S3 answers to a push that another one has overtaken are left`() async throws {
+        let todo = try await confirmed()
+        try await edit("UPDATE todo SET content = 'one'")
+        let old = try await next()
+        try await edit("UPDATE todo SET content = 'two'")
+        _ = try await next()
+        try await store.book([.accepted(seq: 2)], of: old)
+        try await store.recall(old)
+        #expect(try await store.dirtyColumns(todo) == ["content"])
+        try await edit("UPDATE todo SET content = 'Tickets'")
+        #expect(try await store.dirtyColumns(todo) == ["content"], "what was sent is still unanswered")
     }
 
     // MARK: - Limits and states
@@ -335,6 +362,7 @@ struct OutboxTests {
         async let rejections = store.confirmed(receipt)
         try await store.book([.accepted(seq: 2)], of: inFlight)
         #expect(try await store.entry(todo)?.settled == inFlight.push.number)
+        #expect(try await !store.unsettled(store.refs(receipt)[...], since: receipt.push).isEmpty)
         try await store.pushAccepted(seq: 3)
         #expect(try await rejections.isEmpty)
     }

@@ -72,6 +72,36 @@ struct OpeningTests {
         #expect(error?.message.contains("UUID") == true)
     }
 
+    private struct Note: Codable, Identifiable, SyncedRecord {
+        static let databaseTableName = "note"
+        var id: String
+        var text: String?
+    }
+
+    @Test func `ids may be lower-case text, and come back as such`() async throws {
+        let store = try Store(at: folder.appending(path: "notes.sqlite"), synced: [Note.self]) { migrator in
+            migrator.registerMigration("note") { db in
+                try db.create(table: "note") { t in
+                    t.primaryKey("id", .text)
+                    t.column("text", .text)
+                }
+            }
+        }
+        let id = "6f2c1b9e-2f67-4d2b-9a55-2f0f6a3f9e10"
+        try await store.write { try Note(id: id, text: "mine").insert($0) }
+        guard case .create(let patch) = try await store.nextPush(PushLimit())?.push.rows.first?.change else {
+            Issue.record("no create")
+            return
+        }
+        let echo = PageRow(table: "note", id: id, content: .row(patch))
+        try await store.apply(
+            Page(from: "e1.0", cursor: "e1.1", hasMore: false, rows: [echo]), to: ["note"], initialCursor: "e1.0")
+        #expect(try await store.read { try Note.fetchAll($0) } == [Note(id: id, text: "mine")])
+        await #expect(throws: DatabaseError.self) {
+            try await store.write { try Note(id: "no uuid", text: "lost?").insert($0) }
+        }
+    }
+
     /// Words of SQL are fine names for an app.
     private struct Group: Codable, Identifiable, SyncedRecord {
         static let databaseTableName = "group"

@@ -131,6 +131,7 @@ struct SyncMachineTests {
     @Test func `S5 each cause brings an attempt forward once in a step`() {
         var run = MachineRun(seed: 3)
         run.handle(.started([:]))
+        run.handle(.online(true))
         for _ in 0..<8 {
             run.failAll()
             run.step()
@@ -178,10 +179,45 @@ struct SyncMachineTests {
         #expect(run.machine.phase == .paused(reason: "revoked"))
         #expect(run.abandoned == 1)
         run.handle(.wrote)
-        run.handle(.foreground)
-        while run.step(until: .seconds(600)) {}
+        for _ in 0..<20 { run.step() }
+        #expect(run.now > .seconds(600))
         #expect(run.working.isEmpty)
         run.handle(.signedIn)
+        #expect(run.working == [.push, .pull, .stream])
+    }
+
+    @Test func `S6 a pause that a request brought is tried again, by the watchdog and when the app wakes`() {
+        var run = MachineRun(seed: 5)
+        run.handle(.started([:]))
+        run.finish(.push, .pushed(.failed(.paused("403 of a captive portal"), rows: 1)))
+        #expect(run.machine.phase == .paused(reason: "403 of a captive portal"))
+        run.handle(.foreground)
+        #expect(run.working == [.push, .pull, .stream])
+        run.finish(.pull, .pulled(.failed(.paused("403"))))
+        while run.working.isEmpty { run.step() }
+        #expect(run.now == .seconds(60))
+    }
+
+    /// Whatever the answers are, they never make a loop without a wait.
+    @Test(arguments: [
+        SyncMachine.Failure.transient, .throttled(.zero), .cursorLost, .pushRewound, .paused("p"), .protocolError("x"),
+    ])
+    func `S5 no failure is repeated without bound at one moment`(failure: SyncMachine.Failure) {
+        var run = MachineRun(seed: 6)
+        run.handle(.started([:]))
+        run.failAll(failure)
+        #expect(run.now == .zero)
+        for attempts in run.attempts.values { #expect(attempts.count <= 8, "\(failure)") }
+    }
+
+    @Test func `S5 the monitor's first word is how things are, and brings nothing forward`() {
+        var run = MachineRun(seed: 1)
+        let wait = SyncMachine.Wait(failures: 9, remaining: .seconds(40), isDemanded: false)
+        run.handle(.started([.push: wait, .pull: wait, .stream: wait]))
+        run.handle(.online(true))
+        #expect(run.attempts.isEmpty)
+        run.handle(.online(false))
+        run.handle(.online(true))
         #expect(run.working == [.push, .pull, .stream])
     }
 
