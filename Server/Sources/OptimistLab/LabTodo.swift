@@ -43,7 +43,7 @@ struct ShownTodo: Codable, FetchableRecord, Equatable, Sendable {
 
     private static let selection = """
         SELECT todo.*, coalesce(state.state, 'synced') AS sync FROM todo
-        LEFT JOIN optimist_state state ON state.tableName = 'todo' AND state.id = todo.id
+        LEFT JOIN optimist_state_todo state ON state.id = todo.id
         """
 
     /// All to-dos in the order of the screen: open ones first, then by priority, then by text.

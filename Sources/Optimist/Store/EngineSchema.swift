@@ -19,6 +19,31 @@ enum EngineSchema {
         try Meta.set(.version, to: Int64(version), in: db)
     }
 
+    /// The sync state of a row `r` of `optimist_row` (Q2).
+    private static let state = """
+        CASE WHEN EXISTS (SELECT 1 FROM optimist_rejection j WHERE j.tbl = r.tbl AND j.id = r.id) THEN 'rejected'
+        WHEN EXISTS (SELECT 1 FROM optimist_parked p WHERE p.tbl = r.tbl AND p.id = r.id) THEN 'parked'
+        WHEN r.pending IS NULL THEN 'synced'
+        WHEN r.blocked IS NOT NULL THEN 'blocked'
+        WHEN r.dirty & r.sent <> 0
+        AND EXISTS (SELECT 1 FROM optimist_meta WHERE name = 'inFlight' AND value IS NOT NULL) THEN 'inFlight'
+        ELSE 'pending' END
+        """
+
+    /// Makes the view `optimist_state_TABLE`, to be joined with the app's table by `id`: each row is then looked up, where
+    /// the view of all tables would be walked.
+    static func createStateView(of layout: TableLayout, in db: Database) throws {
+        let name = "optimist_state_\(layout.name)"
+        let sql = """
+            CREATE VIEW \(name) AS SELECT r.id AS id, \(state) AS state, r.blocked AS blockedBy
+            FROM optimist_row r WHERE r.tbl = \(layout.number)
+            """
+        let present = try String.fetchOne(db, sql: "SELECT sql FROM sqlite_master WHERE name = ?", arguments: [name])
+        if present == sql { return }
+        try db.execute(sql: "DROP VIEW IF EXISTS \(name)")
+        try db.execute(sql: sql)
+    }
+
     private static func createVersion1(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -71,17 +96,7 @@ enum EngineSchema {
                     PRIMARY KEY(tbl, id)
                 );
                 CREATE VIEW optimist_state AS
-                    SELECT t.name AS tableName, r.id AS id,
-                        CASE WHEN EXISTS (SELECT 1 FROM optimist_rejection j WHERE j.tbl = r.tbl AND j.id = r.id)
-                                THEN 'rejected'
-                            WHEN EXISTS (SELECT 1 FROM optimist_parked p WHERE p.tbl = r.tbl AND p.id = r.id) THEN 'parked'
-                            WHEN r.pending IS NULL THEN 'synced'
-                            WHEN r.blocked IS NOT NULL THEN 'blocked'
-                            WHEN r.dirty & r.sent <> 0
-                                AND EXISTS (SELECT 1 FROM optimist_meta WHERE name = 'inFlight' AND value IS NOT NULL)
-                                THEN 'inFlight'
-                            ELSE 'pending' END AS state,
-                        r.blocked AS blockedBy
+                    SELECT t.name AS tableName, r.id AS id, \(state) AS state, r.blocked AS blockedBy
                     FROM optimist_row r JOIN optimist_table t ON t.number = r.tbl
                     UNION ALL
                     SELECT t.name, p.id, 'parked', NULL FROM optimist_parked p JOIN optimist_table t ON t.number = p.tbl

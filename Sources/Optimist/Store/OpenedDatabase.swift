@@ -58,6 +58,7 @@ private struct Opening {
         if try Meta.int(.node, in: db) == nil { try DeviceIdentity.renew(in: db, makeID: surroundings.makeID) }
         if let ceiling = try Meta.int(.stampCeiling, in: db) { capture.witness(Stamp(rawValue: ceiling)) }
         let layouts = try synced.map { try TableLayout(of: $0, among: synced, in: db) }
+        for layout in layouts { try EngineSchema.createStateView(of: layout, in: db) }
         for layout in layouts where try CaptureTriggers(layout: layout).install(in: db) {
             try adopt(layout, in: db)
         }

@@ -6,6 +6,9 @@ public import GRDB
 ///
 /// The table needs a primary key column `id` that holds a UUID. ``Store/validate(_:in:)`` explains what else matters.
 ///
+/// The view `optimist_state_TABLE` has the sync state of each row, to be joined by `id`: `synced`, `pending`, `inFlight`,
+/// `rejected`, `blocked` or `parked`.
+///
 /// ```swift
 /// struct Todo: Codable, Identifiable, SyncedRecord {
 ///     var id = UUID()

@@ -325,8 +325,7 @@ struct OutboxTests {
                 try String.fetchOne(
                     db,
                     sql: """
-                        SELECT s.state FROM todo JOIN optimist_state s ON s.tableName = 'todo' AND s.id = todo.id
-                        WHERE todo.id = ?
+                        SELECT s.state FROM todo LEFT JOIN optimist_state_todo s ON s.id = todo.id WHERE todo.id = ?
                         """, arguments: [todo.id])
             }
         }
@@ -338,6 +337,16 @@ struct OutboxTests {
         phone.advance(60_000)
         try await store.pushAccepted(seq: 1)
         #expect(try await state() == "synced")
+    }
+
+    @Test func `Q2 joining the state looks rows up, and walks no table of the engine`() async throws {
+        let plan = try await store.read { db in
+            try Row.fetchAll(
+                db, sql: "EXPLAIN QUERY PLAN SELECT * FROM todo LEFT JOIN optimist_state_todo s ON s.id = todo.id"
+            ).map { $0["detail"] as String }
+        }
+        #expect(plan.contains { $0.hasPrefix("SEARCH r USING INDEX") })
+        #expect(!plan.contains { $0.hasPrefix("SCAN r") || $0.hasPrefix("MATERIALIZE") })
     }
 
     @Test func `Q2 the state of a row can be observed`() async throws {
