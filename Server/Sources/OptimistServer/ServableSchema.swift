@@ -54,7 +54,7 @@ extension Schema {
     }
 
     /// What the schema format has words for and the server no deeds yet.
-    private static let unsupported = ["unique", "uniqueIndexes", "indexes", "editWins", "counters"]
+    private static let unsupported = ["onDelete", "unique", "uniqueIndexes", "indexes", "editWins", "counters"]
 
     private static func refuseUnsupported(_ json: JSON) throws {
         for word in unsupported where json[word] != nil { throw notYet("The schema", "\"\(word)\"") }
