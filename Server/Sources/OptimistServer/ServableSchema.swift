@@ -47,6 +47,7 @@ extension Schema {
             guard names.insert(column.lowercased()).inserted else {
                 throw OptimistError(.schemaConflict, "\(type) has two columns \"\(column.lowercased())\".")
             }
+            if definition.onDelete != nil { throw notYet("\(type).\(column)", "\"onDelete\"") }
             if definition.type == .counter || definition.type == .blob {
                 throw notYet("\(type).\(column)", "columns of type \"\(definition.type.rawValue)\"")
             }

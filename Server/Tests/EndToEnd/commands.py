@@ -89,6 +89,7 @@ def inspects_a_running_lab(folder):
         rows = {phone.add(f"Secret {number}")["id"] for number in range(3)}
         eventually("at rest", lambda: phone.device["status"]["phase"] == "offline")
         phone.call("POST", "sign-out")  # So that nothing writes to the file meanwhile.
+        eventually("paused", lambda: phone.device["status"]["phase"] == "paused")
         file = folder / "lab/devices/A/planner.sqlite"
         before = content(file.parent)
         status, said, problem = run("inspect", file, "--json")
