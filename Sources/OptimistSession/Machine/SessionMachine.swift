@@ -100,6 +100,8 @@ struct SessionMachine {
         return life.stamp
     }
 
+    var isSignedOut: Bool { if case .signedOut = phase { true } else { false } }
+
     /// Why nobody of an earlier epoch may go on.
     var endOfEarlierEpochs: Failure {
         if case .signedOut(let reason) = phase { .signedOut(reason) } else { .signedOut(.replaced) }
@@ -126,7 +128,7 @@ struct SessionMachine {
         case .refreshFailed(let stamp, let delay): postpone(stamp, retryAfter: delay, now: now)
         case .ended(let stamp, let reason): ended(stamp, reason)
         case .signedIn(let epoch, let credentials): signedIn(epoch, credentials)
-        case .signedOut: end(.signedOut, revoking: true)
+        case .signedOut: signedOut()
         }
     }
 }
