@@ -65,6 +65,14 @@ struct SessionMachineTests {
         #expect(machine.handle(.restored(.first), now: now).compactMap(\.grantedID) == [2])
     }
 
+    @Test func `one who comes just when the keychain turns out to be locked is told so`() {
+        var machine = SessionMachine(slots: 1, backoff: Backoff(), randomness: SplitMix64(seed: 1))
+        _ = machine.handle(.restore, now: now)
+        _ = machine.handle(.arrived(1, .calls), now: now)
+        _ = machine.handle(.locked, now: now)
+        #expect(machine.handle(.wants(1, refused: nil), now: now) == [.fail(1, .locked)])
+    }
+
     @Test func `of two sign-ins the later one counts, in either order of their answers`() {
         for order in [[1, 2], [2, 1]] {
             var machine = machine(signedIn: false)
