@@ -98,9 +98,15 @@ public final class Session: Sendable {
     }
 
     /// Ends the session because the server said so by another way, such as an event stream.
+    ///
+    /// Called while an answer of ``stream(_:idleTimeout:_:)`` is consumed, it ends the session which that request
+    /// belongs to, and no later one. A sign-in that is under way goes on.
     public func end(_ reason: SignOutReason) {
-        run(core.handle(.ended(core.stamp, reason)))
+        run(core.handle(.ended(Self.consumed ?? core.stamp, reason)))
     }
+
+    /// The life of the session whose stream the current task consumes.
+    @TaskLocal static var consumed: Stamp?
 
     /// Sends a request with the session's credential and returns the whole answer, whatever its status.
     ///

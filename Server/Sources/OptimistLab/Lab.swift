@@ -62,8 +62,9 @@ public final class Lab: Sendable {
     }
 
     private func servePage(_ park: DevicePark, _ server: OptimistServer, _ onStart: @escaping @Sendable (Int) -> Void) async throws {
-        let router = Router()
+        let router = Router(context: LocalRequestContext.self)
         router.add(middleware: LabErrors())
+        router.add(middleware: OwnOrigin())
         router.add(middleware: FileMiddleware(try Self.webFolder, searchForIndexHtml: true, logger: configuration.logger))
         DeviceRoutes(park: park).add(to: router)
         TodoRoutes(park: park).add(to: router)
