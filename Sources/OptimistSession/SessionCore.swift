@@ -70,7 +70,9 @@ final class SessionCore: Sendable {
             try await withCheckedThrowingContinuation { (alarm: CheckedContinuation<Void, any Error>) in
                 let failure: (any Error)? = shared.withLock { shared in
                     if Task.isCancelled { return CancellationError() }
-                    if shared.machine.epoch != epoch || shared.machine.isSignedOut { return shared.machine.endOfEarlierEpochs.error }
+                    if shared.machine.epoch != epoch || shared.machine.isSignedOut {
+                        return shared.machine.endOfEarlierEpochs.error
+                    }
                     shared.alarms[id] = alarm
                     return nil
                 }

@@ -147,7 +147,9 @@ public final class InMemoryServer: Sendable {
             let fault = try Self.meet(.pull, &state)
             let since = SyncState(request.cursor)?.seq ?? 0
             let changed = request.tables.flatMap { table in
-                (state.rows[table] ?? [:]).filter { $0.value.seq > since }.map { (table: table, id: $0.key, stored: $0.value) }
+                (state.rows[table] ?? [:]).filter { $0.value.seq > since }.map {
+                    (table: table, id: $0.key, stored: $0.value)
+                }
             }.sorted { ($0.stored.seq, $0.id) < ($1.stored.seq, $1.id) }
             let end = changed.count > request.limit ? changed[request.limit - 1].stored.seq : state.seq
             if fault == .answerLost { throw RemoteFailure.unreachable("answer lost") }

@@ -121,7 +121,8 @@ func tombstone(_ todo: Todo, seq: Int64, generation: Int = 2) -> PageRow {
         table: "todo", id: todo.wireID,
         content: .deleted(
             Tombstone(
-                generation: generation, clock: Clock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone"),
+                generation: generation,
+                clock: Clock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone"),
                 seq: seq)))
 }
 

@@ -61,11 +61,14 @@ public final class Lab: Sendable {
         }
     }
 
-    private func servePage(_ park: DevicePark, _ server: OptimistServer, _ onStart: @escaping @Sendable (Int) -> Void) async throws {
+    private func servePage(_ park: DevicePark, _ server: OptimistServer, _ onStart: @escaping @Sendable (Int) -> Void)
+        async throws
+    {
         let router = Router(context: LocalRequestContext.self)
         router.add(middleware: LabErrors())
         router.add(middleware: OwnOrigin())
-        router.add(middleware: FileMiddleware(try Self.webFolder, searchForIndexHtml: true, logger: configuration.logger))
+        router.add(
+            middleware: FileMiddleware(try Self.webFolder, searchForIndexHtml: true, logger: configuration.logger))
         DeviceRoutes(park: park).add(to: router)
         TodoRoutes(park: park).add(to: router)
         ServerRoutes(park: park, server: server).add(to: router)
@@ -77,7 +80,8 @@ public final class Lab: Sendable {
             try await application.runService()
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
             throw OptimistError(
-                .badLabRequest, "The port \(configuration.port) is taken by another program. Choose another one with --port.",
+                .badLabRequest,
+                "The port \(configuration.port) is taken by another program. Choose another one with --port.",
                 cause: error)
         }
     }

@@ -17,7 +17,8 @@ package struct OwnOrigin: RouterMiddleware {
         let host = request.head.authority?.lowercased() ?? ""
         let origin = request.headers[.origin]?.lowercased()
         guard Self.hosts(context.port).contains(host), origin == nil || origin == "http://\(host)" else {
-            throw HTTPError(.forbidden, message: "Only for pages and programs that use http://127.0.0.1:\(context.port).")
+            throw HTTPError(
+                .forbidden, message: "Only for pages and programs that use http://127.0.0.1:\(context.port).")
         }
         return try await next(request, context)
     }

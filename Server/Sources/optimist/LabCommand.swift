@@ -29,7 +29,8 @@ struct LabCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let folder = data.map { URL(filePath: $0, directoryHint: .isDirectory) } ?? DataDirectory.standard.appending(path: "lab")
+        let folder =
+            data.map { URL(filePath: $0, directoryHint: .isDirectory) } ?? DataDirectory.standard.appending(path: "lab")
         var logger = Logger(label: "optimist.lab", factory: { StreamLogHandler.standardError(label: $0) })
         logger.logLevel = logLevel
         let lab = Lab(Lab.Configuration(folder: folder, port: port, logger: logger))

@@ -38,7 +38,9 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let directory = data.map { URL(filePath: $0, directoryHint: .isDirectory) } ?? DataDirectory.standard.appending(path: "server")
+        let directory =
+            data.map { URL(filePath: $0, directoryHint: .isDirectory) }
+            ?? DataDirectory.standard.appending(path: "server")
         try await explainingErrors(of: "serve", at: directory.path) { try await serve(directory) }
     }
 

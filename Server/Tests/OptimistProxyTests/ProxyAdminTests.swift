@@ -7,7 +7,8 @@ import Testing
 struct ProxyAdminTests {
     /// Sends one request, and returns its answer as text, head and body.
     private func send(
-        _ method: String, _ path: String, _ body: String = "", host: String = "127.0.0.1", origin: String? = nil, port: Int
+        _ method: String, _ path: String, _ body: String = "", host: String = "127.0.0.1", origin: String? = nil,
+        port: Int
     ) async throws -> String {
         let origin = origin.map { "Origin: \($0)\r\n" } ?? ""
         let request = """
@@ -54,7 +55,8 @@ struct ProxyAdminTests {
                     #expect(answer.hasPrefix("HTTP/1.1 403"))
                 }
                 #expect(try await send("GET", "/counters", host: "example.com", port: admin).hasPrefix("HTTP/1.1 403"))
-                let own = try await send("POST", "/reset", host: "localhost", origin: "http://localhost:\(admin)", port: admin)
+                let own = try await send(
+                    "POST", "/reset", host: "localhost", origin: "http://localhost:\(admin)", port: admin)
                 #expect(own.hasPrefix("HTTP/1.1 204"))
                 group.cancelAll()
             }

@@ -24,8 +24,10 @@ struct CaptureTriggers {
     /// Creates the triggers that are missing or differ. Returns whether there were any.
     func install(in db: Database) throws -> Bool {
         let installed = try Row.fetchAll(
-            db, sql: "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?", arguments: [layout.name])
-        let present = Dictionary(installed.map { ($0["name"] as String, $0["sql"] as String) }, uniquingKeysWith: { $1 })
+            db, sql: "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?",
+            arguments: [layout.name])
+        let present = Dictionary(
+            installed.map { ($0["name"] as String, $0["sql"] as String) }, uniquingKeysWith: { $1 })
         let missing = definitions.filter { present[$0.name] != $0.sql }
         for trigger in missing {
             try db.execute(sql: "DROP TRIGGER IF EXISTS \(trigger.name)")
@@ -77,7 +79,8 @@ struct CaptureTriggers {
 
     private var update: String {
         guard !layout.columns.isEmpty else {
-            return "CREATE TRIGGER optimist_update_\(layout.name) AFTER UPDATE ON \"\(layout.name)\" WHEN 0 BEGIN SELECT 1; END"
+            return
+                "CREATE TRIGGER optimist_update_\(layout.name) AFTER UPDATE ON \"\(layout.name)\" WHEN 0 BEGIN SELECT 1; END"
         }
         return """
             CREATE TRIGGER optimist_update_\(layout.name) AFTER UPDATE ON "\(layout.name)"
@@ -137,7 +140,8 @@ struct CaptureTriggers {
         }
         let confirmed = each(", ") {
             let first = "\(changed($0)) AND dirty & \($0.mask) = 0"
-            return "CASE WHEN \(first) THEN '$.\($0.name)' ELSE '$' END, CASE WHEN \(first) THEN quote(OLD.\"\($0.name)\") END"
+            return
+                "CASE WHEN \(first) THEN '$.\($0.name)' ELSE '$' END, CASE WHEN \(first) THEN quote(OLD.\"\($0.name)\") END"
         }
         let base = "json_insert(coalesce(base, '{}'), \(confirmed))"
         let forgotten = each(", ") { "CASE WHEN \(isBack($0)) THEN '$.\($0.name)' ELSE '$.@' END" }

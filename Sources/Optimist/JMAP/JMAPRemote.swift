@@ -126,13 +126,17 @@ public final class JMAPRemote: Remote {
     }
 
     private static func check(_ head: HTTPResponse, _ body: [UInt8]) throws {
-        if let failure = AnswerClass.failure(status: head.status.code, retryAfter: head.headerFields[.retryAfter], body: body) {
+        if let failure = AnswerClass.failure(
+            status: head.status.code, retryAfter: head.headerFields[.retryAfter], body: body)
+        {
             throw failure
         }
     }
 
     private func translatingErrors<T>(_ work: () async throws -> T) async throws -> T {
-        do { return try await work() } catch let error as RemoteFailure { throw error } catch let error as CancellationError {
+        do { return try await work() } catch let error as RemoteFailure { throw error } catch let error
+            as CancellationError
+        {
             throw error
         } catch { throw AnswerClass.failure(error) }
     }

@@ -54,7 +54,8 @@ struct PushCall {
         let seq = SyncState(answer.newState)?.seq ?? 0
         var verdicts: [String: Verdict] = [:]
         for (id, won) in answer.created + answer.updated {
-            verdicts[id] = won.map { $0.values.isEmpty ? .accepted(seq: seq) : .merged(seq: seq, $0) } ?? .accepted(seq: seq)
+            verdicts[id] =
+                won.map { $0.values.isEmpty ? .accepted(seq: seq) : .merged(seq: seq, $0) } ?? .accepted(seq: seq)
         }
         for id in answer.destroyed { verdicts[id] = .accepted(seq: seq) }
         for (id, error) in answer.notCreated + answer.notUpdated + answer.notDestroyed {

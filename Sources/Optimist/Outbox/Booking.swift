@@ -66,7 +66,8 @@ struct Booking {
         switch change {
         case .put(let values), .set(let values):
             let patch = RowPatch(generation: settled.generation, values: values)
-            try ParkedRows(db).park(patch.json(id: id.wire(settled.ref.id)), settled.ref, seq: settled.seq, reason: reason)
+            try ParkedRows(db).park(
+                patch.json(id: id.wire(settled.ref.id)), settled.ref, seq: settled.seq, reason: reason)
             return settled
         case .none, .delete:
             var held = before

@@ -78,7 +78,9 @@ struct RejectionTable {
 
     init(_ db: Database) { self.db = db }
 
-    func insert(_ ref: RowRef, _ kind: SentRow.Kind, _ refusal: Refusal, mine: JSONObject, at milliseconds: Int64) throws {
+    func insert(_ ref: RowRef, _ kind: SentRow.Kind, _ refusal: Refusal, mine: JSONObject, at milliseconds: Int64)
+        throws
+    {
         try db.execute(
             sql: """
                 INSERT INTO optimist_rejection(tbl, id, kind, code, columnName, message, mine, server, at)

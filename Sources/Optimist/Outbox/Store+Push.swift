@@ -84,7 +84,9 @@ extension Store {
     /// Notes that a push is on its way no longer, and that its outcome is unknown. Nil: whichever there was.
     func pushEnded(_ batch: PushBatch? = nil) async throws {
         try await apply { db in
-            guard let number = try Meta.int(.inFlight, in: db), batch == nil || batch?.push.number == number else { return }
+            guard let number = try Meta.int(.inFlight, in: db), batch == nil || batch?.push.number == number else {
+                return
+            }
             try Meta.set(.inFlight, to: nil, in: db)
         }
     }

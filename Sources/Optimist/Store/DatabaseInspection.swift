@@ -40,7 +40,8 @@ public struct DatabaseInspection: Sendable {
         self = try file.reading { db in
             guard try db.tableExists("optimist_meta") else {
                 throw OptimistError(
-                    .notADatabase, "\(url.lastPathComponent) is a database, but no store of Optimist's has written it yet.")
+                    .notADatabase,
+                    "\(url.lastPathComponent) is a database, but no store of Optimist's has written it yet.")
             }
             return try DatabaseInspection(db, limit: limit)
         }
@@ -61,7 +62,9 @@ public struct DatabaseInspection: Sendable {
         pending = try PendingRow.fetchAll(db, limit: limit)
         rejections = try RejectionTable(db).all()
         parked = try Row.fetchAll(
-            db, sql: "SELECT t.name, p.reason FROM optimist_parked p JOIN optimist_table t ON t.number = p.tbl ORDER BY p.seq"
+            db,
+            sql:
+                "SELECT t.name, p.reason FROM optimist_parked p JOIN optimist_table t ON t.number = p.tbl ORDER BY p.seq"
         ).map { ($0[0], $0[1]) }
     }
 }

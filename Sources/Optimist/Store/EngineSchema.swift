@@ -125,7 +125,9 @@ enum Meta {
     }
 
     static func set(_ name: Name, to value: (any DatabaseValueConvertible)?, in db: Database) throws {
-        try db.cachedStatement(sql: "INSERT INTO optimist_meta VALUES (?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value")
-            .execute(arguments: [name.rawValue, value])
+        try db.cachedStatement(
+            sql: "INSERT INTO optimist_meta VALUES (?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value"
+        )
+        .execute(arguments: [name.rawValue, value])
     }
 }

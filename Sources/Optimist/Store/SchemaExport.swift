@@ -50,7 +50,8 @@ extension TypeSchema {
             let target = references.tables[column.name]
             let isRequired = column.isNotNull && column.defaultValueSQL == nil
             columns[column.name] = ColumnSchema(
-                target == nil ? ValueForm.columnType(declared: column.type) : .ref, isRequired: isRequired, target: target)
+                target == nil ? ValueForm.columnType(declared: column.type) : .ref, isRequired: isRequired,
+                target: target)
         }
     }
 }

@@ -84,7 +84,8 @@ public final class Store: Sendable {
         try await worker.run {
             try self.transact(as: .user, collecting: true) { db in
                 let value = try updates(db)
-                return Commit(value: value, receipt: try Receipt(rows: self.capture.touched, layouts: self.layouts, in: db))
+                return Commit(
+                    value: value, receipt: try Receipt(rows: self.capture.touched, layouts: self.layouts, in: db))
             }
         }
     }
@@ -99,7 +100,9 @@ public final class Store: Sendable {
     private func readNow<T>(_ value: (Database) throws -> T) throws -> T { try pool.read(value) }
 
     /// Explains what about the synced tables would keep them from syncing as one might expect. Empty: all is well.
-    public static func validate(_ synced: [any SyncedRecord.Type], in reader: any DatabaseReader) throws -> [TableProblem] {
+    public static func validate(_ synced: [any SyncedRecord.Type], in reader: any DatabaseReader) throws
+        -> [TableProblem]
+    {
         try reader.read { db in try synced.flatMap { try TableProblem.all(of: $0, in: db) } }
     }
 

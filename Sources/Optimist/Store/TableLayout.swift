@@ -48,7 +48,9 @@ extension TableLayout {
             throw OptimistError(.invalidTable, problem.description)
         }
         try db.execute(sql: "INSERT OR IGNORE INTO optimist_table(name) VALUES (?)", arguments: [name])
-        guard let number = try Int64.fetchOne(db, sql: "SELECT number FROM optimist_table WHERE name = ?", arguments: [name])
+        guard
+            let number = try Int64.fetchOne(
+                db, sql: "SELECT number FROM optimist_table WHERE name = ?", arguments: [name])
         else { throw OptimistError(.damagedMetadata, "The table \(name) cannot be registered.") }
         let targets = try ReferenceTargets(of: name, in: db)
         var columns: [Column] = []

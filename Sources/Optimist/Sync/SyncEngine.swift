@@ -212,7 +212,8 @@ public actor SyncEngine {
             lastBatch = batch
             let verdicts = try await send(batch)
             guard verdicts.count == batch.sent.count else {
-                return .failed(.protocolError("The remote answered \(verdicts.count) rows of \(batch.sent.count)."), rows: 0)
+                return .failed(
+                    .protocolError("The remote answered \(verdicts.count) rows of \(batch.sent.count)."), rows: 0)
             }
             try await store.book(verdicts, of: batch)
             return .sent

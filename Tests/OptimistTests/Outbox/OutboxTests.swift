@@ -127,7 +127,9 @@ struct OutboxTests {
         #expect(tombstone.generation == 2)
     }
 
-    @Test func `S4 a row that was deleted and made again while its edit was in flight is sent as a new life`() async throws {
+    @Test func `S4 a row that was deleted and made again while its edit was in flight is sent as a new life`()
+        async throws
+    {
         let todo = try await confirmed()
         try await edit("UPDATE todo SET content = 'edit'")
         let update = try await next()
@@ -170,14 +172,20 @@ struct OutboxTests {
         let batch = try await next()
         let theirs = Clock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "Other")
         try await store.book(
-            [.merged(seq: 2, RowPatch(generation: 1, clocks: ColumnClocks(common: theirs), values: ["content": "theirs"]))],
+            [
+                .merged(
+                    seq: 2, RowPatch(generation: 1, clocks: ColumnClocks(common: theirs), values: ["content": "theirs"])
+                )
+            ],
             of: batch)
         let now = try #require(try await store.todos().first)
         #expect(now.content == "theirs")
         #expect(now.done)
         #expect(try await store.pendingCount() == 0)
         #expect(try await store.entry(todo)?.confirmed["content"] == theirs)
-        #expect(try await store.read { try String.fetchOne($0, sql: "SELECT mine FROM optimist_journal") } == #"{"content":"mine"}"#)
+        #expect(
+            try await store.read { try String.fetchOne($0, sql: "SELECT mine FROM optimist_journal") }
+                == #"{"content":"mine"}"#)
     }
 
     @Test func `V2 a rejected edit comes back as one emission, and mine is in the rejections`() async throws {
@@ -186,7 +194,8 @@ struct OutboxTests {
         let batch = try await next()
         var emissions = store.observe { try Todo.fetchAll($0) }.makeAsyncIterator()
         #expect(await emissions.next()?.first?.content == "far too long")
-        try await store.book([.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: batch)
+        try await store.book(
+            [.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: batch)
         let restored = await emissions.next()
         #expect(restored == [todo])
         let rejection = try #require(try await store.rejections().first)
@@ -202,7 +211,8 @@ struct OutboxTests {
     @Test func `V2 a rejected create goes, and can be tried again`() async throws {
         let todo = try await insert("far too long")
         try await store.book(
-            [.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: try await next())
+            [.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))],
+            of: try await next())
         #expect(try await store.todos().isEmpty)
         #expect(try await store.pendingCount() == 0)
         let rejection = try #require(try await store.rejections().first)
@@ -220,7 +230,8 @@ struct OutboxTests {
         let current = RowPatch(
             generation: 1, clocks: ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 5), device: "S")),
             values: ["content": "Tickets", "date": .string(todo.date), "priority": 0, "done": false])
-        try await store.book([.rejected(Refusal(code: "forbidden", message: "no", current: current))], of: try await next())
+        try await store.book(
+            [.rejected(Refusal(code: "forbidden", message: "no", current: current))], of: try await next())
         #expect(try await store.todos() == [todo])
         #expect(try await store.pendingCount() == 0)
         try await store.retry(try #require(try await store.rejections().first).id)
@@ -235,7 +246,8 @@ struct OutboxTests {
         try await edit("UPDATE todo SET content = 'too long', done = 1")
         let first = try await next()
         try await edit("UPDATE todo SET content = 'fine'")
-        try await store.book([.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: first)
+        try await store.book(
+            [.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: first)
         #expect(try await store.todos().first?.content == "fine")
         #expect(try await store.dirtyColumns(todo) == ["content"])
         #expect(try await store.rejections().first?.mine == ["done": true])
@@ -249,7 +261,8 @@ struct OutboxTests {
         let first = try await next()
         phone.advance(1)
         try await edit("UPDATE todo SET content = 'fine'")
-        try await store.book([.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: first)
+        try await store.book(
+            [.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: first)
         #expect(try await store.rejections().isEmpty)
         #expect(try patch(try await next()).values["content"] == "fine")
     }
@@ -351,7 +364,8 @@ struct OutboxTests {
 
     @Test func `Q2 the state of a row can be observed`() async throws {
         _ = try await insert()
-        var states = store.observe { try String.fetchAll($0, sql: "SELECT state FROM optimist_state") }.makeAsyncIterator()
+        var states = store.observe { try String.fetchAll($0, sql: "SELECT state FROM optimist_state") }
+            .makeAsyncIterator()
         #expect(await states.next() == ["pending"])
         let batch = try await next()
         #expect(await states.next() == ["inFlight"])
@@ -359,7 +373,9 @@ struct OutboxTests {
         #expect(await states.next() == ["synced"])
     }
 
-    @Test func `Q4 a receipt is settled by a push that was assembled after the write, also after a relaunch`() async throws {
+    @Test func `Q4 a receipt is settled by a push that was assembled after the write, also after a relaunch`()
+        async throws
+    {
         let todo = try await confirmed()
         try await edit("UPDATE todo SET content = 'before'")
         let inFlight = try await next()

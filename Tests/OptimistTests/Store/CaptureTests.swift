@@ -75,7 +75,8 @@ struct CaptureTests {
         let todo = try await confirmedTodo()
         try await store.write { db in
             try db.execute(sql: "CREATE UNIQUE INDEX one ON todo(date)")
-            try db.execute(sql: "INSERT OR REPLACE INTO todo(id, content, date) VALUES (randomblob(16), 'b', '2026-11-21')")
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO todo(id, content, date) VALUES (randomblob(16), 'b', '2026-11-21')")
         }
         #expect(try await store.todos().map(\.content) == ["b"])
         #expect(try await store.entry(todo)?.generation == 2)
@@ -229,7 +230,9 @@ struct CaptureTests {
         let todo = Todo(content: "secret 0")
         try await store.write { try todo.insert($0) }
         for edit in 1...1000 {
-            try await store.write { try $0.execute(sql: "UPDATE todo SET content = ?, done = 1 - done", arguments: ["secret \(edit)"]) }
+            try await store.write {
+                try $0.execute(sql: "UPDATE todo SET content = ?, done = 1 - done", arguments: ["secret \(edit)"])
+            }
         }
         let (rows, row) = try await store.read { db in
             (

@@ -16,7 +16,8 @@ struct OpeningTests {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
 
-    private func failure(opening file: URL, migrate: (inout DatabaseMigrator) -> Void = Todo.migrate) -> OptimistError? {
+    private func failure(opening file: URL, migrate: (inout DatabaseMigrator) -> Void = Todo.migrate) -> OptimistError?
+    {
         do {
             _ = try Store(at: file, synced: [Todo.self], migrate: migrate)
             return nil
@@ -37,7 +38,9 @@ struct OpeningTests {
         let file = folder.appending(path: "new.sqlite")
         do {
             let store = try Store(at: file, synced: [Todo.self], migrate: Todo.migrate)
-            try store.pool.writeWithoutTransaction { try $0.execute(sql: "UPDATE optimist_meta SET value = 99 WHERE name = 'version'") }
+            try store.pool.writeWithoutTransaction {
+                try $0.execute(sql: "UPDATE optimist_meta SET value = 99 WHERE name = 'version'")
+            }
             try store.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
             try store.pool.close()
         }

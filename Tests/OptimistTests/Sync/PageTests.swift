@@ -18,7 +18,9 @@ struct PageTests {
     private let todo = Todo(content: "Tickets")
     private let whole: JSONObject = ["content": "Tickets", "date": "2026-11-21", "priority": 0, "done": false]
 
-    @Test func `R1 a page and its cursor come together, and a page that comes twice or late changes nothing`() async throws {
+    @Test func `R1 a page and its cursor come together, and a page that comes twice or late changes nothing`()
+        async throws
+    {
         let page = [pageRow(todo, seq: 1, whole)]
         try await store.receive(page, from: "e1.0", to: "e1.1")
         #expect(try await store.todos() == [todo])
@@ -70,7 +72,9 @@ struct PageTests {
         try await store.receive([tombstone(todo, seq: 2)], from: "e1.1", to: "e1.2")
         #expect(try await store.todos().isEmpty)
         #expect(try await store.pendingCount() == 0)
-        #expect(try await store.read { try String.fetchOne($0, sql: "SELECT mine FROM optimist_journal") } == #"{"content":"mine"}"#)
+        #expect(
+            try await store.read { try String.fetchOne($0, sql: "SELECT mine FROM optimist_journal") }
+                == #"{"content":"mine"}"#)
     }
 
     @Test func `R2 a value with an equal clock writes nothing`() async throws {
@@ -171,7 +175,8 @@ struct PageTests {
             [
                 .merged(
                     seq: 9,
-                    RowPatch(generation: 3, clocks: ColumnClocks(common: later), values: ["content": "New", "date": "d"]))
+                    RowPatch(
+                        generation: 3, clocks: ColumnClocks(common: later), values: ["content": "New", "date": "d"]))
             ], of: batch)
         let now = try #require(try await store.todos().first)
         #expect(now.content == "New")
@@ -264,8 +269,10 @@ struct PageTests {
         try await store.write { try $0.execute(sql: "CREATE UNIQUE INDEX one ON todo(date)") }
         let other = Todo(content: "Other")
         try await store.receive(
-            [pageRow(todo, seq: 1, whole), pageRow(other, seq: 2, ["content": "Other", "date": "2026-11-21"]),
-             pageRow(Todo(content: "Third"), seq: 3, ["content": "Third", "date": "2026-11-22"])],
+            [
+                pageRow(todo, seq: 1, whole), pageRow(other, seq: 2, ["content": "Other", "date": "2026-11-21"]),
+                pageRow(Todo(content: "Third"), seq: 3, ["content": "Third", "date": "2026-11-22"]),
+            ],
             from: "e1.0", to: "e1.3")
         #expect(try await store.todos().map(\.content) == ["Third", "Tickets"])
         #expect(try await store.counts().parked == 1)
@@ -276,7 +283,9 @@ struct PageTests {
     }
 
     @Test func `every kind of value survives the way out and back`() async throws {
-        let sent = Todo(content: "ä 🎈 '' \" \\", date: "", priority: -7, done: true, alarm: Date(timeIntervalSince1970: 1_790_000_000.5))
+        let sent = Todo(
+            content: "ä 🎈 '' \" \\", date: "", priority: -7, done: true,
+            alarm: Date(timeIntervalSince1970: 1_790_000_000.5))
         try await store.write { try sent.insert($0) }
         guard case .create(let patch) = try await store.nextPush(PushLimit())?.push.rows.first?.change else {
             Issue.record("no create")

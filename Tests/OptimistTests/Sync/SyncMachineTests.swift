@@ -40,7 +40,9 @@ struct MachineRun {
             if case .lane(let lane) = timer { waits[lane, default: []].append(wait) }
         case .cancelWait(let timer): timers[timer] = nil
         case .remember(let lane, let failures, let wait, let isDemanded):
-            remembered[lane] = wait.map { SyncMachine.Wait(failures: failures, remaining: now + $0, isDemanded: isDemanded) }
+            remembered[lane] = wait.map {
+                SyncMachine.Wait(failures: failures, remaining: now + $0, isDemanded: isDemanded)
+            }
         case .setAside, .renewDeviceID, .forgetCursors, .reconnect, .publish: break
         }
     }
@@ -85,7 +87,9 @@ struct MachineRun {
 @Suite(.timeLimit(.minutes(1)))
 struct SyncMachineTests {
     @Test(arguments: 1...50)
-    func `S5 with the server down for ten minutes attempts follow the backoff, and the next success drains`(seed: UInt64) {
+    func `S5 with the server down for ten minutes attempts follow the backoff, and the next success drains`(
+        seed: UInt64
+    ) {
         var run = MachineRun(seed: seed)
         run.handle(.started([:]))
         repeat { run.failAll() } while run.step(until: .seconds(600))
@@ -237,7 +241,8 @@ struct SyncMachineTests {
         var effects = machine.handle(.started([:]), at: .zero)
         var limits: [Int] = []
         for _ in 0..<20 {
-            guard case .push(let rowLimit)? = effects.first(where: { if case .push = $0 { true } else { false } }) else { break }
+            guard case .push(let rowLimit)? = effects.first(where: { if case .push = $0 { true } else { false } })
+            else { break }
             limits.append(rowLimit)
             effects = machine.handle(.pushed(.failed(.refused, rows: min(rowLimit, 600))), at: .zero)
             if effects.contains(.setAside(isRejected: false)) { break }
@@ -290,8 +295,11 @@ struct SyncMachineTests {
         run.handle(.started([:]))
         for _ in 0..<300 {
             let failure: SyncMachine.Failure =
-                [.transient, .transient, .throttled(.seconds(5)), .refused, .cursorLost, .pushRewound, .protocolError("x"),
-                 .paused("p"), .noPokes].randomElement(using: &random) ?? .transient
+                [
+                    .transient, .transient, .throttled(.seconds(5)), .refused, .cursorLost, .pushRewound,
+                    .protocolError("x"),
+                    .paused("p"), .noPokes,
+                ].randomElement(using: &random) ?? .transient
             switch Int.random(in: 0..<14, using: &random) {
             case 0: run.handle(.wrote)
             case 1: run.handle(.poked)

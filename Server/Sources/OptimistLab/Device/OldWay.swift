@@ -53,16 +53,22 @@ struct OldWay: PlannerWriting {
     private func send(_ changes: JSONObject) async throws -> Int64 {
         do {
             let (_, discovery) = try await phone.session.send(SessionRequest(.get, "/.well-known/jmap"))
-            guard let resource = SessionResource(json: try JSON(parsing: discovery)), let account = resource.primaryAccount
+            guard let resource = SessionResource(json: try JSON(parsing: discovery)),
+                let account = resource.primaryAccount
             else { throw Self.failed(nil) }
             var arguments = changes
             arguments["accountId"] = .string(account)
-            let request = Request(using: [RowSync.core, RowSync.capability], methodCalls: [Invocation("todo/set", arguments, callID: "0")])
+            let request = Request(
+                using: [RowSync.core, RowSync.capability], methodCalls: [Invocation("todo/set", arguments, callID: "0")]
+            )
             let (_, body) = try await phone.session.send(
                 SessionRequest(
                     .post, resource.apiURL, headerFields: [.contentType: "application/json"], body: request.json.bytes,
                     isRepeatable: true))
-            guard let answer = Response(json: try JSON(parsing: body))?.methodResponses.first.flatMap({ SetAnswer(json: $0.arguments) }),
+            guard
+                let answer = Response(json: try JSON(parsing: body))?.methodResponses.first.flatMap({
+                    SetAnswer(json: $0.arguments)
+                }),
                 let state = SyncState(answer.newState)
             else { throw Self.failed(nil) }
             if let refusal = (answer.notCreated + answer.notUpdated + answer.notDestroyed).first?.error {
@@ -84,7 +90,8 @@ struct OldWay: PlannerWriting {
 
     private static func refused(_ error: SetError) -> OptimistError {
         OptimistError(
-            .oldWayFailed, "The old way: the server refused it, so nothing is shown. \(error.description ?? error.type)")
+            .oldWayFailed, "The old way: the server refused it, so nothing is shown. \(error.description ?? error.type)"
+        )
     }
 
     private static func failed(_ cause: (any Error)?) -> OptimistError {

@@ -37,7 +37,8 @@ enum EventStreamAnswer {
         encoder.outputFormatting = .sortedKeys
         encoder.dateEncodingStrategy = .iso8601
         return switch news {
-        case .timeline(let event): "event: timeline\ndata: \(String(decoding: try encoder.encode(event), as: UTF8.self))\n\n"
+        case .timeline(let event):
+            "event: timeline\ndata: \(String(decoding: try encoder.encode(event), as: UTF8.self))\n\n"
         case .changed(let what):
             "event: changed\ndata: \(String(decoding: try encoder.encode(["what": what.sorted()]), as: UTF8.self))\n\n"
         }

@@ -22,7 +22,8 @@ struct LabErrors<Context: RequestContext>: RouterMiddleware {
         } catch let error as OptimistError {
             return try answer(status(of: error.code), error.code.description, error.message, request, context)
         } catch let error as TransportError {
-            return try answer(.gatewayTimeout, "\(error.kind)", "The phone has no connection to the server.", request, context)
+            return try answer(
+                .gatewayTimeout, "\(error.kind)", "The phone has no connection to the server.", request, context)
         } catch let error as DecodingError {
             return try answer(.badRequest, "badLabRequest", Self.sentence(error), request, context)
         } catch is NIOTooManyBytesError {
