@@ -1,0 +1,70 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistCore
+import OptimistTesting
+import Synchronization
+import Testing
+
+@testable import Optimist
+
+@Suite(.timeLimit(.minutes(1)))
+struct LiveQueryTests {
+    @Test func `W7 under a burst states may be skipped, none is half, and the last one arrives`() async throws {
+        let phone = try Phone()
+        let store = phone.store
+        let writes = 200
+        let burst = Task {
+            for number in 1...writes {
+                // Two rows in each transaction: an odd count would be half of one.
+                try await store.write { db in
+                    try Todo(content: "\(number) a").insert(db)
+                    try Todo(content: "\(number) b").insert(db)
+                }
+            }
+        }
+        var last = -1
+        for await count in store.observe({ try Todo.fetchCount($0) }) {
+            #expect(count % 2 == 0 && count > last)
+            last = count
+            if count == 2 * writes { break }
+        }
+        try await burst.value
+    }
+
+    @Test func `W7 a transaction that does not change the result emits nothing`() async throws {
+        let phone = try Phone()
+        let store = phone.store
+        var counts = store.observe { try Todo.filter(Column("done") == true).fetchCount($0) }.makeAsyncIterator()
+        #expect(await counts.next() == 0)
+        for number in 1...20 { try await store.write { try Todo(content: "\(number)").insert($0) } }
+        try await store.write { try Todo(content: "done", done: true).insert($0) }
+        #expect(await counts.next() == 1)
+    }
+
+    @Test func `Q5 a live query survives errors of the database, and comes back after a backoff`() async throws {
+        let clock = ManualClock()
+        let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try Store(
+            at: folder.appending(path: "planner.sqlite"), synced: [Todo.self], durability: .normal,
+            surroundings: Surroundings(clock: clock, seed: 3), migrate: Todo.migrate)
+        let failures = Mutex(3)
+        let query = store.observe { db in
+            let fails = failures.withLock { failures in
+                failures -= 1
+                return failures >= 0
+            }
+            if fails { throw DatabaseError(resultCode: .SQLITE_IOERR) }
+            return try Todo.fetchCount(db)
+        }
+        let first = Task { await query.first { _ in true } }
+        for _ in 0..<3 {
+            await clock.sleepers(atLeast: 1)
+            clock.advance(by: .seconds(60))
+        }
+        #expect(await first.value == 0)
+    }
+}
