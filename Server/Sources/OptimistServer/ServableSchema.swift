@@ -6,6 +6,8 @@ public import OptimistWire
 extension Schema {
     /// Reads a schema that this server can keep its word for.
     ///
+    /// `onDelete` is accepted and not yet carried out: deleting a row leaves the rows that refer to it as they are.
+    ///
     /// - Parameter text: The JSON of a schema file.
     /// - Throws: ``OptimistError`` with code `schemaConflict` and a sentence that names the place: when it is no schema,
     ///   or asks for what this version of the server does not do yet. Nothing is silently ignored.

@@ -20,9 +20,9 @@ struct ServerContext: RequestContext {
 extension Hummingbird.Request {
     /// The token of `Authorization: Bearer …`.
     var bearerToken: String? {
-        guard let value = headers[.authorization] else { return nil }
-        let parts = value.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-        return parts[1].trimmingPrefix(" ").isEmpty ? nil : String(parts[1].trimmingPrefix(" "))
+        guard let value = headers[.authorization]?.utf8, value.count > 7 else { return nil }
+        let scheme = value.prefix(7)
+        guard scheme.elementsEqual("Bearer ".utf8) || String(scheme)?.lowercased() == "bearer " else { return nil }
+        return String(value.dropFirst(7).drop { $0 == UInt8(ascii: " ") })
     }
 }
