@@ -65,7 +65,7 @@ public final class OptimistServer: Service {
             pokes: pokes, now: surroundings.now)
         routes = Routes(
             service: service, accounts: registry, pokes: pokes, surroundings: surroundings,
-            bodyDeadline: TimeAmount(configuration.bodyTimeout)
+            isBehindProxy: configuration.isBehindProxy, bodyDeadline: TimeAmount(configuration.bodyTimeout)
         ) { [pool = database.pool] in (try? await pool.read { try Int.fetchOne($0, sql: "SELECT 1") }) == 1 }
     }
 

@@ -21,6 +21,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "The address to listen on. Put a proxy that speaks TLS before any other than this one.")
     var host = "127.0.0.1"
 
+    @Flag(help: "Believe X-Forwarded-For and X-Forwarded-Proto: a proxy of yours stands before the server.")
+    var behindProxy = false
+
     @Option(help: "The port to listen on. 0: any free one.")
     var port = 8090
 
@@ -40,13 +43,16 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws { try await explainingErrors(of: "serve", serve) }
 
     private func serve() async throws {
-        let directory = data.map { URL(filePath: $0, directoryHint: .isDirectory) } ?? DataDirectory.standard.appending(path: "server")
+        let directory =
+            data.map { URL(filePath: $0, directoryHint: .isDirectory) }
+            ?? DataDirectory.standard.appending(path: "server")
         let schema = try SchemaFile(path: self.schema, directory: directory).read()
         var logger = Logger(label: "optimist.server", factory: { StreamLogHandler.standardError(label: $0) })
         logger.logLevel = logLevel
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
-                host: host, port: port, dataDirectory: directory, schema: schema, logger: logger))
+                host: host, port: port, dataDirectory: directory, schema: schema, isBehindProxy: behindProxy,
+                logger: logger))
         let group = ServiceGroup(
             configuration: .init(
                 services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],
