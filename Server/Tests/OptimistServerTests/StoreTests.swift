@@ -77,6 +77,13 @@ struct StoreTests {
         #expect(try Data(contentsOf: site.database) == before)
     }
 
+    @Test func `a data directory is one server's at a time`() async throws {
+        let server = try await site.open()
+        let refusal = await #expect(throws: OptimistError.self) { _ = try await site.open() }
+        #expect(refusal?.code == .dataInUse)
+        _ = try await server.signUp()
+    }
+
     @Test func `a file that is no database is refused, with advice, and untouched`() async throws {
         try FileManager.default.createDirectory(at: site.directory, withIntermediateDirectories: true)
         let junk = Data(repeating: 0x41, count: 8192)
