@@ -74,6 +74,7 @@ let package = Package(
                 .product(name: "OptimistCore", package: "optimist"),
                 .product(name: "OptimistSession", package: "optimist"),
                 .product(name: "OptimistWire", package: "optimist"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             resources: [.copy("Web")],
             swiftSettings: settings),

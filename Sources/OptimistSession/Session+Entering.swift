@@ -35,9 +35,9 @@ extension Session {
     }
 
     func leave() async throws {
-        let epoch = core.signOut()
-        run(epoch.errands)
-        try await vault.erase(upTo: epoch.epoch)
+        let (epoch, errands) = core.signOut()
+        run(errands)
+        try await vault.erase(upTo: epoch)
     }
 
     enum MediaType: String {

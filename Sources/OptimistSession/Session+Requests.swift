@@ -10,7 +10,7 @@ extension Session {
         let clock = surroundings.clock
         return try await untilSessionEnds(lane: .calls) { id in
             try await withDeadline(request.deadline, clock: clock) {
-                let answer = try await self.answer(to: request, id, collects: true)
+                let (answer, _) = try await self.answer(to: request, id, collects: true)
                 return (answer.head, try await answer.body.collect(upTo: request.answerLimitBytes))
             }
         }
@@ -21,13 +21,15 @@ extension Session {
         _ consume: @escaping @Sendable (HTTPResponse, ResponseBody) async throws -> Result
     ) async throws -> Result {
         try await untilSessionEnds(lane: .streams) { id in
-            let answer = try await self.answer(to: request, id, collects: false)
-            guard let idleTimeout else { return try await consume(answer.head, answer.body) }
-            let silence = Silence(longest: idleTimeout, clock: self.surroundings.clock)
-            return try await firstOf([
-                { try await consume(answer.head, silence.listening(to: answer.body)) },
-                { try await silence.watch() },
-            ])
+            let (answer, stamp) = try await self.answer(to: request, id, collects: false)
+            return try await Self.$consumed.withValue(stamp) {
+                guard let idleTimeout else { return try await consume(answer.head, answer.body) }
+                let silence = Silence(longest: idleTimeout, clock: self.surroundings.clock)
+                return try await firstOf([
+                    { try await consume(answer.head, silence.listening(to: answer.body)) },
+                    { try await silence.watch() },
+                ])
+            }
         }
     }
 
@@ -43,8 +45,11 @@ extension Session {
 
     /// Sends a request as often as it takes and as it may be sent.
     ///
-    /// A whole answer is in memory, and so is any that is no success; otherwise its body is still to come.
-    private func answer(to request: SessionRequest, _ id: RequestID, collects: Bool) async throws -> TransportResponse {
+    /// A whole answer is in memory, and so is any that is no success; otherwise its body is still to come. The stamp
+    /// is that of the token it was asked for with.
+    private func answer(
+        to request: SessionRequest, _ id: RequestID, collects: Bool
+    ) async throws -> (TransportResponse, Stamp) {
         let unsigned = try transportRequest(request)
         var ledger = Ledger(request)
         var refused: Stamp?
@@ -56,7 +61,7 @@ extension Session {
                 let isSuccess = answer.head.status.kind == .successful
                 if isSuccess, !collects {
                     accept(binding)
-                    return answer
+                    return (answer, binding.stamp)
                 }
                 let body = try await answer.body.collect(upTo: request.answerLimitBytes)
                 answer.body = ResponseBody(body)
@@ -72,7 +77,7 @@ extension Session {
                 case .nothing:
                     accept(binding)
                     let delay = delay(after: answer.head, &ledger)
-                    guard let delay else { return answer }
+                    guard let delay else { return (answer, binding.stamp) }
                     try await pause(id, for: delay)
                 }
             } catch let error as TransportError {

@@ -98,9 +98,15 @@ public final class Session: Sendable {
     }
 
     /// Ends the session because the server said so by another way, such as an event stream.
+    ///
+    /// Called while an answer of ``stream(_:idleTimeout:_:)`` is consumed, it ends the session which that request
+    /// belongs to, and no later one. A sign-in that is under way goes on.
     public func end(_ reason: SignOutReason) {
-        run(core.handle(.ended(core.stamp, reason)))
+        run(core.handle(.ended(Self.consumed ?? core.stamp, reason)))
     }
+
+    /// The life of the session whose stream the current task consumes.
+    @TaskLocal static var consumed: Stamp?
 
     /// Sends a request with the session's credential and returns the whole answer, whatever its status.
     ///
@@ -108,7 +114,7 @@ public final class Session: Sendable {
     /// at once and disturbs nobody else (T8).
     ///
     /// - Returns: The last answer. Status 401 is never returned.
-    /// - Throws: `OptimistError` with code `signedOut` (see ``/OptimistCore/OptimistError/signOutReason``),
+    /// - Throws: `OptimistError` with code `signedOut` (see `OptimistError.signOutReason`),
     ///   `credentialRefused`, `refreshPostponed`, `credentialsLocked`, `foreignOrigin` or `plaintextRefused`;
     ///   ``TransportError`` when no whole answer came; `CancellationError`.
     public func send(_ request: SessionRequest) async throws -> (head: HTTPResponse, body: [UInt8]) {
@@ -120,7 +126,10 @@ public final class Session: Sendable {
     /// It takes none of the slots and has no deadline. The connection is closed when `consume` returns or throws, when
     /// the calling task is cancelled, and when the session ends, which also cancels `consume`.
     ///
-    /// - Parameter idleTimeout: The longest silence. Past it, the call throws ``TransportError`` of kind `timedOut`.
+    /// - Parameters:
+    ///   - request: What to send.
+    ///   - idleTimeout: The longest silence. Past it, the call throws ``TransportError`` of kind `timedOut`. Default: any.
+    ///   - consume: Gets the head of the answer and the body as it comes.
     /// - Throws: As ``send(_:)``, and whatever `consume` throws.
     public func stream<Result: Sendable>(
         _ request: SessionRequest, idleTimeout: Duration? = nil,

@@ -41,13 +41,12 @@ final class SessionCore: Sendable {
 
     /// Tells the machine what happened, wakes whom that concerns, and returns what is to be run.
     func handle(_ event: SessionMachine.Event) -> [SessionMachine.Errand] {
-        handle(event, enter: nil)
+        handle(event, enter: nil).errands
     }
 
     /// Ends the session on the person's wish. Returns the epoch that begins with it.
     func signOut() -> (epoch: Int, errands: [SessionMachine.Errand]) {
-        let errands = handle(.signedOut)
-        return (stamp.epoch, errands)
+        handle(.signedOut, enter: nil)
     }
 
     /// Waits until a request may be sent, and returns the token to send it with.
@@ -58,7 +57,7 @@ final class SessionCore: Sendable {
     ) async throws -> Binding {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { entrance in
-                run(handle(.wants(id, refused: refused), enter: (id, entrance)))
+                run(handle(.wants(id, refused: refused), enter: (id, entrance)).errands)
             }
         } onCancel: {
             shared.withLock { $0.entrances.removeValue(forKey: id) }?.resume(throwing: CancellationError())
@@ -71,7 +70,9 @@ final class SessionCore: Sendable {
             try await withCheckedThrowingContinuation { (alarm: CheckedContinuation<Void, any Error>) in
                 let failure: (any Error)? = shared.withLock { shared in
                     if Task.isCancelled { return CancellationError() }
-                    if shared.machine.epoch != epoch { return shared.machine.endOfEarlierEpochs.error }
+                    if shared.machine.epoch != epoch || shared.machine.isSignedOut {
+                        return shared.machine.endOfEarlierEpochs.error
+                    }
                     shared.alarms[id] = alarm
                     return nil
                 }
@@ -86,17 +87,18 @@ final class SessionCore: Sendable {
     /// Keeps the refresh that is under way, so that signing out can cancel it.
     func keep(refresh: Task<Void, Never>) { shared.withLock { $0.refresh = refresh } }
 
+    /// Returns, beside the errands, the epoch right after the event: an instant later it may be another's.
     private func handle(
         _ event: SessionMachine.Event, enter: (id: RequestID, entrance: CheckedContinuation<Binding, any Error>)?
-    ) -> [SessionMachine.Errand] {
+    ) -> (epoch: Int, errands: [SessionMachine.Errand]) {
         let time = now()
         var actions: [() -> Void] = []
         var errands: [SessionMachine.Errand] = []
-        shared.withLock { shared in
+        let epoch = shared.withLock { shared in
             if let enter {
                 if Task.isCancelled {
                     actions.append { enter.entrance.resume(throwing: CancellationError()) }
-                    return
+                    return shared.machine.epoch
                 }
                 shared.entrances[enter.id] = enter.entrance
             }
@@ -122,13 +124,14 @@ final class SessionCore: Sendable {
                 }
             }
             let after = shared.machine.state
-            guard after != before else { return }
+            guard after != before else { return shared.machine.epoch }
             shared.stateVersion += 1
             let version = shared.stateVersion
             actions.insert({ [states] in states.publish(after, version: version) }, at: 0)
+            return shared.machine.epoch
         }
         for action in actions { action() }
-        return errands
+        return (epoch, errands)
     }
 }
 

@@ -147,7 +147,9 @@ public final class InMemoryServer: Sendable {
             let fault = try Self.meet(.pull, &state)
             let since = SyncState(request.cursor)?.seq ?? 0
             let changed = request.tables.flatMap { table in
-                (state.rows[table] ?? [:]).filter { $0.value.seq > since }.map { (table: table, id: $0.key, stored: $0.value) }
+                (state.rows[table] ?? [:]).filter { $0.value.seq > since }.map {
+                    (table: table, id: $0.key, stored: $0.value)
+                }
             }.sorted { ($0.stored.seq, $0.id) < ($1.stored.seq, $1.id) }
             let end = changed.count > request.limit ? changed[request.limit - 1].stored.seq : state.seq
             if fault == .answerLost { throw RemoteFailure.unreachable("answer lost") }
@@ -231,7 +233,7 @@ public final class InMemoryRemote: Remote {
     }
 }
 
-/// A hint that a test gives by hand.
+/// A hint that a test gives by hand. Online until it says otherwise.
 public final class ManualReachability: Reachability {
     private let continuations = Mutex<[AsyncStream<Bool>.Continuation]>([])
 
@@ -239,6 +241,7 @@ public final class ManualReachability: Reachability {
 
     public var updates: AsyncStream<Bool> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            continuation.yield(true)
             continuations.withLock { $0.append(continuation) }
         }
     }

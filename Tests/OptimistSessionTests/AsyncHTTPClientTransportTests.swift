@@ -4,6 +4,7 @@
     import Foundation
     import HTTPTypes
     import OptimistSession
+    import Synchronization
     import Testing
 
     @Suite(.timeLimit(.minutes(1)))
@@ -102,6 +103,20 @@
                     #expect(try await answer.body.collect(upTo: 10).count == 2)
                 }
             }
+        }
+
+        @Test func `a repetition that finds nobody does not deny that the first may have arrived`() async throws {
+            let listening = Mutex<LoopbackServer?>(nil)
+            let server = try LoopbackServer { _, connection in
+                listening.withLock { $0 }?.close()
+                connection.close()
+            }
+            listening.withLock { $0 = server }
+            let transport = AsyncHTTPClientTransport()
+            await #expect { try await transport.send(request(server.port)) } throws: {
+                ($0 as? TransportError)?.phase == .maybeProcessed
+            }
+            try await transport.shutdown()
         }
 
         @Test func `cancelling ends the exchange as a cancellation, before the head and after it`() async throws {

@@ -118,6 +118,53 @@ struct SessionLifeTests {
         #expect(session.account == nil)
     }
 
+    @Test func `a sign-in on a device that is signed in outlives the end of the former session`() async throws {
+        let (saying, answering) = (Door(), Door())
+        let server = FakeServer()
+        let store = WatchedStore(.first)
+        let transport = InMemoryTransport { request in
+            if request.head.path == "/auth/sign-in" { await answering.pass() }
+            return try await server.handle(request)
+        }
+        let session = Session(server: URL(string: Bench.address)!, transport: transport, credentials: store)
+        let former = Task {
+            try await session.stream(SessionRequest(.get, "/events")) { _, _ in
+                await saying.pass()
+                session.end(.signedInElsewhere)
+                while true { try await Task.sleep(for: .seconds(60)) }
+            }
+        }
+        await saying.knock()
+        let entering = Task { try await session.signIn(email: "ada@example.com", password: "secret") }
+        await answering.knock()
+        saying.open()
+        await #expect { try await former.value } throws: {
+            ($0 as? OptimistError)?.signOutReason == .signedInElsewhere
+        }
+        #expect(session.state == .signedOut(.signedInElsewhere))
+        answering.open()
+        #expect(try await entering.value.email == "ada@example.com")
+        #expect(session.account?.email == "ada@example.com")
+        #expect(store.load() != nil)
+        #expect(try await session.send(SessionRequest(.get, "/rows")).head.status == .ok)
+    }
+
+    @Test func `an old stream cannot end the session that replaced its own`() async throws {
+        let door = Door()
+        let bench = Bench()
+        let former = Task { [session = bench.session] in
+            try await session.stream(SessionRequest(.get, "/events")) { _, _ in
+                await door.pass()
+                session.end(.signedInElsewhere)
+            }
+        }
+        await door.knock()
+        try await bench.session.signIn(email: "bob@example.com", password: "secret")
+        door.open()
+        await #expect { try await former.value } throws: { ($0 as? OptimistError)?.signOutReason == .replaced }
+        #expect(bench.session.account?.email == "bob@example.com")
+    }
+
     @Test func `requests of one account are never sent under the next`() async throws {
         let bench = Bench()
         let door = Door()

@@ -47,7 +47,7 @@ struct SessionMachineTests {
         _ = machine.handle(.wants(1, refused: stamp), now: now)
         let effects = machine.handle(.ended(stamp, .revoked), now: now)
         #expect(effects.compactMap(\.failedID) == [1, 2, 3])
-        #expect(effects.contains(.run(.erase(upTo: 1))))
+        #expect(effects.contains(.run(.erase(upTo: stamp.epoch))))
         let late: [SessionMachine.Event] = [
             .ended(stamp, .refreshExpired), .refreshed(stamp, .first), .refreshFailed(stamp, retryAfter: nil),
             .accepted(stamp), .left(1), .restored(.first), .locked,
@@ -65,6 +65,14 @@ struct SessionMachineTests {
         #expect(machine.handle(.restored(.first), now: now).compactMap(\.grantedID) == [2])
     }
 
+    @Test func `one who comes just when the keychain turns out to be locked is told so`() {
+        var machine = SessionMachine(slots: 1, backoff: Backoff(), randomness: SplitMix64(seed: 1))
+        _ = machine.handle(.restore, now: now)
+        _ = machine.handle(.arrived(1, .calls), now: now)
+        _ = machine.handle(.locked, now: now)
+        #expect(machine.handle(.wants(1, refused: nil), now: now) == [.fail(1, .locked)])
+    }
+
     @Test func `of two sign-ins the later one counts, in either order of their answers`() {
         for order in [[1, 2], [2, 1]] {
             var machine = machine(signedIn: false)
@@ -72,6 +80,18 @@ struct SessionMachineTests {
             for index in order { _ = machine.handle(.signedIn(epoch: epochs[index - 1], .first), now: now) }
             #expect(machine.stamp.epoch == epochs[1])
         }
+    }
+
+    @Test func `an end that the server orders does not outrank a sign-in under way, but a sign-out does`() {
+        var machine = machine()
+        let entering = [machine.reserveEpoch(), machine.reserveEpoch()]
+        _ = machine.handle(.ended(machine.stamp, .signedInElsewhere), now: now)
+        #expect(machine.state == .signedOut(.signedInElsewhere))
+        _ = machine.handle(.signedIn(epoch: entering[0], .first), now: now)
+        #expect(machine.stamp.epoch == entering[0])
+        _ = machine.handle(.signedOut, now: now)
+        _ = machine.handle(.signedIn(epoch: entering[1], .first), now: now)
+        #expect(machine.state == .signedOut(.signedOut))
     }
 
     @Test func `the session is refreshed 60 seconds ahead, or a tenth of a short life`() {

@@ -36,7 +36,7 @@ struct Todo: Codable, Identifiable, SyncedRecord {
     }
 }
 
-/// A device's database in a folder of its own, on a clock that a test moves.
+/// A device's database in a folder of its own, on a clock that a test moves. Not durable, so that tests are fast.
 final class Phone: Sendable {
     let folder: URL
     let time: Mutex<Int64>
@@ -62,11 +62,19 @@ final class Phone: Sendable {
         opened.withLock { $0 = store }
     }
 
+    /// Lets the file grow no more, as on a full disk.
+    func fillDisk() throws {
+        try store.pool.writeWithoutTransaction { db in
+            let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+            try db.execute(sql: "PRAGMA max_page_count = \(pages)")
+        }
+    }
+
     func advance(_ milliseconds: Int64) { time.withLock { $0 += milliseconds } }
 
     private static func open(_ folder: URL, now: @escaping @Sendable () -> Int64) throws -> Store {
         try Store(
-            at: folder.appending(path: "planner.sqlite"), synced: [Todo.self],
+            at: folder.appending(path: "planner.sqlite"), synced: [Todo.self], durability: .normal,
             surroundings: Surroundings(now: { Date(timeIntervalSince1970: Double(now()) / 1000) }, seed: 1),
             migrate: Todo.migrate)
     }
@@ -96,18 +104,16 @@ extension Store {
     }
 }
 
-/// A row as the server would send it.
+/// A row as the server would send it, with one clock for all columns but, if one is named, a later one for that.
 func pageRow(
     _ todo: Todo, seq: Int64, generation: Int = 1, device: String = "OtherPhone", stamp: Int64 = 1_790_000_000_000,
-    _ values: JSONObject
+    later: String? = nil, _ values: JSONObject
 ) -> PageRow {
-    PageRow(
+    var clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: stamp), device: device))
+    if let later { clocks.exceptions[later] = Clock(stamp: Stamp(milliseconds: stamp + 60_000), device: device) }
+    return PageRow(
         table: "todo", id: todo.wireID,
-        content: .row(
-            RowPatch(
-                generation: generation,
-                clocks: ColumnClocks(common: Clock(stamp: Stamp(milliseconds: stamp), device: device)), seq: seq,
-                values: values)))
+        content: .row(RowPatch(generation: generation, clocks: clocks, seq: seq, values: values)))
 }
 
 func tombstone(_ todo: Todo, seq: Int64, generation: Int = 2) -> PageRow {
@@ -115,7 +121,8 @@ func tombstone(_ todo: Todo, seq: Int64, generation: Int = 2) -> PageRow {
         table: "todo", id: todo.wireID,
         content: .deleted(
             Tombstone(
-                generation: generation, clock: Clock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone"),
+                generation: generation,
+                clock: Clock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone"),
                 seq: seq)))
 }
 

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct ClockTests {
-    @Test func `a clock reads as wire.md writes it`() throws {
+    @Test func `a clock reads as the protocol writes it`() throws {
         let clock = try #require(Clock("019ab3c4d5e60000-7Kp3"))
         #expect(clock.stamp.milliseconds == 0x019a_b3c4_d5e6)
         #expect(clock.stamp.counter == 0)
@@ -15,7 +15,8 @@ struct ClockTests {
     }
 
     @Test(arguments: [
-        "", "019ab3c4d5e60000", "019ab3c4d5e60000-", "019AB3c4d5e60000-7Kp3", "019ab3c4d5e6000-7Kp3", "g19ab3c4d5e60000-7Kp3",
+        "", "019ab3c4d5e60000", "019ab3c4d5e60000-", "019AB3c4d5e60000-7Kp3", "019ab3c4d5e6000-7Kp3",
+        "g19ab3c4d5e60000-7Kp3",
         "ffffffffffffffff-7Kp3", "019ab3c4d5e60000-7K p3", "019ab3c4d5e60000_7Kp3",
     ])
     func `what is no clock is refused`(text: String) { #expect(Clock(text) == nil) }
@@ -44,7 +45,9 @@ struct ClockTests {
     }
 
     @Test func `packed clocks unpack to the same`() throws {
-        let (a, b) = (Clock(stamp: Stamp(milliseconds: 1), device: "A"), Clock(stamp: Stamp(milliseconds: 2), device: "B"))
+        let (a, b) = (
+            Clock(stamp: Stamp(milliseconds: 1), device: "A"), Clock(stamp: Stamp(milliseconds: 2), device: "B")
+        )
         let clocks = ColumnClocks(packing: ["x": a, "y": a, "z": b])
         #expect(clocks.common == a)
         #expect(clocks.exceptions == ["z": b])

@@ -15,8 +15,10 @@ struct JSONTests {
     }
 
     @Test(arguments: [
-        "", " ", "nul", "tru", "[1,]", "{,}", "{\"a\"}", "{\"a\":}", "[1 2]", "01", "-", "1.", ".5", "1e", "+1", "\"", "\"\\x\"",
-        "\"\\ud800\"", "\"\\udc00\"", "\"\\u12\"", "\"\u{1}\"", "{} {}", "NaN", "1e999", "'a'", "[", "{\"a\":1", "\u{FEFF}{}",
+        "", " ", "nul", "tru", "[1,]", "{,}", "{\"a\"}", "{\"a\":}", "[1 2]", "01", "-", "1.", ".5", "1e", "+1", "\"",
+        "\"\\x\"",
+        "\"\\ud800\"", "\"\\udc00\"", "\"\\u12\"", "\"\u{1}\"", "{} {}", "NaN", "1e999", "'a'", "[", "{\"a\":1",
+        "\u{FEFF}{}",
     ])
     func `what is no JSON is refused`(text: String) {
         #expect(throws: JSONError.self) { try JSON(parsing: text.utf8) }
@@ -48,7 +50,9 @@ struct JSONTests {
     }
 
     @Test func `objects are equal whatever the order, and have the same canonical bytes`() throws {
-        let (a, b) = try (JSON(parsing: #"{"x":1,"y":{"p":2,"q":3}}"#.utf8), JSON(parsing: #"{"y":{"q":3,"p":2},"x":1}"#.utf8))
+        let (a, b) = try (
+            JSON(parsing: #"{"x":1,"y":{"p":2,"q":3}}"#.utf8), JSON(parsing: #"{"y":{"q":3,"p":2},"x":1}"#.utf8)
+        )
         #expect(a == b)
         #expect(a.hashValue == b.hashValue)
         #expect(a.canonicalBytes == b.canonicalBytes)
@@ -81,17 +85,23 @@ extension JSON {
         case 2: .int(.random(in: .min + 1 ... .max, using: &random))
         case 3: .double(Double(Int.random(in: -1000...1000, using: &random)) / 8)
         case 4, 5: .string(randomText(using: &random))
-        case 6: .array((0..<Int.random(in: 0...4, using: &random)).map { _ in JSON.random(depth: depth - 1, using: &random) })
+        case 6:
+            .array(
+                (0..<Int.random(in: 0...4, using: &random)).map { _ in JSON.random(depth: depth - 1, using: &random) })
         default:
             .object(
                 JSONObject(
-                    (0..<Int.random(in: 0...20, using: &random)).map { ("k\($0)", JSON.random(depth: depth - 1, using: &random)) }))
+                    (0..<Int.random(in: 0...20, using: &random)).map {
+                        ("k\($0)", JSON.random(depth: depth - 1, using: &random))
+                    }))
         }
     }
 
     private static func randomText(using random: inout some RandomNumberGenerator) -> String {
-        String(String.UnicodeScalarView((0..<Int.random(in: 0...8, using: &random)).compactMap { _ in
-            Unicode.Scalar(UInt32.random(in: 0...0x10FFFF, using: &random))
-        }))
+        String(
+            String.UnicodeScalarView(
+                (0..<Int.random(in: 0...8, using: &random)).compactMap { _ in
+                    Unicode.Scalar(UInt32.random(in: 0...0x10FFFF, using: &random))
+                }))
     }
 }

@@ -8,7 +8,9 @@ import Testing
 struct MergeTests {
     private func version(using random: inout SplitMix64) -> MergeRow {
         func clock() -> Clock {
-            Clock(stamp: Stamp(milliseconds: .random(in: 1...3, using: &random)), device: "D\(Int.random(in: 1...3, using: &random))")
+            Clock(
+                stamp: Stamp(milliseconds: .random(in: 1...3, using: &random)),
+                device: "D\(Int.random(in: 1...3, using: &random))")
         }
         let generation = Int.random(in: 1...4, using: &random)
         guard generation % 2 == 1 else { return MergeRow(generation: generation, deletion: clock()) }
@@ -63,7 +65,8 @@ struct MergeTests {
 
     @Test func `M1 columns are merged one by one`() {
         var row = MergeRow(generation: 1, cells: ["x": Cell("mine", late), "y": Cell("mine", early)])
-        let outcome = row.merge(MergeRow(generation: 1, cells: ["x": Cell("theirs", early), "y": Cell("theirs", late)]))
+        let outcome = row.merge(
+            MergeRow(generation: 1, cells: ["x": Cell("theirs", early), "y": Cell("theirs", late)]))
         #expect(row.cells["x"]?.value == "mine")
         #expect(row.cells["y"]?.value == "theirs")
         #expect(outcome.taken == ["y"])

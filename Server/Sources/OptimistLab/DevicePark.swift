@@ -46,7 +46,8 @@ actor DevicePark {
 
     /// Adds a phone, switches it on and signs it in.
     func add(_ name: String, account: String) async throws -> LabDevice {
-        guard name.wholeMatch(of: /[A-Za-z0-9_-]{1,32}/) != nil, account.wholeMatch(of: /[A-Za-z0-9_-]{1,32}/) != nil else {
+        guard name.wholeMatch(of: /[A-Za-z0-9_-]{1,32}/) != nil, account.wholeMatch(of: /[A-Za-z0-9_-]{1,32}/) != nil
+        else {
             throw OptimistError(.badLabRequest, "A name is 1 to 32 letters, digits, hyphens and underscores.")
         }
         guard !devices.contains(where: { $0.name == name }) else {

@@ -46,19 +46,29 @@ public final class Lab: Sendable {
             group.addTask { try await server.run() }
             let park = try await DevicePark(
                 folder: configuration.folder, server: server, serverPort: server.port, logger: configuration.logger)
-            try await park.startAll()
-            group.addTask { try await self.servePage(park, server, onStart) }
-            try await group.next()
+            let outcome: Result<Void, any Error>
+            do {
+                try await park.startAll()
+                outcome = .success(try await servePage(park, server, onStart))
+            } catch {
+                outcome = .failure(error)
+            }
+            // Whatever ended the page, the server is not cancelled amid its answers.
             await park.stopAll()
             await server.shutdown()
-            group.cancelAll()
+            try await group.waitForAll()
+            try outcome.get()
         }
     }
 
-    private func servePage(_ park: DevicePark, _ server: OptimistServer, _ onStart: @escaping @Sendable (Int) -> Void) async throws {
-        let router = Router()
+    private func servePage(_ park: DevicePark, _ server: OptimistServer, _ onStart: @escaping @Sendable (Int) -> Void)
+        async throws
+    {
+        let router = Router(context: LocalRequestContext.self)
         router.add(middleware: LabErrors())
-        router.add(middleware: FileMiddleware(try Self.webFolder, searchForIndexHtml: true))
+        router.add(middleware: OwnOrigin())
+        router.add(
+            middleware: FileMiddleware(try Self.webFolder, searchForIndexHtml: true, logger: configuration.logger))
         DeviceRoutes(park: park).add(to: router)
         TodoRoutes(park: park).add(to: router)
         ServerRoutes(park: park, server: server).add(to: router)
@@ -70,7 +80,8 @@ public final class Lab: Sendable {
             try await application.runService()
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
             throw OptimistError(
-                .badLabRequest, "The port \(configuration.port) is taken by another program. Choose another one with --port.",
+                .badLabRequest,
+                "The port \(configuration.port) is taken by another program. Choose another one with --port.",
                 cause: error)
         }
     }

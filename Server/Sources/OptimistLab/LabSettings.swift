@@ -33,7 +33,8 @@ struct LabSettings: Codable, Sendable, Equatable {
             return try JSONDecoder().decode(LabSettings.self, from: Data(contentsOf: file))
         } catch {
             throw OptimistError(
-                .badLabData, "\(file.path) cannot be read. Move it away to begin anew; the devices' data stays.", cause: error)
+                .badLabData, "\(file.path) cannot be read. Move it away to begin anew; the devices' data stays.",
+                cause: error)
         }
     }
 

@@ -41,15 +41,18 @@ struct ShownTodo: Codable, FetchableRecord, Equatable, Sendable {
     /// synced, pending, inFlight, rejected, blocked or parked.
     var sync: String
 
+    private static let selection = """
+        SELECT todo.*, coalesce(state.state, 'synced') AS sync FROM todo
+        LEFT JOIN optimist_state_todo state ON state.id = todo.id
+        """
+
     /// All to-dos in the order of the screen: open ones first, then by priority, then by text.
     static func fetchAll(_ db: Database) throws -> [ShownTodo] {
-        try fetchAll(
-            db,
-            sql: """
-                SELECT todo.*, coalesce(state.state, 'synced') AS sync FROM todo
-                LEFT JOIN optimist_state state ON state.tableName = 'todo' AND state.id = todo.id
-                ORDER BY done, priority DESC, content, todo.id
-                """)
+        try fetchAll(db, sql: "\(selection) ORDER BY done, priority DESC, content, todo.id")
+    }
+
+    static func fetchOne(_ db: Database, id: UUID) throws -> ShownTodo? {
+        try fetchOne(db, sql: "\(selection) WHERE todo.id = ?", arguments: [id])
     }
 
     /// Whether what the user sees is the same, whatever its sync state.

@@ -11,6 +11,8 @@ actor Listener {
     private let exchange: Exchange
     private var channel: (any Channel)?
     private let port: Int
+    /// What is done last, once everything before it is done.
+    private var last: Task<Void, any Error>?
 
     /// Opens the door for the first time.
     ///
@@ -32,13 +34,28 @@ actor Listener {
     ///
     /// - Throws: ``OptimistError`` with code `cannotListen` if another program has taken the port meanwhile.
     func open() async throws {
-        guard channel == nil else { return }
-        channel = try await Self.bind(port, exchange)
+        try await inOrder { door in
+            guard door.channel == nil else { return }
+            door.channel = try await Self.bind(door.port, door.exchange)
+        }
     }
 
     func close() async {
-        try? await channel?.close()  // Fails only when it is closed already.
-        channel = nil
+        try? await inOrder { door in  // Fails only when it is closed already.
+            let channel = door.channel
+            door.channel = nil
+            try await channel?.close()
+        }
+    }
+
+    /// Opening and closing take a while. Whoever comes meanwhile waits, so that the last one counts.
+    private func inOrder(_ step: @escaping @Sendable (isolated Listener) async throws -> Void) async throws {
+        let task = Task { [last] in
+            _ = await last?.result
+            try await step(self)
+        }
+        last = task
+        try await task.value
     }
 
     private static func bind(_ port: Int, _ exchange: Exchange) async throws -> any Channel {

@@ -45,8 +45,9 @@ public struct ProxyAdmin: Sendable {
         }
     }
 
-    private func router() -> Router<BasicRequestContext> {
-        let router = Router()
+    private func router() -> Router<LocalRequestContext> {
+        let router = Router(context: LocalRequestContext.self)
+        router.add(middleware: OwnOrigin())
         router.get("conditions") { [proxy] _, _ in try JSONAnswer(NetworkConditionsPatch(proxy.conditions)) }
         router.put("conditions") { [proxy] request, context in
             let patch = try await request.decode(as: NetworkConditionsPatch.self, context: context)

@@ -6,7 +6,8 @@ public import OptimistWire
 extension Schema {
     /// Reads a schema that this server can keep its word for.
     ///
-    /// `onDelete` is accepted and not yet carried out: deleting a row leaves the rows that refer to it as they are.
+    /// References are checked when they are written. Deleting a row leaves the rows that refer to it as they are, so a
+    /// schema that asks for more, by `onDelete`, is refused for now.
     ///
     /// - Parameter text: The JSON of a schema file.
     /// - Throws: ``OptimistError`` with code `schemaConflict` and a sentence that names the place: when it is no schema,
@@ -49,6 +50,8 @@ extension Schema {
             guard names.insert(column.lowercased()).inserted else {
                 throw OptimistError(.schemaConflict, "\(type) has two columns \"\(column.lowercased())\".")
             }
+            if definition.onDelete != nil { throw notYet("\(type).\(column)", "\"onDelete\"") }
+            if definition.onDelete != nil { throw notYet("\(type).\(column)", "\"onDelete\"") }
             if definition.type == .counter || definition.type == .blob {
                 throw notYet("\(type).\(column)", "columns of type \"\(definition.type.rawValue)\"")
             }
@@ -56,7 +59,7 @@ extension Schema {
     }
 
     /// What the schema format has words for and the server no deeds yet.
-    private static let unsupported = ["unique", "uniqueIndexes", "indexes", "editWins", "counters"]
+    private static let unsupported = ["onDelete", "unique", "uniqueIndexes", "indexes", "editWins", "counters"]
 
     private static func refuseUnsupported(_ json: JSON) throws {
         for word in unsupported where json[word] != nil { throw notYet("The schema", "\"\(word)\"") }

@@ -5,14 +5,22 @@ import Foundation
 import Logging
 import OptimistCore
 
-/// Runs a command. What goes wrong in a known way is a sentence on standard error, and the exit status 1.
-func explainingErrors(of command: String, _ work: () async throws -> Void) async throws {
+/// Runs a command. What goes wrong is a sentence on standard error, and the exit status 1.
+///
+/// - Parameter path: What the command works on, for errors that do not say so themselves.
+func explainingErrors(of command: String, at path: String, _ work: () async throws -> Void) async throws {
+    let message: String
     do {
-        try await work()
+        return try await work()
     } catch let error as OptimistError {
-        FileHandle.standardError.write(Data("optimist \(command): \(error.message)\n".utf8))
-        throw ExitCode.failure
+        message = error.message
+    } catch let error as CancellationError {
+        throw error
+    } catch {
+        message = "\(path): \(error.localizedDescription)"
     }
+    FileHandle.standardError.write(Data("optimist \(command): \(message)\n".utf8))
+    throw ExitCode.failure
 }
 
 /// Where commands keep data unless they are told otherwise: `XDG_DATA_HOME` or its default; on a Mac, Application Support.

@@ -29,11 +29,12 @@ struct LabCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let folder = data.map { URL(filePath: $0, directoryHint: .isDirectory) } ?? DataDirectory.standard.appending(path: "lab")
+        let folder =
+            data.map { URL(filePath: $0, directoryHint: .isDirectory) } ?? DataDirectory.standard.appending(path: "lab")
         var logger = Logger(label: "optimist.lab", factory: { StreamLogHandler.standardError(label: $0) })
         logger.logLevel = logLevel
         let lab = Lab(Lab.Configuration(folder: folder, port: port, logger: logger))
-        try await explainingErrors(of: "lab") {
+        try await explainingErrors(of: "lab", at: folder.path) {
             try await lab.run { port in
                 say("The lab is at http://127.0.0.1:\(port). Its data is in \(folder.path). Stop it with Ctrl-C.")
             }

@@ -32,6 +32,10 @@ struct ProxyCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        try await explainingErrors(of: "proxy", at: "\(upstream.host):\(upstream.port)") { try await serve() }
+    }
+
+    private func serve() async throws {
         let proxy = try await FaultProxy.start(
             listenPort: listen, upstream: (upstream.host, upstream.port),
             conditions: NetworkConditions.online.applying(network.patch), seed: seed)

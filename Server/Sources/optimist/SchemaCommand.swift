@@ -25,7 +25,7 @@ struct SchemaCommand: AsyncParsableCommand {
     var version = 1
 
     func run() async throws {
-        try await explainingErrors(of: "schema") {
+        try await explainingErrors(of: "schema", at: file) {
             let url = URL(filePath: file)
             let schema = try Schema(
                 exporting: url, id: id ?? url.deletingPathExtension().lastPathComponent, version: version)

@@ -40,12 +40,14 @@ struct ServeCommand: AsyncParsableCommand {
         guard (0...65_535).contains(port) else { throw ValidationError("--port is a number from 0 to 65535.") }
     }
 
-    func run() async throws { try await explainingErrors(of: "serve", serve) }
-
-    private func serve() async throws {
+    func run() async throws {
         let directory =
             data.map { URL(filePath: $0, directoryHint: .isDirectory) }
             ?? DataDirectory.standard.appending(path: "server")
+        try await explainingErrors(of: "serve", at: directory.path) { try await serve(directory) }
+    }
+
+    private func serve(_ directory: URL) async throws {
         let schema = try SchemaFile(path: self.schema, directory: directory).read()
         var logger = Logger(label: "optimist.server", factory: { StreamLogHandler.standardError(label: $0) })
         logger.logLevel = logLevel

@@ -1,8 +1,8 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
 """Clients that we did not write read and write the same rows: jmapc, a JMAP library, and curl.
 
-Usage: jmap.py --server http://127.0.0.1:8090
-The server must have a type `todo` with the columns content and done. A new account is made for every run.
+It starts a server with $OPTIMIST, unless it is told of one: jmap.py --server http://127.0.0.1:8090
+That server must have a type `todo` with the columns content and done. A new account is made for every run.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 import threading
 import urllib.parse
 import uuid
@@ -24,6 +25,7 @@ from jmapc.serializer import Model
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from claims import Claims  # noqa: E402
+from program import Program  # noqa: E402
 
 ROW_SYNC = "urn:x-optimist:rowsync"
 claim = Claims()
@@ -267,5 +269,9 @@ def devices_and_strangers(site):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--server", required=True, help="such as http://127.0.0.1:8090")
-    claim.run(Site(parser.parse_args().server))
+    parser.add_argument("--server", help="such as http://127.0.0.1:8090; without it, one is started")
+    if server := parser.parse_args().server:
+        claim.run(Site(server))
+    else:
+        with tempfile.TemporaryDirectory() as folder, Program("serve", "--port", "0", "--data", folder) as program:
+            claim.run(Site(program.find(r"Optimist serves (http://127\.0\.0\.1:\d+)")))

@@ -55,6 +55,21 @@ struct FaultProxyTests {
         }
     }
 
+    @Test func `going offline and online in quick succession ends as the last one said`() async throws {
+        try await withProxy { proxy, _ in
+            for _ in 0..<20 {
+                try await withThrowingTaskGroup { group in
+                    for isOffline in [true, false, true, false] {
+                        group.addTask { try await proxy.setConditions(isOffline ? .offline : .online) }
+                    }
+                    try await group.waitForAll()
+                }
+                try await proxy.setConditions(.online)
+                try await expectEcho(of: message(100), port: proxy.port)
+            }
+        }
+    }
+
     @Test func `more than the proxy holds passes, since the sender is made to wait`() async throws {
         try await withProxy(NetworkConditions(latency: .milliseconds(2), bandwidth: 50_000_000)) { proxy, _ in
             let sent = message(8 << 20)

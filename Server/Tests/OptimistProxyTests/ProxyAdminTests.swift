@@ -6,9 +6,13 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct ProxyAdminTests {
     /// Sends one request, and returns its answer as text, head and body.
-    private func send(_ method: String, _ path: String, _ body: String = "", port: Int) async throws -> String {
+    private func send(
+        _ method: String, _ path: String, _ body: String = "", host: String = "127.0.0.1", origin: String? = nil,
+        port: Int
+    ) async throws -> String {
+        let origin = origin.map { "Origin: \($0)\r\n" } ?? ""
         let request = """
-            \(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\
+            \(method) \(path) HTTP/1.1\r\nHost: \(host):\(port)\r\n\(origin)Connection: close\r\n\
             Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)
             """
         return String(decoding: try await exchange(Array(request.utf8), port: port), as: UTF8.self)
@@ -33,6 +37,27 @@ struct ProxyAdminTests {
                     #expect(answer.hasPrefix("HTTP/1.1 400"))
                 }
                 #expect(proxy.conditions == kept)
+                group.cancelAll()
+            }
+        }
+    }
+
+    @Test func `a web page of somebody else is refused, whatever name leads it here`() async throws {
+        try await withProxy { proxy, _ in
+            let (ports, port) = AsyncStream.makeStream(of: Int.self)
+            try await withThrowingTaskGroup { group in
+                group.addTask {
+                    try await ProxyAdmin(proxy: proxy, port: 0).run { port.yield($0) }
+                }
+                guard let admin = await ports.first(where: { _ in true }) else { return }
+                for origin in ["http://example.com", "http://127.0.0.1:1", "null"] {
+                    let answer = try await send("POST", "/reset", origin: origin, port: admin)
+                    #expect(answer.hasPrefix("HTTP/1.1 403"))
+                }
+                #expect(try await send("GET", "/counters", host: "example.com", port: admin).hasPrefix("HTTP/1.1 403"))
+                let own = try await send(
+                    "POST", "/reset", host: "localhost", origin: "http://localhost:\(admin)", port: admin)
+                #expect(own.hasPrefix("HTTP/1.1 204"))
                 group.cancelAll()
             }
         }

@@ -107,7 +107,8 @@ extension CaptureContext {
 
     private func register(_ name: String, arguments: Int32, on db: Database, _ function: Function) throws {
         let code = sqlite3_create_function_v2(
-            db.sqliteConnection, name, arguments, SQLITE_UTF8, Unmanaged.passRetained(self).toOpaque(), function, nil, nil
+            db.sqliteConnection, name, arguments, SQLITE_UTF8, Unmanaged.passRetained(self).toOpaque(), function, nil,
+            nil
         ) { context in
             if let context { Unmanaged<CaptureContext>.fromOpaque(context).release() }
         }

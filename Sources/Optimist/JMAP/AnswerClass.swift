@@ -64,7 +64,8 @@ enum AnswerClass {
         case let type where final.contains(type):
             return .rejected(
                 Refusal(
-                    code: type, column: error.properties.first, message: error.description ?? type, current: error.current))
+                    code: type, column: error.properties.first, message: error.description ?? type,
+                    current: error.current))
         default: return .retry(after: error.retryAfterSeconds.map { .seconds($0) })
         }
     }

@@ -35,7 +35,8 @@ public final class JMAPRemote: Remote {
         }
         connection.withLock { $0 = Connection(resource: resource, account: account) }
         return RemoteAccount(
-            id: "\(session.server.host() ?? "")#\(account)", initialCursor: resource.initialState)
+            id: "\(session.server.host() ?? "")#\(account)", initialCursor: resource.initialState,
+            tables: resource.accounts[account].map { Set($0.types.keys) })
     }
 
     public func push(_ push: Push) async throws -> [Verdict] {
@@ -46,11 +47,8 @@ public final class JMAPRemote: Remote {
 
     public func pull(_ request: PullRequest) async throws -> Page {
         let connection = try await connected()
-        let known = connection.resource.accounts[connection.account]?.types ?? [:]
         let call = PullCall(
-            tables: request.tables.filter { known[$0] != nil }, cursor: request.cursor, limit: request.limit,
-            account: connection.account)
-        if call.tables.isEmpty { return Page(from: request.cursor, cursor: request.cursor, hasMore: false, rows: []) }
+            tables: request.tables, cursor: request.cursor, limit: request.limit, account: connection.account)
         return try call.page(from: try await send(call.request, to: connection.resource))
     }
 
@@ -128,13 +126,17 @@ public final class JMAPRemote: Remote {
     }
 
     private static func check(_ head: HTTPResponse, _ body: [UInt8]) throws {
-        if let failure = AnswerClass.failure(status: head.status.code, retryAfter: head.headerFields[.retryAfter], body: body) {
+        if let failure = AnswerClass.failure(
+            status: head.status.code, retryAfter: head.headerFields[.retryAfter], body: body)
+        {
             throw failure
         }
     }
 
     private func translatingErrors<T>(_ work: () async throws -> T) async throws -> T {
-        do { return try await work() } catch let error as RemoteFailure { throw error } catch let error as CancellationError {
+        do { return try await work() } catch let error as RemoteFailure { throw error } catch let error
+            as CancellationError
+        {
             throw error
         } catch { throw AnswerClass.failure(error) }
     }

@@ -11,17 +11,16 @@ struct PushCall {
 
     init(_ push: Push, account: String, schemaVersion: Int) {
         self.push = push
+        let empty = SetCall(accountID: account)
         var sets: [String: SetCall] = [:]
         var tables: [String] = []
         for row in push.rows {
             if sets[row.table] == nil { tables.append(row.table) }
-            var set = sets[row.table] ?? SetCall(accountID: account)
             switch row.change {
-            case .create(let patch): set.create.append((row.id, patch))
-            case .update(let patch): set.update.append((row.id, patch))
-            case .delete(let tombstone): set.destroy.append((row.id, tombstone))
+            case .create(let patch): sets[row.table, default: empty].create.append((row.id, patch))
+            case .update(let patch): sets[row.table, default: empty].update.append((row.id, patch))
+            case .delete(let tombstone): sets[row.table, default: empty].destroy.append((row.id, tombstone))
             }
-            sets[row.table] = set
         }
         self.tables = tables
         request = Request(
@@ -55,7 +54,8 @@ struct PushCall {
         let seq = SyncState(answer.newState)?.seq ?? 0
         var verdicts: [String: Verdict] = [:]
         for (id, won) in answer.created + answer.updated {
-            verdicts[id] = won.map { $0.values.isEmpty ? .accepted(seq: seq) : .merged(seq: seq, $0) } ?? .accepted(seq: seq)
+            verdicts[id] =
+                won.map { $0.values.isEmpty ? .accepted(seq: seq) : .merged(seq: seq, $0) } ?? .accepted(seq: seq)
         }
         for id in answer.destroyed { verdicts[id] = .accepted(seq: seq) }
         for (id, error) in answer.notCreated + answer.notUpdated + answer.notDestroyed {

@@ -25,7 +25,9 @@ public struct PendingRow: Hashable, Sendable {
 
     /// Returns what is pending in a database that a store has written, oldest first.
     ///
-    /// - Parameter limit: The most rows to return.
+    /// - Parameters:
+    ///   - db: A connection within a read or a write.
+    ///   - limit: The most rows to return.
     public static func fetchAll(_ db: Database, limit: Int = .max) throws -> [PendingRow] {
         let names = try columnNames(db)
         let isPushing = try Meta.int(.inFlight, in: db) != nil

@@ -22,15 +22,19 @@ public struct Receipt: Codable, Hashable, Sendable {
     let rows: [Row]
     /// The last push that was assembled before the write.
     let push: Int64
+    /// The last rejection that was there before the write.
+    let rejection: Int64
 
     init(rows refs: [RowRef], layouts: [TableLayout], in db: Database) throws {
         rows = refs.compactMap { ref in
-            guard let layout = layouts.first(where: { $0.number == ref.table }), let id = layout.idForm.wire(ref.id) else {
+            guard let layout = layouts.first(where: { $0.number == ref.table }), let id = layout.idForm.wire(ref.id)
+            else {
                 return nil
             }
             return Row(table: layout.name, id: id)
         }
         push = try Meta.int(.push, in: db) ?? 0
+        rejection = try Int64.fetchOne(db, sql: "SELECT max(number) FROM optimist_rejection") ?? 0
     }
 }
 
@@ -38,7 +42,8 @@ extension Store {
     /// Returns a receipt for everything that is pending now. Later writes are not covered.
     public func receiptForPending() async throws -> Receipt {
         try await read { db in
-            let rows = try Row.fetchAll(db, sql: "SELECT tbl, id FROM optimist_row WHERE pending IS NOT NULL ORDER BY pending, key")
+            let rows = try Row.fetchAll(
+                db, sql: "SELECT tbl, id FROM optimist_row WHERE pending IS NOT NULL ORDER BY pending, key")
             return try Receipt(rows: rows.map { RowRef(table: $0[0], id: $0[1]) }, layouts: self.layouts, in: db)
         }
     }
@@ -51,27 +56,32 @@ extension Store {
     /// - Throws: `CancellationError`, or `DatabaseError`.
     public func confirmed(_ receipt: Receipt) async throws -> [Rejection] {
         let changes = changes.stream()
-        if try await isSettled(receipt) { return try await rejections(of: receipt) }
-        for await _ in changes where try await isSettled(receipt) { return try await rejections(of: receipt) }
+        var waiting = try await unsettled(refs(receipt)[...], since: receipt.push)
+        if waiting.isEmpty { return try await rejections(of: receipt) }
+        for await _ in changes {
+            waiting = try await unsettled(waiting, since: receipt.push)
+            if waiting.isEmpty { return try await rejections(of: receipt) }
+        }
         throw CancellationError()
     }
 
-    private func isSettled(_ receipt: Receipt) async throws -> Bool {
+    /// Drops the leading rows that are settled: they stay so, and need not be looked at again.
+    func unsettled(_ refs: ArraySlice<RowRef>, since push: Int64) async throws -> ArraySlice<RowRef> {
         try await read { db in
-            let entries = try RowEntryTable(db)
-            return try self.refs(receipt).allSatisfy { ref in
-                guard let entry = try entries.entry(ref), entry.isPending else { return true }
-                return entry.settled > receipt.push
-            }
+            let waits = try db.cachedStatement(
+                sql: "SELECT 1 FROM optimist_row WHERE tbl = ? AND id = ? AND pending IS NOT NULL AND settled <= ?")
+            return try refs.drop { ref in try Int.fetchOne(waits, arguments: [ref.table, ref.id, push]) == nil }
         }
     }
 
     private func rejections(of receipt: Receipt) async throws -> [Rejection] {
         let rows = Set(receipt.rows)
-        return try await rejections().filter { rows.contains(Receipt.Row(table: $0.table, id: $0.rowID)) }
+        return try await rejections().filter {
+            $0.id > receipt.rejection && rows.contains(Receipt.Row(table: $0.table, id: $0.rowID))
+        }
     }
 
-    private func refs(_ receipt: Receipt) -> [RowRef] {
+    func refs(_ receipt: Receipt) -> [RowRef] {
         receipt.rows.compactMap { row in
             layout(named: row.table).flatMap { layout in
                 layout.idForm.stored(row.id).map { RowRef(table: layout.number, id: $0) }

@@ -37,7 +37,7 @@ extension Store {
     /// - Parameters:
     ///   - id: A ``Rejection/id``.
     ///   - edits: Values in place of the rejected ones, by column.
-    /// - Throws: ``OptimistError`` with code `unknownRejection`; `DatabaseError` if the row cannot be written. The rejection
+    /// - Throws: `OptimistError` with code `unknownRejection`; `DatabaseError` if the row cannot be written. The rejection
     ///   then stays.
     public func retry(_ id: Rejection.ID, with edits: JSONObject = [:]) async throws {
         try await write { db in
@@ -59,7 +59,7 @@ extension Store {
 
     /// Forgets a rejection, and with it what the user wrote.
     ///
-    /// - Throws: ``OptimistError`` with code `unknownRejection`.
+    /// - Throws: `OptimistError` with code `unknownRejection`.
     public func discard(_ id: Rejection.ID) async throws {
         try await write { db in
             try RejectionTable(db).remove(id)
@@ -78,7 +78,9 @@ struct RejectionTable {
 
     init(_ db: Database) { self.db = db }
 
-    func insert(_ ref: RowRef, _ kind: SentRow.Kind, _ refusal: Refusal, mine: JSONObject, at milliseconds: Int64) throws {
+    func insert(_ ref: RowRef, _ kind: SentRow.Kind, _ refusal: Refusal, mine: JSONObject, at milliseconds: Int64)
+        throws
+    {
         try db.execute(
             sql: """
                 INSERT INTO optimist_rejection(tbl, id, kind, code, columnName, message, mine, server, at)

@@ -22,25 +22,24 @@ struct Reception: Equatable, Sendable {
 extension RowEntry {
     /// Takes a row from a page (R2, R5).
     ///
-    /// Within one life an unsent column stays the user's, and the received value becomes its base. A row from before what
-    /// the server is already known to hold is left: a later page brings it whole. The server's row is a merge already,
-    /// so what is clean here follows it.
+    /// Within one life a column is taken if its clock is later than the confirmed one: pages and verdicts may then come in
+    /// any order. An unsent column stays the user's, and the received value becomes its base. Columns without clocks,
+    /// from a remote that has none, follow the order of the server's transactions.
     mutating func receive(_ patch: RowPatch, in layout: TableLayout, quote: (TableLayout.Column, JSON) throws -> String)
         rethrows -> Reception
     {
         let life = patch.generation ?? 1
-        guard (patch.seq ?? .max) >= seq else { return Reception() }
-        seq = patch.seq ?? seq
+        let isInOrder = (patch.seq ?? .max) >= seq
+        seq = max(seq, patch.seq ?? 0)
         acked = max(acked, life)
         if life < generation { return Reception() }
         if life > generation { return begin(life, patch) }
-        return try mergeColumns(of: patch, in: layout, quote: quote)
+        return try mergeColumns(of: patch, isInOrder: isInOrder, in: layout, quote: quote)
     }
 
     /// Takes a deleted row from a page.
     mutating func receive(_ tombstone: Tombstone) -> Reception {
-        guard (tombstone.seq ?? .max) >= seq else { return Reception() }
-        seq = tombstone.seq ?? seq
+        seq = max(seq, tombstone.seq ?? 0)
         acked = max(acked, tombstone.generation)
         guard tombstone.generation > generation else { return Reception() }
         return end(tombstone.generation, clock: tombstone.clock)
@@ -56,7 +55,8 @@ extension RowEntry {
         return reception
     }
 
-    private mutating func begin(_ life: Int, _ patch: RowPatch) -> Reception {
+    /// The row is in a later life than ours: nothing of the old one stays, and what was unsent is kept in the journal.
+    mutating func begin(_ life: Int, _ patch: RowPatch) -> Reception {
         let lost = isAlive ? dirty & ~TableLayout.lifeMask : 0
         generation = life
         confirmed = patch.clocks ?? ColumnClocks()
@@ -65,18 +65,19 @@ extension RowEntry {
     }
 
     private mutating func mergeColumns(
-        of patch: RowPatch, in layout: TableLayout, quote: (TableLayout.Column, JSON) throws -> String
+        of patch: RowPatch, isInOrder: Bool, in layout: TableLayout,
+        quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Reception {
         var taken = JSONObject()
         for (name, value) in patch.values {
             guard let column = layout[column: name] else { continue }
-            if dirty & column.mask != 0 {
-                base[name] = try quote(column, value)
-            } else if patch.clocks?[name] == nil || patch.clocks?[name] != confirmed[name] {
-                taken.append(name, value)
-            }
+            let clock = patch.clocks?[name]
+            guard clock.map({ isNews($0, of: name) }) ?? isInOrder else { continue }
+            if let clock { confirm(name, clock) }
+            if dirty & column.mask != 0 { base[name] = try quote(column, value) } else { taken.append(name, value) }
         }
-        confirmed = patch.clocks ?? confirmed
         return Reception(change: taken.isEmpty ? .none : .set(taken))
     }
+
+    private func isNews(_ clock: Clock, of column: String) -> Bool { confirmed[column].map { clock > $0 } ?? true }
 }

@@ -7,8 +7,10 @@ struct Settlement: Equatable, Sendable {
     var change = RowChange.none
     /// The user's own values that were refused. Nil: nothing was.
     var rejected: JSONObject?
-    /// The user's own values that lost to newer ones.
+    /// The user's own values that were sent and lost to newer ones.
     var overwritten = JSONObject()
+    /// The columns whose values in the app's table are about to be lost, sent or not.
+    var lost: Int64 = 0
 }
 
 extension RowEntry {
@@ -23,13 +25,14 @@ extension RowEntry {
     ) rethrows -> Settlement {
         switch verdict {
         case .accepted(let seq):
-            try accept(sent, seq: seq, device: device, in: layout, quote: quote)
             settled = push
-            return Settlement()
+            self.seq = max(self.seq, seq)
+            return try accept(sent, RowPatch(), device: device, in: layout, quote: quote)
         case .merged(let seq, let won):
-            try accept(sent, seq: seq, device: device, in: layout, quote: quote)
             settled = push
-            return try take(won, instead: sent, in: layout, quote: quote)
+            self.seq = max(self.seq, seq)
+            if let life = won.generation, life > sent.generation { return enter(life, won, after: sent) }
+            return try accept(sent, won, device: device, in: layout, quote: quote)
         case .gone:
             settled = push
             return giveUp(sent)
@@ -43,49 +46,61 @@ extension RowEntry {
 
     // MARK: - Accepted and merged
 
+    /// Books that the server has what was sent, but for the columns where its own value won.
+    ///
+    /// A page may have brought something later meanwhile: what was confirmed is never taken back, and a column that is
+    /// no longer dirty follows its base.
     private mutating func accept(
-        _ sentRow: SentRow, seq: Int64, device: String, in layout: TableLayout,
+        _ sentRow: SentRow, _ won: RowPatch, device: String, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
-    ) rethrows {
-        self.seq = max(self.seq, seq)
+    ) rethrows -> Settlement {
+        let isFirst = acked < sentRow.generation
         acked = max(acked, sentRow.generation)
         sent &= ~sentRow.mask
-        guard generation == sentRow.generation else { return }
-        if sentRow.kind != .update { confirmed = ColumnClocks(common: Clock(stamp: sentRow.lifeStamp, device: device)) }
+        guard generation == sentRow.generation else { return Settlement() }
+        if isFirst { confirmed = ColumnClocks(common: Clock(stamp: sentRow.lifeStamp, device: device)) }
+        var settlement = Settlement()
+        var taken = JSONObject()
         var cleared = sentRow.mask & TableLayout.lifeMask
         for column in layout.columns(in: sentRow.mask) {
             guard let stamp = sentRow.stamps[column.name] else { continue }
-            confirm(column.name, Clock(stamp: stamp, device: device))
-            if unsentStamp(of: column.name) == stamp {
-                cleared |= column.mask
-            } else {
-                base[column.name] = try quote(column, sentRow.values[column.name] ?? .null)
+            let mine = sentRow.values[column.name] ?? .null
+            let answer = won.values[column.name]
+            let clock = answer == nil ? Clock(stamp: stamp, device: device) : won.clocks?[column.name]
+            let server = settledValue(answer ?? mine, clock, isReplaced: answer != nil && isFirst, of: column)
+            if unsentStamp(of: column.name) != stamp {
+                base[column.name] = try quote(column, server)
+                continue
+            }
+            cleared |= column.mask
+            if server != mine {
+                taken.append(column.name, server)
+                settlement.overwritten.append(column.name, mine)
             }
         }
         clear(cleared, in: layout)
+        if !taken.isEmpty, isAlive { settlement.change = .set(taken) }
+        return settlement
     }
 
-    private mutating func take(
-        _ won: RowPatch, instead sentRow: SentRow, in layout: TableLayout,
-        quote: (TableLayout.Column, JSON) throws -> String
-    ) rethrows -> Settlement {
-        guard generation == sentRow.generation, isAlive else { return Settlement() }
-        var settlement = Settlement()
-        var taken = JSONObject()
-        for (name, value) in won.values {
-            guard let column = layout[column: name] else { continue }
-            if let clock = won.clocks?[name] { confirm(name, clock) }
-            if dirty & column.mask != 0 {
-                base[name] = try quote(column, value)
-            } else if let mine = sentRow.values[name], mine != value {
-                taken.append(name, value)
-                settlement.overwritten.append(name, mine)
-            } else if sentRow.values[name] == nil {
-                taken.append(name, value)
-            }
+    /// What the server holds of a column after an answer: the answer's value or, if a page was later, the page's.
+    private mutating func settledValue(
+        _ value: JSON, _ clock: Clock?, isReplaced: Bool, of column: TableLayout.Column
+    ) -> JSON {
+        if let clock, let known = confirmed[column.name], known > clock, !isReplaced {
+            return base[column.name].flatMap(SQLLiteral.parse).map(column.form.wire) ?? value
         }
-        if !taken.isEmpty { settlement.change = .set(taken) }
-        return settlement
+        if let clock { confirm(column.name, clock) }
+        return value
+    }
+
+    /// The server has the row in a later life than the one that was sent.
+    private mutating func enter(_ life: Int, _ won: RowPatch, after sentRow: SentRow) -> Settlement {
+        sent &= ~sentRow.mask
+        acked = max(acked, life)
+        guard life > generation else { return Settlement() }
+        let reception = begin(life, won)
+        return Settlement(change: reception.change, lost: reception.lost)
     }
 
     // MARK: - Gone and rejected
@@ -95,7 +110,7 @@ extension RowEntry {
         acked = max(acked, sentRow.generation + sentRow.generation % 2)
         guard generation == sentRow.generation else { return Settlement() }
         let reception = end(sentRow.generation + sentRow.generation % 2, clock: nil)
-        return Settlement(change: reception.change, overwritten: sentRow.values)
+        return Settlement(change: reception.change, lost: reception.lost)
     }
 
     private mutating func reject(

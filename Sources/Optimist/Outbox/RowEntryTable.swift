@@ -9,10 +9,24 @@ import OptimistWire
 struct RowEntryTable {
     let db: Database
     private var nodes: Nodes
+    private let finding: RowStatement
+    private let updating: RowStatement
+    private let inserting: RowStatement
 
     init(_ db: Database) throws {
         self.db = db
         nodes = try Nodes(in: db)
+        finding = try RowStatement("SELECT \(Self.columns) FROM optimist_row WHERE tbl = ? AND id = ?", in: db)
+        updating = try RowStatement(
+            """
+            UPDATE optimist_row SET generation = ?, acked = ?, seq = ?, clock = ?, node = ?, clocks = ?, pending = ?,
+            stamp = ?, stamps = ?, dirty = ?, sent = ?, base = ?, settled = ?, due = ?, blocked = ? WHERE key = ?
+            """, in: db)
+        inserting = try RowStatement(
+            """
+            INSERT INTO optimist_row(generation, acked, seq, clock, node, clocks, pending, stamp, stamps, dirty, sent,
+            base, settled, due, blocked, tbl, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """, in: db)
     }
 
     private static let columns = """
@@ -21,20 +35,22 @@ struct RowEntryTable {
         """
 
     func entry(_ ref: RowRef) throws -> RowEntry? {
-        let statement = try db.cachedStatement(sql: "SELECT \(Self.columns) FROM optimist_row WHERE tbl = ? AND id = ?")
-        return try Row.fetchOne(statement, arguments: [ref.table, ref.id]).map(decode)
+        try finding.first([ref.table.databaseValue, ref.id], decode)
     }
 
-    /// The pending rows that may be sent now, oldest transaction first.
-    func sendable(at milliseconds: Int64, limit: Int) throws -> [RowEntry] {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT \(Self.columns) FROM optimist_row
-                WHERE pending IS NOT NULL AND (due IS NULL OR due <= ?) ORDER BY pending, key LIMIT ?
-                """)
+    /// The pending rows of some tables that may be sent now, oldest transaction first.
+    ///
+    /// A row that is postponed by more than two days was so by a clock that has been set back since: it may go.
+    func sendable(at milliseconds: Int64, limit: Int, of layouts: [TableLayout]) throws -> [RowEntry] {
+        let tables = layouts.map { String($0.number) }.joined(separator: ", ")
+        let statement = try RowStatement(
+            """
+            SELECT \(Self.columns) FROM optimist_row
+            WHERE pending IS NOT NULL AND (due IS NULL OR due <= ?1 OR due > ?1 + 172800000) AND tbl IN (\(tables))
+            ORDER BY pending, key LIMIT ?2
+            """, in: db)
         var entries: [RowEntry] = []
-        let rows = try Row.fetchCursor(statement, arguments: [milliseconds, limit])
-        while let row = try rows.next() { entries.append(try decode(row)) }
+        try statement.forEach([milliseconds.databaseValue, limit.databaseValue]) { entries.append(try decode($0)) }
         return entries
     }
 
@@ -47,60 +63,56 @@ struct RowEntryTable {
         }
         let values = try encode(entry)
         if let key = entry.key {
-            try db.cachedStatement(
-                sql: """
-                    UPDATE optimist_row SET generation = ?, acked = ?, seq = ?, clock = ?, node = ?, clocks = ?, pending = ?,
-                    stamp = ?, stamps = ?, dirty = ?, sent = ?, base = ?, settled = ?, due = ?, blocked = ? WHERE key = ?
-                    """
-            ).execute(arguments: StatementArguments(values + [key.databaseValue]))
+            try updating.execute(values + [key.databaseValue])
         } else {
-            try db.cachedStatement(
-                sql: """
-                    INSERT INTO optimist_row(generation, acked, seq, clock, node, clocks, pending, stamp, stamps, dirty, sent,
-                    base, settled, due, blocked, tbl, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                    """
-            ).execute(arguments: StatementArguments(values + [entry.ref.table.databaseValue, entry.ref.id]))
+            try inserting.execute(values + [entry.ref.table.databaseValue, entry.ref.id])
         }
     }
 
     // MARK: - Coding
 
-    private func decode(_ row: Row) throws -> RowEntry {
-        var entry = RowEntry(ref: RowRef(table: row[1], id: row[2]), generation: row[3])
-        entry.key = row[0]
-        entry.acked = row[4]
-        entry.seq = row[5]
-        let stamp: Int64 = row[6]
-        if stamp != 0 { entry.confirmed.common = Clock(stamp: Stamp(rawValue: stamp), device: try nodes.device(row[7])) }
-        if let text: String = row[8] { entry.confirmed.exceptions = try Self.clocks(text) }
-        entry.pending = (row[9] as Int64?).map(Stamp.init(rawValue:))
-        entry.stamp = (row[10] as Int64?).map(Stamp.init(rawValue:))
-        if let text: String = row[11] { entry.stamps = try Self.stamps(text) }
-        entry.dirty = row[12]
-        entry.sent = row[13]
-        if let text: String = row[14] { entry.base = try Self.literals(text) }
-        entry.settled = row[15]
-        entry.due = row[16]
-        entry.blocked = row[17]
+    private func decode(_ row: RowColumns) throws -> RowEntry {
+        var entry = RowEntry(ref: RowRef(table: row.int(1), id: row.value(2)), generation: Int(row.int(3)))
+        entry.key = row.int(0)
+        entry.acked = Int(row.int(4))
+        entry.seq = row.int(5)
+        let stamp = row.int(6)
+        if stamp != 0 {
+            entry.confirmed.common = Clock(stamp: Stamp(rawValue: stamp), device: try nodes.device(row.int(7)))
+        }
+        if let text = row.text(8) { entry.confirmed.exceptions = try Self.clocks(text) }
+        entry.pending = row.optionalInt(9).map(Stamp.init(rawValue:))
+        entry.stamp = row.optionalInt(10).map(Stamp.init(rawValue:))
+        if let text = row.text(11) { entry.stamps = try Self.stamps(text) }
+        entry.dirty = row.int(12)
+        entry.sent = row.int(13)
+        if let text = row.text(14) { entry.base = try Self.literals(text) }
+        entry.settled = row.int(15)
+        entry.due = row.optionalInt(16)
+        entry.blocked = row.text(17)
         return entry
     }
 
     private mutating func encode(_ entry: RowEntry) throws -> [DatabaseValue] {
         let common = entry.confirmed.common
-        let clocks = ColumnClocks(common: nil, exceptions: entry.confirmed.exceptions)
-        let stamps = JSONObject(entry.stamps.sorted { $0.key < $1.key }.map { ($0.key, .int($0.value.rawValue)) })
-        let base = JSONObject(entry.base.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) })
         return [
             Int64(entry.generation).databaseValue, Int64(entry.acked).databaseValue, entry.seq.databaseValue,
             (common?.stamp.rawValue ?? 0).databaseValue,
             try common.map { try nodes.number(of: $0.device) }?.databaseValue ?? Int64(0).databaseValue,
-            clocks.exceptions.isEmpty ? .null : clocks.json.description.databaseValue,
+            Self.text(entry.confirmed.exceptions) { .string($0.description) },
             entry.pending?.rawValue.databaseValue ?? .null, entry.stamp?.rawValue.databaseValue ?? .null,
-            stamps.isEmpty ? .null : JSON.object(stamps).description.databaseValue,
+            Self.text(entry.stamps) { .int($0.rawValue) },
             entry.dirty.databaseValue, entry.sent.databaseValue,
-            base.isEmpty ? .null : JSON.object(base).description.databaseValue,
+            Self.text(entry.base) { .string($0) },
             entry.settled.databaseValue, entry.due?.databaseValue ?? .null, entry.blocked?.databaseValue ?? .null,
         ]
+    }
+
+    /// Some columns' values as a JSON object, null if there are none.
+    private static func text<Value>(_ values: [String: Value], _ json: (Value) -> JSON) -> DatabaseValue {
+        if values.isEmpty { return .null }
+        let members = values.sorted { $0.key < $1.key }.map { ($0.key, json($0.value)) }
+        return JSON.object(JSONObject(members)).description.databaseValue
     }
 
     private static func clocks(_ text: String) throws -> [String: Clock] {
@@ -110,24 +122,27 @@ struct RowEntryTable {
 
     private static func stamps(_ text: String) throws -> [String: Stamp] {
         guard let members = (try? JSON(parsing: text.utf8))?.object else { throw damaged }
-        return try Dictionary(uniqueKeysWithValues: members.compactMap { name, value in
-            if value.isNull { return nil }
-            guard let stamp = value.int else { throw damaged }
-            return (name, Stamp(rawValue: stamp))
-        })
+        return try Dictionary(
+            uniqueKeysWithValues: members.compactMap { name, value in
+                if value.isNull { return nil }
+                guard let stamp = value.int else { throw damaged }
+                return (name, Stamp(rawValue: stamp))
+            })
     }
 
     private static func literals(_ text: String) throws -> [String: String] {
         guard let members = (try? JSON(parsing: text.utf8))?.object else { throw damaged }
-        return try Dictionary(uniqueKeysWithValues: members.map { name, value in
-            guard let literal = value.string else { throw damaged }
-            return (name, literal)
-        })
+        return try Dictionary(
+            uniqueKeysWithValues: members.map { name, value in
+                guard let literal = value.string else { throw damaged }
+                return (name, literal)
+            })
     }
 
     private static var damaged: OptimistError {
         OptimistError(
-            .damagedMetadata, "The record of unsent changes cannot be read. Nothing was deleted; please report this file.")
+            .damagedMetadata,
+            "The record of unsent changes cannot be read. Nothing was deleted; please report this file.")
     }
 }
 

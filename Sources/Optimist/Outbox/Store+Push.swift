@@ -21,10 +21,10 @@ extension Store {
     func pushOutlook() async throws -> (isSendable: Bool, nextDue: Duration?) {
         let now = milliseconds
         return try await read { db in
-            let sendable = "SELECT EXISTS (SELECT 1 FROM optimist_row WHERE pending IS NOT NULL AND (due IS NULL OR due <= ?))"
-            if try Bool.fetchOne(db.cachedStatement(sql: sendable), arguments: [now]) == true { return (true, nil) }
+            if try !RowEntryTable(db).sendable(at: now, limit: 1, of: self.layouts).isEmpty { return (true, nil) }
             let due = try Int64.fetchOne(
-                db.cachedStatement(sql: "SELECT min(due) FROM optimist_row WHERE pending IS NOT NULL AND due IS NOT NULL"))
+                db.cachedStatement(
+                    sql: "SELECT min(due) FROM optimist_row WHERE pending IS NOT NULL AND due IS NOT NULL"))
             return (false, due.map { .milliseconds(max($0 - now, 1)) })
         }
     }
@@ -36,23 +36,24 @@ extension Store {
         let now = milliseconds
         return try await apply { db in
             var entries = try RowEntryTable(db)
-            let sendable = try entries.sendable(at: now, limit: limit.rows)
+            let tables = AppTables(self.layouts, db)
+            let sendable = try entries.sendable(at: now, limit: limit.rows, of: self.layouts)
             if sendable.isEmpty { return nil }
             let device = try DeviceIdentity.current(in: db)
             var assembly = PushAssembly(device: device, byteLimit: limit.bytes)
             for entry in sendable {
-                guard let layout = self.layout(numbered: entry.ref.table) else { continue }
-                let values = entry.isAlive ? try AppTable(layout: layout, db: db).values(entry.ref.id) : [:]
+                guard let table = tables[entry.ref.table] else { continue }
+                let values = entry.isAlive ? try table.values(entry.ref.id) : [:]
                 guard let values else {
                     try Self.forget(entry, in: &entries)
                     continue
                 }
-                guard assembly.add(entry, values: values, layout: layout) else { break }
+                guard assembly.add(entry, values: values, layout: table.layout) else { break }
             }
             if assembly.rows.isEmpty { return nil }
+            let noting = try RowStatement("UPDATE optimist_row SET sent = sent | ? WHERE tbl = ? AND id = ?", in: db)
             for sent in assembly.sent {
-                try db.cachedStatement(sql: "UPDATE optimist_row SET sent = sent | ? WHERE tbl = ? AND id = ?")
-                    .execute(arguments: [sent.mask, sent.ref.table, sent.ref.id])
+                try noting.execute([sent.mask.databaseValue, sent.ref.table.databaseValue, sent.ref.id])
             }
             let number = (try Meta.int(.push, in: db) ?? 0) + 1
             try Meta.set(.push, to: number, in: db)
@@ -65,6 +66,7 @@ extension Store {
     /// Takes back the note that a push was sent: it certainly was not. What was made and deleted meanwhile leaves no trace.
     func recall(_ batch: PushBatch) async throws {
         try await apply { db in
+            guard try Meta.int(.inFlight, in: db) == batch.push.number else { return }
             try Meta.set(.inFlight, to: nil, in: db)
             for sent in batch.sent {
                 try db.cachedStatement(sql: "UPDATE optimist_row SET sent = ? WHERE tbl = ? AND id = ?")
@@ -79,10 +81,14 @@ extension Store {
         }
     }
 
-    /// Notes that no push is on its way any more, and that its outcome is unknown.
-    func pushEnded() async throws {
-        guard try await read({ try Meta.int(.inFlight, in: $0) }) != nil else { return }
-        try await apply { try Meta.set(.inFlight, to: nil, in: $0) }
+    /// Notes that a push is on its way no longer, and that its outcome is unknown. Nil: whichever there was.
+    func pushEnded(_ batch: PushBatch? = nil) async throws {
+        try await apply { db in
+            guard let number = try Meta.int(.inFlight, in: db), batch == nil || batch?.push.number == number else {
+                return
+            }
+            try Meta.set(.inFlight, to: nil, in: db)
+        }
     }
 
     /// A row that is gone without a trace, as by a cascade of a received delete: there is nothing to send.
@@ -120,7 +126,9 @@ struct PushAssembly {
             SentRow(
                 ref: entry.ref, kind: kind, generation: entry.generation, mask: entry.dirty, lifeStamp: entry.lifeStamp,
                 stamps: Dictionary(
-                    uniqueKeysWithValues: layout.columns(in: entry.dirty).map { ($0.name, entry.unsentStamp(of: $0.name)) }),
+                    uniqueKeysWithValues: layout.columns(in: entry.dirty).map {
+                        ($0.name, entry.unsentStamp(of: $0.name))
+                    }),
                 values: patch, sentBefore: entry.sent))
         return true
     }

@@ -5,76 +5,41 @@ import OptimistCore
 import OptimistWire
 
 extension Store {
-    /// How long a row waits that the server could not take for now, without a word on how long.
-    private static let retryPauseMilliseconds: Int64 = 5_000
-    /// How long a row waits for the one it refers to, if nothing settles it before.
-    private static let blockedPauseMilliseconds: Int64 = 30_000
-    /// How long a row is held that the server cannot take and does not say why.
-    private static let heldMilliseconds: Int64 = 24 * 60 * 60 * 1000
-
     /// Books the verdicts of a push in one transaction, so that the app sees all of them at once (V).
+    ///
+    /// The verdicts of a push that is no longer the one on its way, since another was assembled, are left: everything
+    /// is in the later one.
     ///
     /// - Throws: `DatabaseError` if this device could not book them. Nothing is changed then, and the push is repeated (V4).
     func book(_ verdicts: [Verdict], of batch: PushBatch) async throws {
         let now = milliseconds
         try await apply { db in
-            var entries = try RowEntryTable(db)
+            guard try Meta.int(.inFlight, in: db) == batch.push.number else { return }
+            var booking = Booking(
+                push: batch.push, entries: try RowEntryTable(db), tables: AppTables(self.layouts, db), db: db, now: now)
             for (sent, verdict) in zip(batch.sent, verdicts) {
-                guard let layout = self.layout(numbered: sent.ref.table), var entry = try entries.entry(sent.ref) else { continue }
-                let table = AppTable(layout: layout, db: db)
-                let settlement = try entry.settle(
-                    sent, verdict, push: batch.push.number, device: batch.push.device, in: layout, quote: table.quote)
                 if case .merged(_, let won) = verdict { self.witness(won.clocks) }
-                Self.postpone(&entry, verdict, now: now)
-                try Self.record(settlement, verdict, sent, entry, now: now, in: db)
-                try table.make(settlement.change, at: sent.ref.id)
-                try entries.save(entry)
+                try booking.book(verdict, of: sent)
             }
-            try db.execute(
-                sql: "UPDATE optimist_row SET due = NULL, blocked = NULL WHERE blocked IN (\(Self.settled(batch, verdicts)))")
+            try booking.release(zip(batch.push.rows, verdicts).map { ($0, $1) })
             try Meta.set(.inFlight, to: nil, in: db)
             try Meta.set(.lastSync, to: now, in: db)
         }
     }
 
-    private static func postpone(_ entry: inout RowEntry, _ verdict: Verdict, now: Int64) {
-        switch verdict {
-        case .retry(let after):
-            entry.due = now + (after.map { $0.milliseconds } ?? retryPauseMilliseconds)
-        case .blocked(let by):
-            entry.due = now + blockedPauseMilliseconds
-            entry.blocked = by
-        default: break
-        }
-    }
-
-    private static func record(
-        _ settlement: Settlement, _ verdict: Verdict, _ sent: SentRow, _ entry: RowEntry, now: Int64, in db: Database
-    ) throws {
-        if let mine = settlement.rejected, case .rejected(let refusal) = verdict {
-            try RejectionTable(db).insert(sent.ref, sent.kind, refusal, mine: mine, at: now)
-        }
-        if !settlement.overwritten.isEmpty {
-            try Journal(db).record(sent.ref, reason: verdict == .gone ? .deleted : .overwritten, mine: settlement.overwritten, at: now)
-        }
-    }
-
-    /// The rows of a push that are settled, as SQL literals. Ids are UUIDs and names are plain: nothing needs an escape.
-    private static func settled(_ batch: PushBatch, _ verdicts: [Verdict]) -> String {
-        zip(batch.push.rows, verdicts).compactMap { row, verdict in
-            switch verdict {
-            case .retry, .blocked: nil
-            default: "'\(row.table):\(row.id)'"
-            }
-        }.joined(separator: ", ")
+    /// Books that the one row of a push is refused, after the push itself has failed.
+    func refuse(_ refusal: Refusal, _ batch: PushBatch) async throws {
+        try await apply { try Meta.set(.inFlight, to: batch.push.number, in: $0) }
+        try await book([.rejected(refusal)], of: batch)
     }
 
     /// Holds a row that makes the server refuse whole pushes: it stays pending and is tried again after a day (S9).
     func hold(_ sent: SentRow) async throws {
-        let due = milliseconds + Self.heldMilliseconds
+        let due = milliseconds + Booking.heldMilliseconds
         try await apply { db in
             try db.execute(
-                sql: "UPDATE optimist_row SET due = ? WHERE tbl = ? AND id = ?", arguments: [due, sent.ref.table, sent.ref.id])
+                sql: "UPDATE optimist_row SET due = ? WHERE tbl = ? AND id = ?",
+                arguments: [due, sent.ref.table, sent.ref.id])
         }
     }
 
@@ -82,7 +47,6 @@ extension Store {
     func renewDeviceID() async throws {
         try await apply { db in
             try DeviceIdentity.renew(in: db, makeID: self.surroundings.makeID)
-            try Meta.set(.push, to: 0, in: db)
         }
     }
 }

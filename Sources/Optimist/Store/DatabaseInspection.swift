@@ -26,8 +26,10 @@ public struct DatabaseInspection: Sendable {
 
     /// Reads a file. It is opened for reading only, so that a running app is not disturbed.
     ///
-    /// - Parameter limit: The most pending rows to list. Default: 100.
-    /// - Throws: ``OptimistError`` with code `notADatabase` when the file is missing, no database, or none of a store's;
+    /// - Parameters:
+    ///   - url: The database file.
+    ///   - limit: The most pending rows to list. Default: 100.
+    /// - Throws: `OptimistError` with code `notADatabase` when the file is missing, no database, or none of a store's;
     ///   `newerVersion` when it was written by a newer version.
     public init(of url: URL, limit: Int = 100) throws {
         let file = StoreFile(url: url)
@@ -38,7 +40,8 @@ public struct DatabaseInspection: Sendable {
         self = try file.reading { db in
             guard try db.tableExists("optimist_meta") else {
                 throw OptimistError(
-                    .notADatabase, "\(url.lastPathComponent) is a database, but no store of Optimist's has written it yet.")
+                    .notADatabase,
+                    "\(url.lastPathComponent) is a database, but no store of Optimist's has written it yet.")
             }
             return try DatabaseInspection(db, limit: limit)
         }
@@ -59,7 +62,9 @@ public struct DatabaseInspection: Sendable {
         pending = try PendingRow.fetchAll(db, limit: limit)
         rejections = try RejectionTable(db).all()
         parked = try Row.fetchAll(
-            db, sql: "SELECT t.name, p.reason FROM optimist_parked p JOIN optimist_table t ON t.number = p.tbl ORDER BY p.seq"
+            db,
+            sql:
+                "SELECT t.name, p.reason FROM optimist_parked p JOIN optimist_table t ON t.number = p.tbl ORDER BY p.seq"
         ).map { ($0[0], $0[1]) }
     }
 }

@@ -6,7 +6,7 @@ import OptimistCore
 /// The engine's own tables, which stand beside the app's in the same file and all start with `optimist_`.
 ///
 /// `optimist_row` holds what is known of each synced row: its generation, its clocks as the server confirmed them and,
-/// while it is pending, which columns are unsent. It never holds a value that the user wrote.
+/// while it is pending, which columns are unsent and what the server holds of them. It never holds an unsent value.
 /// Documentation/Decisions/0003-outbox-form.md says why it is one row with a mask.
 enum EngineSchema {
     /// The version that this code writes. A file with a higher one is refused.
@@ -17,6 +17,31 @@ enum EngineSchema {
         let present = try Meta.int(.version, in: db) ?? 0
         if present < 1 { try createVersion1(db) }
         try Meta.set(.version, to: Int64(version), in: db)
+    }
+
+    /// The sync state of a row `r` of `optimist_row` (Q2).
+    private static let state = """
+        CASE WHEN EXISTS (SELECT 1 FROM optimist_rejection j WHERE j.tbl = r.tbl AND j.id = r.id) THEN 'rejected'
+        WHEN EXISTS (SELECT 1 FROM optimist_parked p WHERE p.tbl = r.tbl AND p.id = r.id) THEN 'parked'
+        WHEN r.pending IS NULL THEN 'synced'
+        WHEN r.blocked IS NOT NULL THEN 'blocked'
+        WHEN r.dirty & r.sent <> 0
+        AND EXISTS (SELECT 1 FROM optimist_meta WHERE name = 'inFlight' AND value IS NOT NULL) THEN 'inFlight'
+        ELSE 'pending' END
+        """
+
+    /// Makes the view `optimist_state_TABLE`, to be joined with the app's table by `id`: each row is then looked up, where
+    /// the view of all tables would be walked.
+    static func createStateView(of layout: TableLayout, in db: Database) throws {
+        let name = "optimist_state_\(layout.name)"
+        let sql = """
+            CREATE VIEW \(name) AS SELECT r.id AS id, \(state) AS state, r.blocked AS blockedBy
+            FROM optimist_row r WHERE r.tbl = \(layout.number)
+            """
+        let present = try String.fetchOne(db, sql: "SELECT sql FROM sqlite_master WHERE name = ?", arguments: [name])
+        if present == sql { return }
+        try db.execute(sql: "DROP VIEW IF EXISTS \(name)")
+        try db.execute(sql: sql)
     }
 
     private static func createVersion1(_ db: Database) throws {
@@ -55,6 +80,7 @@ enum EngineSchema {
                     UNIQUE(tbl, id)
                 );
                 CREATE INDEX optimist_pending ON optimist_row(pending) WHERE pending IS NOT NULL;
+                CREATE INDEX optimist_blocked ON optimist_row(blocked) WHERE blocked IS NOT NULL;
                 CREATE TABLE optimist_rejection(
                     number INTEGER PRIMARY KEY AUTOINCREMENT,
                     tbl INTEGER NOT NULL, id NOT NULL, kind TEXT NOT NULL, code TEXT NOT NULL, columnName TEXT,
@@ -70,17 +96,7 @@ enum EngineSchema {
                     PRIMARY KEY(tbl, id)
                 );
                 CREATE VIEW optimist_state AS
-                    SELECT t.name AS tableName, r.id AS id,
-                        CASE WHEN EXISTS (SELECT 1 FROM optimist_rejection j WHERE j.tbl = r.tbl AND j.id = r.id)
-                                THEN 'rejected'
-                            WHEN EXISTS (SELECT 1 FROM optimist_parked p WHERE p.tbl = r.tbl AND p.id = r.id) THEN 'parked'
-                            WHEN r.pending IS NULL THEN 'synced'
-                            WHEN r.blocked IS NOT NULL THEN 'blocked'
-                            WHEN r.dirty & r.sent <> 0
-                                AND EXISTS (SELECT 1 FROM optimist_meta WHERE name = 'inFlight' AND value IS NOT NULL)
-                                THEN 'inFlight'
-                            ELSE 'pending' END AS state,
-                        r.blocked AS blockedBy
+                    SELECT t.name AS tableName, r.id AS id, \(state) AS state, r.blocked AS blockedBy
                     FROM optimist_row r JOIN optimist_table t ON t.number = r.tbl
                     UNION ALL
                     SELECT t.name, p.id, 'parked', NULL FROM optimist_parked p JOIN optimist_table t ON t.number = p.tbl
@@ -109,7 +125,9 @@ enum Meta {
     }
 
     static func set(_ name: Name, to value: (any DatabaseValueConvertible)?, in db: Database) throws {
-        try db.cachedStatement(sql: "INSERT INTO optimist_meta VALUES (?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value")
-            .execute(arguments: [name.rawValue, value])
+        try db.cachedStatement(
+            sql: "INSERT INTO optimist_meta VALUES (?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value"
+        )
+        .execute(arguments: [name.rawValue, value])
     }
 }

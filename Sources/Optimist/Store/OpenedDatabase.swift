@@ -57,7 +57,8 @@ private struct Opening {
     func prepare(_ db: Database) throws -> [TableLayout] {
         if try Meta.int(.node, in: db) == nil { try DeviceIdentity.renew(in: db, makeID: surroundings.makeID) }
         if let ceiling = try Meta.int(.stampCeiling, in: db) { capture.witness(Stamp(rawValue: ceiling)) }
-        let layouts = try synced.map { try TableLayout(of: $0, in: db) }
+        let layouts = try synced.map { try TableLayout(of: $0, among: synced, in: db) }
+        for layout in layouts { try EngineSchema.createStateView(of: layout, in: db) }
         for layout in layouts where try CaptureTriggers(layout: layout).install(in: db) {
             try adopt(layout, in: db)
         }
@@ -71,7 +72,7 @@ private struct Opening {
         try db.execute(
             sql: """
                 INSERT INTO optimist_row(tbl, id, generation, pending, dirty)
-                SELECT ?, id, 1, ?, ? FROM \(layout.name) t
+                SELECT ?, id, 1, ?, ? FROM "\(layout.name)" t
                 WHERE NOT EXISTS (SELECT 1 FROM optimist_row r WHERE r.tbl = ? AND r.id = t.id)
                 """,
             arguments: [layout.number, stamp.rawValue, layout.fullMask, layout.number])
@@ -86,7 +87,8 @@ enum DeviceIdentity {
     private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
     static func current(in db: Database) throws -> String {
-        let sql = "SELECT device FROM optimist_node WHERE number = (SELECT value FROM optimist_meta WHERE name = 'node')"
+        let sql =
+            "SELECT device FROM optimist_node WHERE number = (SELECT value FROM optimist_meta WHERE name = 'node')"
         guard let device = try String.fetchOne(db, sql: sql) else {
             throw OptimistError(.damagedMetadata, "The database has no device id. Nothing was deleted.")
         }
@@ -96,14 +98,17 @@ enum DeviceIdentity {
     /// Takes a new device id. What is pending keeps its stamps; what was confirmed keeps its old device.
     static func renew(in db: Database, makeID: () -> UUID) throws {
         let bytes = withUnsafeBytes(of: makeID().uuid) { Array($0) }
-        var number = bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } ^ bytes.suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        var number =
+            bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            ^ bytes.suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         var characters: [UInt8] = []
         for _ in 0..<10 {
             characters.append(digits[Int(number % 62)])
             number /= 62
         }
         try db.execute(
-            sql: "INSERT INTO optimist_node(device) VALUES (?)", arguments: [String(decoding: characters, as: UTF8.self)])
+            sql: "INSERT INTO optimist_node(device) VALUES (?)",
+            arguments: [String(decoding: characters, as: UTF8.self)])
         try Meta.set(.node, to: db.lastInsertedRowID, in: db)
     }
 }

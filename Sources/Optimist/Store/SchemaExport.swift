@@ -11,7 +11,7 @@ extension Schema {
     /// Exported are the synced tables or, of a database that no store has opened, every table whose primary key is the one
     /// column `id`. Column types follow the declared ones; a column that is NOT NULL without a default is required.
     ///
-    /// - Throws: ``OptimistError`` with code `notADatabase` or `invalidTable`.
+    /// - Throws: `OptimistError` with code `notADatabase` or `invalidTable`.
     public init(exporting url: URL, id: String, version: Int = 1) throws {
         let file = StoreFile(url: url)
         guard FileManager.default.fileExists(atPath: url.path) else {
@@ -50,7 +50,8 @@ extension TypeSchema {
             let target = references.tables[column.name]
             let isRequired = column.isNotNull && column.defaultValueSQL == nil
             columns[column.name] = ColumnSchema(
-                target == nil ? ValueForm.columnType(declared: column.type) : .ref, isRequired: isRequired, target: target)
+                target == nil ? ValueForm.columnType(declared: column.type) : .ref, isRequired: isRequired,
+                target: target)
         }
     }
 }

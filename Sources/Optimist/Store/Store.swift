@@ -11,7 +11,8 @@ import Synchronization
 /// A write goes to the app's tables and to the outbox in one transaction, and returns as soon as that is durable. It
 /// never waits for the network. Reads never touch it. A ``SyncEngine`` sends what is pending when it can.
 ///
-/// Safe to use from any thread and task. Several processes may open one file, each through a `Store`.
+/// Safe to use from any thread and task. Several processes may open one file, each through a `Store`, if one of them runs the
+/// engine. What another process commits is sent within a minute; live queries show it after this store's next commit.
 public final class Store: Sendable {
     /// How much survives.
     public enum Durability: Sendable {
@@ -40,8 +41,9 @@ public final class Store: Sendable {
     ///   - durability: Default: `full`.
     ///   - surroundings: Time, identity and chance. Default: the real ones.
     ///   - migrate: Registers the app's own migrations, which make and alter its tables. They run before this returns.
-    /// - Throws: ``OptimistError`` with code `notADatabase`, `newerVersion`, `invalidTable` or `notDurable`: its message
-    ///   says what to do, and the file is as it was. `DatabaseError` for what SQLite or a migration reports.
+    /// - Throws: `OptimistError` with a message that says what to do: code `notADatabase` or `newerVersion`, and the file is
+    ///   as it was; `invalidTable` or `notDurable`, after the migrations have run. `DatabaseError` for what SQLite or a
+    ///   migration reports.
     public init(
         at url: URL, synced: [any SyncedRecord.Type], durability: Durability = .full,
         surroundings: Surroundings = Surroundings(), migrate: (inout DatabaseMigrator) -> Void
@@ -82,7 +84,8 @@ public final class Store: Sendable {
         try await worker.run {
             try self.transact(as: .user, collecting: true) { db in
                 let value = try updates(db)
-                return Commit(value: value, receipt: try Receipt(rows: self.capture.touched, layouts: self.layouts, in: db))
+                return Commit(
+                    value: value, receipt: try Receipt(rows: self.capture.touched, layouts: self.layouts, in: db))
             }
         }
     }
@@ -97,7 +100,9 @@ public final class Store: Sendable {
     private func readNow<T>(_ value: (Database) throws -> T) throws -> T { try pool.read(value) }
 
     /// Explains what about the synced tables would keep them from syncing as one might expect. Empty: all is well.
-    public static func validate(_ synced: [any SyncedRecord.Type], in reader: any DatabaseReader) throws -> [TableProblem] {
+    public static func validate(_ synced: [any SyncedRecord.Type], in reader: any DatabaseReader) throws
+        -> [TableProblem]
+    {
         try reader.read { db in try synced.flatMap { try TableProblem.all(of: $0, in: db) } }
     }
 
@@ -139,7 +144,8 @@ public final class Store: Sendable {
     /// It is raised by a second at a time, so that few writes pay for it.
     private func reserve(_ stamp: Stamp, in db: Database) throws -> Int64? {
         guard stamp.rawValue >= stampCeiling.withLock({ $0 }) else { return nil }
-        let ceiling = Stamp(milliseconds: stamp.milliseconds + 1000).rawValue
+        let present = try Meta.int(.stampCeiling, in: db) ?? 0
+        let ceiling = max(Stamp(milliseconds: stamp.milliseconds + 1000).rawValue, present)
         try Meta.set(.stampCeiling, to: ceiling, in: db)
         return ceiling
     }

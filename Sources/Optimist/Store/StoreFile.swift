@@ -11,9 +11,11 @@ struct StoreFile {
     /// Looks without changing anything.
     ///
     /// - Parameter migrator: The app's migrations, or nil to look at the engine's tables only.
-    /// - Throws: ``OptimistError`` with code `notADatabase` or `newerVersion`.
+    /// - Throws: `OptimistError` with code `notADatabase` or `newerVersion`.
     func check(against migrator: DatabaseMigrator?) throws {
-        guard let size = try? FileManager.default.attributesOfItem(atPath: url.path)[.size] as? Int, size > 0 else { return }
+        guard let size = try? FileManager.default.attributesOfItem(atPath: url.path)[.size] as? Int, size > 0 else {
+            return
+        }
         try reading { db in
             try checkEngine(db)
             if let migrator { try checkApp(db, migrator) }

@@ -4,7 +4,10 @@ public import GRDB
 
 /// An ordinary GRDB record whose table is kept in step with the server.
 ///
-/// The table needs a primary key column `id` that holds a UUID. ``Store/validate()`` explains what else matters.
+/// The table needs a primary key column `id` that holds a UUID. ``Store/validate(_:in:)`` explains what else matters.
+///
+/// The view `optimist_state_TABLE` has the sync state of each row, to be joined by `id`: `synced`, `pending`, `inFlight`,
+/// `rejected`, `blocked` or `parked`.
 ///
 /// ```swift
 /// struct Todo: Codable, Identifiable, SyncedRecord {

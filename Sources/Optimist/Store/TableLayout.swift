@@ -19,6 +19,7 @@ struct TableLayout: Sendable, Equatable {
         /// The place in the masks of `optimist_row`, from 1. Bit 0 stands for the row's life.
         let bit: Int64
         let form: ValueForm
+        let isNullable: Bool
 
         var mask: Int64 { 1 << bit }
     }
@@ -39,27 +40,38 @@ struct TableLayout: Sendable, Equatable {
 extension TableLayout {
     /// Reads the layout of a record's table and gives numbers to what has none yet.
     ///
-    /// - Throws: ``OptimistError`` with code `invalidTable`, which says what to change.
-    init(of record: any SyncedRecord.Type, in db: Database) throws {
+    /// - Throws: `OptimistError` with code `invalidTable`, which says what to change.
+    init(of record: any SyncedRecord.Type, among synced: [any SyncedRecord.Type], in db: Database) throws {
         let name = record.databaseTableName
         let problems = try TableProblem.all(of: record, in: db)
         if let problem = problems.first(where: \.isFatal) {
             throw OptimistError(.invalidTable, problem.description)
         }
         try db.execute(sql: "INSERT OR IGNORE INTO optimist_table(name) VALUES (?)", arguments: [name])
-        guard let number = try Int64.fetchOne(db, sql: "SELECT number FROM optimist_table WHERE name = ?", arguments: [name])
+        guard
+            let number = try Int64.fetchOne(
+                db, sql: "SELECT number FROM optimist_table WHERE name = ?", arguments: [name])
         else { throw OptimistError(.damagedMetadata, "The table \(name) cannot be registered.") }
         let targets = try ReferenceTargets(of: name, in: db)
         var columns: [Column] = []
         for info in try Self.storedColumns(of: name, in: db) where info.name != "id" {
+            let reference = try targets.tables[info.name].map { try Self.idForm(of: $0, among: synced, in: db) }
             columns.append(
                 Column(
                     name: info.name, bit: try Self.bit(of: info.name, table: number, in: db),
-                    form: ValueForm(column: info, record: record, isReference: targets.names.contains(info.name))))
+                    form: ValueForm(column: info, record: record, reference: reference), isNullable: !info.isNotNull))
         }
         self.init(
-            number: number, name: name, idForm: UUIDForm(record.databaseUUIDEncodingStrategy(for: "id")),
-            columns: columns)
+            number: number, name: name, idForm: try Self.idForm(of: name, among: synced, in: db), columns: columns)
+    }
+
+    /// How a table stores its ids, which is how others refer to them.
+    private static func idForm(
+        of table: String, among synced: [any SyncedRecord.Type], in db: Database
+    ) throws -> UUIDForm {
+        let declared = try db.columns(in: table).first { $0.name == "id" }?.type ?? ""
+        let record = synced.first { $0.databaseTableName == table }
+        return record.map { UUIDForm(idsOf: $0, declared: declared) } ?? UUIDForm(declared: declared)
     }
 
     /// The columns that hold values of their own: generated ones are left out.

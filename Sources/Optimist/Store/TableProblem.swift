@@ -26,46 +26,66 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
         guard try db.tableExists(name) else {
             return [TableProblem(name, says: "there is no such table. Create it in a migration of the store.")]
         }
-        guard Schema.isName(name), !name.lowercased().hasPrefix("optimist_"), !name.lowercased().hasPrefix("sqlite_") else {
-            return [TableProblem(name, says: "the name needs to be letters, digits and underscores, without the prefix \"optimist_\".")]
+        guard Schema.isName(name), !name.lowercased().hasPrefix("optimist_"), !name.lowercased().hasPrefix("sqlite_")
+        else {
+            return [
+                TableProblem(
+                    name,
+                    says: "the name needs to be letters, digits and underscores, without the prefix \"optimist_\".")
+            ]
         }
         return try identity(of: record, name, in: db) + columns(of: record, name, in: db) + unique(name, in: db)
     }
 
-    private static func identity(of record: any SyncedRecord.Type, _ name: String, in db: Database) throws -> [TableProblem] {
+    private static func identity(of record: any SyncedRecord.Type, _ name: String, in db: Database) throws
+        -> [TableProblem]
+    {
         var problems: [TableProblem] = []
         let key = try db.primaryKey(name)
         if key.columns != ["id"] || key.isRowID {
             problems.append(
-                TableProblem(name, says: "the primary key needs to be the one column \"id\" with a UUID: t.primaryKey(\"id\", .blob)."))
+                TableProblem(
+                    name,
+                    says: "the primary key needs to be the one column \"id\" with a UUID: t.primaryKey(\"id\", .blob).")
+            )
         }
         if case .uppercaseString = record.databaseUUIDEncodingStrategy(for: "id") {
             problems.append(
-                TableProblem(name, "id", says: "UUIDs as text need to be in lower case: use the strategy .lowercaseString."))
+                TableProblem(
+                    name, "id", says: "UUIDs as text need to be in lower case: use the strategy .lowercaseString."))
         }
         return problems
     }
 
-    private static func columns(of record: any SyncedRecord.Type, _ name: String, in db: Database) throws -> [TableProblem] {
+    private static func columns(of record: any SyncedRecord.Type, _ name: String, in db: Database) throws
+        -> [TableProblem]
+    {
         let columns = try TableLayout.storedColumns(of: name, in: db)
         var problems: [TableProblem] = []
         if columns.count > TableLayout.maxColumns + 1 {
-            problems.append(TableProblem(name, says: "a synced table has at most \(TableLayout.maxColumns) columns beside id."))
+            problems.append(
+                TableProblem(name, says: "a synced table has at most \(TableLayout.maxColumns) columns beside id."))
         }
         for column in columns {
             if !Schema.isName(column.name) {
-                problems.append(TableProblem(name, column.name, says: "a column's name needs to be letters, digits and underscores."))
+                problems.append(
+                    TableProblem(
+                        name, column.name, says: "a column's name needs to be letters, digits and underscores."))
             }
             if column.type.uppercased().contains("DATETIME"),
                 !ValueForm.DateForm.supports(record.databaseDateEncodingStrategy(for: column.name))
             {
-                problems.append(TableProblem(name, column.name, says: "use GRDB's default date strategy, or one that counts since 1970."))
+                problems.append(
+                    TableProblem(
+                        name, column.name, says: "use GRDB's default date strategy, or one that counts since 1970."))
             }
             if column.isNotNull, column.defaultValueSQL == nil, column.name != "id" {
                 problems.append(
                     TableProblem(
                         name, column.name, isFatal: false,
-                        says: "NOT NULL without a default: a row from an app that does not know the column is parked. Give it a default."))
+                        says:
+                            "NOT NULL without a default: a row from an app that does not know the column is parked. Give it a default."
+                    ))
             }
         }
         return problems
@@ -75,7 +95,9 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
         try db.indexes(on: name).filter { $0.isUnique && $0.columns != ["id"] }.map { index in
             TableProblem(
                 name, index.columns.joined(separator: ", "), isFatal: false,
-                says: "UNIQUE, which the server does not check yet: rows of two devices that collide are parked on one of them.")
+                says:
+                    "UNIQUE, which the server does not check yet: rows of two devices that collide are parked on one of them."
+            )
         }
     }
 }

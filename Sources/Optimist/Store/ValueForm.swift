@@ -8,8 +8,29 @@ import OptimistWire
 enum UUIDForm: Sendable, Equatable {
     case bytes, text
 
-    init(_ strategy: DatabaseUUIDEncodingStrategy) {
-        if case .deferredToUUID = strategy { self = .bytes } else { self = .text }
+    /// How a record stores its ids: by its strategy for UUIDs, by the type of its `id` if that is text, or else by the
+    /// declared type of the column.
+    init(idsOf record: any SyncedRecord.Type, declared: String) {
+        let idType = (record as? any Identifiable.Type)?.idType
+        switch record.databaseUUIDEncodingStrategy(for: "id") {
+        case .deferredToUUID where idType == UUID.self: self = .bytes
+        case .deferredToUUID where idType == nil: self.init(declared: declared)
+        default: self = .text
+        }
+    }
+
+    /// How a column holds ids, as far as its declared type tells.
+    init(declared: String) {
+        let type = declared.uppercased()
+        self = type.contains("TEXT") || type.contains("CHAR") ? .text : .bytes
+    }
+
+    /// What the ids look like, for people.
+    var words: String {
+        switch self {
+        case .bytes: "as 16 bytes"
+        case .text: "as text in lower case"
+        }
     }
 
     /// The wire form of a stored id, or nil if it is no UUID.
@@ -30,9 +51,13 @@ enum UUIDForm: Sendable, Equatable {
         guard RowID.isValid(id) else { return nil }
         switch self {
         case .text: return id.databaseValue
-        case .bytes: return UUIDText.decode(id).map { Data($0).databaseValue }
+        case .bytes: return UUIDText.decode(id).blobValue
         }
     }
+}
+
+extension Identifiable {
+    fileprivate static var idType: Any.Type { ID.self }
 }
 
 /// UUIDs as text, without the detour over `UUID`, whose text is in upper case.
@@ -50,20 +75,18 @@ private enum UUIDText {
         return String(decoding: text, as: UTF8.self)
     }
 
-    static func decode(_ text: String) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(16)
-        var high: UInt8?
-        for character in text.utf8 where character != UInt8(ascii: "-") {
-            guard let digit = digits.firstIndex(of: character).map(UInt8.init) else { return nil }
-            if let first = high {
-                bytes.append(first << 4 | digit)
-                high = nil
-            } else {
-                high = digit
+    /// The bytes of a text that is known to be a lower-case UUID.
+    static func decode(_ text: String) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: 16) { bytes, count in
+            var digits = 0
+            for character in text.utf8 where character != UInt8(ascii: "-") {
+                let digit =
+                    character < UInt8(ascii: "a") ? character - UInt8(ascii: "0") : character - UInt8(ascii: "a") + 10
+                bytes[digits / 2] = digits.isMultiple(of: 2) ? digit << 4 : bytes[digits / 2] | digit
+                digits += 1
             }
+            count = digits / 2
         }
-        return bytes
     }
 }
 
@@ -79,9 +102,10 @@ enum ValueForm: Sendable, Equatable {
     /// How GRDB stores a date.
     enum DateForm: Sendable, Equatable { case text, seconds, milliseconds }
 
-    init(column: ColumnInfo, record: any SyncedRecord.Type, isReference: Bool) {
-        if isReference {
-            self = .reference(UUIDForm(record.databaseUUIDEncodingStrategy(for: column.name)))
+    /// - Parameter reference: How the ids are stored that the column refers to. Nil: it is no foreign key.
+    init(column: ColumnInfo, record: any SyncedRecord.Type, reference: UUIDForm?) {
+        if let reference {
+            self = .reference(reference)
             return
         }
         switch Self.columnType(declared: column.type) {

@@ -103,7 +103,8 @@ struct Attempts: Sendable, Equatable {
     ) -> Duration {
         if let retryAfter {
             failures += 1
-            return begin(now, retryAfter, isDemanded: true)
+            let least = backoff.delay(afterFailures: failures, using: &random)
+            return begin(now, max(retryAfter, least), isDemanded: true)
         }
         if let step, now < step.end { return step.end - now }
         failures += 1

@@ -36,10 +36,13 @@ public struct RemoteAccount: Sendable, Hashable {
     public var id: String
     /// The cursor from which an empty device starts.
     public var initialCursor: String
+    /// The tables that the remote keeps, so that others are not asked for. Nil, the default: every table.
+    public var tables: Set<String>?
 
-    public init(id: String, initialCursor: String) {
+    public init(id: String, initialCursor: String, tables: Set<String>? = nil) {
         self.id = id
         self.initialCursor = initialCursor
+        self.tables = tables
     }
 }
 

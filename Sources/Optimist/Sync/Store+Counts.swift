@@ -21,8 +21,9 @@ extension Store {
     public func counts() async throws -> SyncCounts {
         try await read { db in
             var counts = SyncCounts()
-            counts.pending = try Int.fetchOne(
-                db.cachedStatement(sql: "SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL")) ?? 0
+            counts.pending =
+                try Int.fetchOne(
+                    db.cachedStatement(sql: "SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL")) ?? 0
             counts.rejected = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM optimist_rejection")) ?? 0
             counts.parked = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM optimist_parked")) ?? 0
             counts.lastSync = try Meta.int(.lastSync, in: db).map { Date(timeIntervalSince1970: Double($0) / 1000) }

@@ -7,11 +7,15 @@ import OptimistWire
 extension Store {
     /// Returns the synced tables that stand at the earliest cursor, that cursor, and whether these are all tables.
     /// No cursor: nothing was received yet.
-    func nextPull() async throws -> (tables: [String], cursor: String?, isAll: Bool) {
-        let names = layouts.map(\.name)
+    ///
+    /// - Parameter served: The tables that the remote keeps. Nil: all.
+    func nextPull(of served: Set<String>? = nil) async throws -> (tables: [String], cursor: String?, isAll: Bool) {
+        let names = layouts.map(\.name).filter { served?.contains($0) ?? true }
         return try await read { db in
             let rows = try Row.fetchAll(db, sql: "SELECT name, cursor FROM optimist_table ORDER BY number")
-            let cursors = rows.map { (name: $0[0] as String, cursor: $0[1] as String?) }.filter { names.contains($0.name) }
+            let cursors = rows.map { (name: $0[0] as String, cursor: $0[1] as String?) }.filter {
+                names.contains($0.name)
+            }
             let known = cursors.compactMap(\.cursor)
             let earliest =
                 known.count < cursors.count ? nil : known.min { (SyncState($0)?.seq ?? 0) < (SyncState($1)?.seq ?? 0) }
@@ -22,30 +26,48 @@ extension Store {
 
     /// Applies a page and its cursor in one transaction (R1). A page that comes twice or late changes nothing.
     ///
+    /// Foreign keys are checked at the end, since a page may bring a child before its parent. If they do not hold then,
+    /// the page is applied once more with each row checked at once, so that the rows at fault are parked alone (R4).
+    ///
     /// - Returns: Whether the page was the one that follows what is here.
     @discardableResult
     func apply(_ page: Page, to tables: [String], initialCursor: String) async throws -> Bool {
+        do {
+            return try await apply(page, to: tables, initialCursor: initialCursor, defersForeignKeys: true)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+            return try await apply(page, to: tables, initialCursor: initialCursor, defersForeignKeys: false)
+        }
+    }
+
+    private func apply(_ page: Page, to tables: [String], initialCursor: String, defersForeignKeys: Bool) async throws
+        -> Bool
+    {
         let now = milliseconds
         return try await apply { db in
             guard try Self.follows(page, tables, initialCursor, in: db) else { return false }
-            try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-            var application = PageApplication(entries: try RowEntryTable(db), db: db, layouts: self.layouts, now: now)
+            try db.execute(sql: "PRAGMA defer_foreign_keys = \(defersForeignKeys ? "ON" : "OFF")")
+            var application = PageApplication(
+                entries: try RowEntryTable(db), tables: AppTables(self.layouts, db), db: db, now: now)
             try application.retryParked()
             for row in page.rows {
                 if case .row(let patch) = row.content { self.witness(patch.clocks) }
                 try application.apply(row)
             }
             for table in tables {
-                try db.execute(sql: "UPDATE optimist_table SET cursor = ? WHERE name = ?", arguments: [page.cursor, table])
+                try db.execute(
+                    sql: "UPDATE optimist_table SET cursor = ? WHERE name = ?", arguments: [page.cursor, table])
             }
             try Meta.set(.lastSync, to: now, in: db)
             return true
         }
     }
 
-    private static func follows(_ page: Page, _ tables: [String], _ initialCursor: String, in db: Database) throws -> Bool {
+    private static func follows(_ page: Page, _ tables: [String], _ initialCursor: String, in db: Database) throws
+        -> Bool
+    {
         try tables.allSatisfy { table in
-            let cursor = try String.fetchOne(db, sql: "SELECT cursor FROM optimist_table WHERE name = ?", arguments: [table])
+            let cursor = try String.fetchOne(
+                db, sql: "SELECT cursor FROM optimist_table WHERE name = ?", arguments: [table])
             return (cursor ?? initialCursor) == page.from
         }
     }
@@ -57,9 +79,9 @@ extension Store {
         }
     }
 
-    /// Binds the file to an account, or checks that it is the one (see "account" in the terms).
+    /// Binds the file to an account, or checks that it is the one that it is bound to (L2).
     ///
-    /// - Throws: ``OptimistError`` with code `otherAccount`.
+    /// - Throws: `OptimistError` with code `otherAccount`.
     func bind(to account: String) async throws {
         try await apply { db in
             switch try Meta.string(.account, in: db) {
@@ -68,7 +90,8 @@ extension Store {
             default:
                 throw OptimistError(
                     .otherAccount,
-                    "This file holds the data of another account. Open a file of its own for each account.", remedy: .signIn)
+                    "This file holds the data of another account. Open a file of its own for each account.",
+                    remedy: .signIn)
             }
         }
     }
@@ -77,62 +100,54 @@ extension Store {
 /// Applies the rows of one page.
 private struct PageApplication {
     var entries: RowEntryTable
+    let tables: AppTables
     let db: Database
-    let layouts: [TableLayout]
     let now: Int64
 
     mutating func apply(_ row: PageRow) throws {
-        guard let layout = layouts.first(where: { $0.name == row.table }), let id = layout.idForm.stored(row.id) else { return }
-        let ref = RowRef(table: layout.number, id: id)
-        let table = AppTable(layout: layout, db: db)
+        guard let table = tables[row.table], let id = table.layout.idForm.stored(row.id) else { return }
+        try apply(row.content, to: RowRef(table: table.layout.number, id: id), in: table)
+    }
+
+    private mutating func apply(_ content: PageRow.Content, to ref: RowRef, in table: AppTable) throws {
         let known = try entries.entry(ref)
         var entry = known ?? RowEntry(ref: ref, generation: 0)
         let reception =
-            switch row.content {
-            case .row(let patch): try entry.receive(patch, in: layout, quote: table.quote)
+            switch content {
+            case .row(let patch): try entry.receive(patch, in: table.layout, quote: table.quote)
             case .deleted(let tombstone): entry.receive(tombstone)
             }
-        try keep(reception.lost, of: ref, in: table)
+        let mine = try lost(reception.lost, of: ref, in: table)
         do {
-            try table.make(reception.change, at: id)
+            try table.make(reception.change, at: ref.id)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-            return try park(row, ref, reason: error.message ?? "a constraint of the table")
+            return try park(content, ref, in: table, reason: error.message)
         }
+        if let mine { try Journal(db).record(ref, reason: .deleted, mine: mine, at: now) }
         if entry != known { try entries.save(entry) }
     }
 
-    private func keep(_ lost: Int64, of ref: RowRef, in table: AppTable) throws {
-        guard lost != 0, let values = try table.values(ref.id) else { return }
-        let mine = JSONObject(table.layout.columns(in: lost).map { ($0.name, values[$0.name] ?? .null) })
-        try Journal(db).record(ref, reason: .deleted, mine: mine, at: now)
+    /// The user's unsent values that a change is about to overwrite.
+    private func lost(_ mask: Int64, of ref: RowRef, in table: AppTable) throws -> JSONObject? {
+        guard mask != 0, let values = try table.values(ref.id) else { return nil }
+        return JSONObject(table.layout.columns(in: mask).map { ($0.name, values[$0.name] ?? .null) })
     }
 
     /// One row never fails a page (R4): it waits beside the table until a later page makes it fit.
-    private func park(_ row: PageRow, _ ref: RowRef, reason: String) throws {
-        let (content, seq): (JSON, Int64) =
-            switch row.content {
-            case .row(let patch): (.object(patch.json(id: row.id)), patch.seq ?? 0)
-            case .deleted(let tombstone): (tombstone.json, tombstone.seq ?? 0)
-            }
-        try db.execute(
-            sql: "INSERT OR REPLACE INTO optimist_parked(tbl, id, seq, row, reason) VALUES (?, ?, ?, ?, ?)",
-            arguments: [ref.table, ref.id, seq, content.description, reason])
+    private func park(_ content: PageRow.Content, _ ref: RowRef, in table: AppTable, reason: String?) throws {
+        switch content {
+        case .row(let patch):
+            let row = patch.json(id: table.layout.idForm.wire(ref.id))
+            try ParkedRows(db).park(row, ref, seq: patch.seq ?? 0, reason: reason)
+        case .deleted(let tombstone):
+            guard let row = tombstone.json.object else { return }
+            try ParkedRows(db).park(row, ref, seq: tombstone.seq ?? 0, reason: reason)
+        }
     }
 
     mutating func retryParked() throws {
-        let parked = try Row.fetchAll(db.cachedStatement(sql: "SELECT tbl, id, row FROM optimist_parked ORDER BY seq"))
-        for row in parked {
-            let ref = RowRef(table: row[0], id: row[1])
-            guard let layout = layouts.first(where: { $0.number == ref.table }), let id = layout.idForm.wire(ref.id),
-                let json = try? JSON(parsing: (row[2] as String).utf8)
-            else { continue }
-            let content: PageRow.Content? =
-                json["id"] != nil
-                ? json.object.flatMap { RowPatch(json: $0) }.map(PageRow.Content.row)
-                : Tombstone(json: json).map(PageRow.Content.deleted)
-            try db.execute(
-                sql: "DELETE FROM optimist_parked WHERE tbl = ? AND id = ?", arguments: [ref.table, ref.id])
-            if let content { try apply(PageRow(table: layout.name, id: id, content: content)) }
+        for (ref, content) in try ParkedRows(db).takeAll() {
+            if let table = tables[ref.table] { try apply(content, to: ref, in: table) }
         }
     }
 }

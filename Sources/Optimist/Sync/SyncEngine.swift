@@ -15,7 +15,7 @@ import OptimistWire
 /// for await status in sync.status { … }
 /// ```
 ///
-/// The engine decides nothing: ``SyncMachine`` does. Nothing here ever blocks a write or a read of the app.
+/// The engine decides nothing: `SyncMachine`, a value, does. Nothing here ever blocks a write or a read of the app.
 public actor SyncEngine {
     private let store: Store
     private let remote: any Remote
@@ -38,8 +38,11 @@ public actor SyncEngine {
     /// Syncs with a server that speaks JMAP, under a session.
     ///
     /// - Parameters:
+    ///   - store: What to keep in step.
+    ///   - session: Signs the requests. Sync is paused while nobody is signed in.
     ///   - reachability: A hint of when to try. Default: the system's.
     ///   - schemaVersion: The version of the schema that the app was built with.
+    ///   - logger: Gets what could not be thrown, without content.
     public init(
         store: Store, session: Session, reachability: (any Reachability)? = nil, schemaVersion: Int = 1,
         logger: Logger = Logger(label: "optimist.sync")
@@ -79,12 +82,14 @@ public actor SyncEngine {
         let watchers = watch()
         defer {
             inbox.close()
+            status.show(.idle)
             for task in watchers { task.cancel() }
             abandon()
             for timer in timers.values { timer.cancel() }
             timers = [:]
         }
         machine = SyncMachine(random: surroundings.randomness(for: "sync.backoff"))
+        account = nil
         await forgetPushInFlight()
         await perform(machine.handle(.started(await savedWaits()), at: elapsed()))
         for await signal in events {
@@ -95,7 +100,8 @@ public actor SyncEngine {
 
     /// Tells the engine that the app has come to the foreground, or that the user asked for sync now.
     ///
-    /// The next attempt comes forward, though not ahead of a time that the server demanded. Sync that failed starts anew.
+    /// The next attempt comes forward, though not ahead of a time that the server demanded. Sync that failed starts anew;
+    /// sync that is paused goes on waiting for a session.
     public nonisolated func wake() { inbox.put(.foreground) }
 
     /// Waits until the server has answered for every row of a write. See ``Store/confirmed(_:)``.
@@ -198,6 +204,7 @@ public actor SyncEngine {
 
     private func push(_ rowLimit: Int) async -> SyncMachine.PushOutcome {
         do {
+            lastBatch = nil
             let outlook = try await store.pushOutlook()
             guard outlook.isSendable else { return .nothing(nextDue: outlook.nextDue) }
             _ = try await connected()
@@ -205,7 +212,8 @@ public actor SyncEngine {
             lastBatch = batch
             let verdicts = try await send(batch)
             guard verdicts.count == batch.sent.count else {
-                return .failed(.protocolError("The remote answered \(verdicts.count) rows of \(batch.sent.count)."), rows: 0)
+                return .failed(
+                    .protocolError("The remote answered \(verdicts.count) rows of \(batch.sent.count)."), rows: 0)
             }
             try await store.book(verdicts, of: batch)
             return .sent
@@ -221,7 +229,7 @@ public actor SyncEngine {
             try await store.recall(batch)
             throw RemoteFailure.notSent(reason)
         } catch {
-            try await store.pushEnded()
+            try await store.pushEnded(batch)
             throw error
         }
     }
@@ -229,7 +237,7 @@ public actor SyncEngine {
     private func pull() async -> SyncMachine.PullOutcome {
         do {
             let account = try await connected()
-            let next = try await store.nextPull()
+            let next = try await store.nextPull(of: account.tables)
             if next.tables.isEmpty { return .page(hasMore: false) }
             let cursor = next.cursor ?? account.initialCursor
             let page = try await remote.pull(
@@ -258,17 +266,26 @@ public actor SyncEngine {
 
     private func connected() async throws -> RemoteAccount {
         if let account { return account }
-        let account = try await remote.connect()
+        let account = try await connect()
         try await store.bind(to: account.id)
         self.account = account
         return account
+    }
+
+    /// A refusal of the connection says nothing about a row.
+    private func connect() async throws -> RemoteAccount {
+        do { return try await remote.connect() } catch RemoteFailure.refused(let reason) {
+            throw RemoteFailure.unreachable(reason)
+        } catch RemoteFailure.tooLarge {
+            throw RemoteFailure.unreachable("the connection was refused as too large")
+        }
     }
 
     private func setAside(isRejected: Bool) async throws {
         guard let batch = lastBatch, let row = batch.sent.first, batch.sent.count == 1 else { return }
         if isRejected {
             let refusal = Refusal(code: "tooLarge", message: "The row is larger than the server accepts.")
-            try await store.book([.rejected(refusal)], of: batch)
+            try await store.refuse(refusal, batch)
         } else {
             try await store.hold(row)
         }

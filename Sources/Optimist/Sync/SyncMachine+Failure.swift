@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import GRDB
 import OptimistCore
 
 extension SyncMachine.Failure {
@@ -9,8 +10,15 @@ extension SyncMachine.Failure {
         case let failure as RemoteFailure: self.init(failure)
         case let error as OptimistError where error.code == .damagedMetadata: self = .fatal(error.message)
         case let error as OptimistError where error.code == .otherAccount: self = .paused(error.message)
+        case let error as DatabaseError where Self.isDamage(error.resultCode):
+            self = .fatal("The database cannot be read (\(error.resultCode)). Nothing was deleted.")
         default: self = .transient
         }
+    }
+
+    /// What no later attempt can mend: the file is damaged, or is no database of ours any more (V4).
+    private static func isDamage(_ code: ResultCode) -> Bool {
+        code == .SQLITE_CORRUPT || code == .SQLITE_NOTADB || code == .SQLITE_ERROR
     }
 
     private init(_ failure: RemoteFailure) {

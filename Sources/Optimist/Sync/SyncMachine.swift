@@ -87,6 +87,10 @@ struct SyncMachine: Sendable {
     private(set) var lanes: [Lane: Attempts] = [:]
     private var isRunning = false
     private var isOnline = true
+    /// Whether the monitor has spoken: its first word is how things are, and no change.
+    private var hasHeardOfNetwork = false
+    /// Whether the session itself said that nobody is signed in.
+    private var isSignedOut = false
     private var pause: String?
     private var failure: String?
     private var streamIsOpen = false
@@ -114,8 +118,10 @@ struct SyncMachine: Sendable {
         return effects
     }
 
+    private var isHalted: Bool { pause != nil || failure != nil }
+
     /// Whether lanes may run at all.
-    private var isActive: Bool { isRunning && pause == nil && failure == nil }
+    private var isActive: Bool { isRunning && !isHalted }
 
     // MARK: - Events
 
@@ -131,14 +137,20 @@ struct SyncMachine: Sendable {
             want(.pull)
         case .poked: bringForward([.pull, .push], by: .poke)
         case .streamEnded(let failure): streamEnded(failure, now)
-        case .waited(let timer, let token): waited(timer, token)
+        case .waited(let timer, let token): waited(timer, token, now)
         case .online(let isOnline):
+            let isNews = hasHeardOfNetwork || !isOnline
+            hasHeardOfNetwork = true
             self.isOnline = isOnline
-            if isOnline { bringForward(Lane.allCases, by: .online) }
+            if isOnline, isNews { bringForward(Lane.allCases, by: .online) }
         case .foreground:
-            if failure != nil { restart(now) } else { bringForward(Lane.allCases, by: .foreground) }
-        case .signedIn: if pause != nil || failure != nil { restart(now) }
-        case .signedOut(let reason): halt(pause: reason)
+            if isHalted { restart(now) } else { bringForward(Lane.allCases, by: .foreground) }
+        case .signedIn:
+            isSignedOut = false
+            if isHalted { restart(now) }
+        case .signedOut(let reason):
+            isSignedOut = true
+            halt(pause: reason)
         }
     }
 
@@ -167,6 +179,7 @@ struct SyncMachine: Sendable {
     private mutating func pushed(_ outcome: PushOutcome, _ now: Duration) {
         switch outcome {
         case .nothing(let nextDue):
+            rowLimit = Self.maxRows
             succeeded(.push, wantsMore: false)
             if let nextDue { set(.rows, nextDue) }
         case .sent:
@@ -177,7 +190,7 @@ struct SyncMachine: Sendable {
         case .failed(.refused, let rows): divide(rows, isRejected: false)
         case .failed(.pushRewound, _):
             effects.append(.renewDeviceID)
-            succeeded(.push, wantsMore: true)
+            self.failed(.push, .transient, now)
         case .failed(let failure, _): failed(.push, failure, now)
         }
     }
@@ -196,8 +209,8 @@ struct SyncMachine: Sendable {
         switch outcome {
         case .page(let hasMore): worked(.pull, wantsMore: hasMore)
         case .failed(.cursorLost):
-            effects.append(.forgetCursors)
-            succeeded(.pull, wantsMore: true)
+            effects += [.forgetCursors, .reconnect]
+            self.failed(.pull, .transient, now)
         case .failed(let failure): failed(.pull, failure, now)
         }
     }
@@ -214,13 +227,15 @@ struct SyncMachine: Sendable {
         failed(.stream, failure, now)
     }
 
-    private mutating func waited(_ timer: Timer, _ token: Int) {
+    private mutating func waited(_ timer: Timer, _ token: Int, _ now: Duration) {
         guard tokens[timer] == token else { return }
         tokens[timer] = nil
         switch timer {
         case .lane(let lane): if isActive, lanes[lane]?.waited() == true { run(lane) }
         case .rows: want(.push)
         case .watchdog:
+            // A refusal may have been anybody's on the way, and nobody says when it is over.
+            if pause != nil, !isSignedOut { return restart(now) }
             set(.watchdog, Self.watchdogInterval)
             want(.push)
         case .poll:

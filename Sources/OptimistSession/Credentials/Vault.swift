@@ -23,10 +23,10 @@ actor Vault {
         return true
     }
 
-    /// Erases everything up to an epoch, unless a later one has begun.
+    /// Erases everything up to the end of an epoch, unless a later one has begun.
     func erase(upTo epoch: Int) throws {
         guard epoch >= latest.epoch else { return }
-        latest = Stamp(epoch: epoch, generation: 0)
+        latest = Stamp(epoch: epoch, generation: .max)
         try store.erase()
     }
 }

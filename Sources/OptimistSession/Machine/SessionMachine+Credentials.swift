@@ -42,13 +42,18 @@ extension SessionMachine {
         return failAll(.signedOut(.replaced)) + [.cancelRefresh] + revocation
     }
 
-    /// Ends whatever there is. Doing so twice says so once.
-    mutating func end(_ reason: SignOutReason, revoking: Bool = false) -> [Effect] {
-        let revocation = revoking ? self.revocation : []
+    /// Ends the session on the person's wish. A sign-in that is under way comes too late.
+    mutating func signedOut() -> [Effect] {
+        let revocation = self.revocation
         epoch = reserveEpoch()
+        return end(.signedOut) + revocation
+    }
+
+    /// Ends whatever there is. Doing so twice says so once.
+    private mutating func end(_ reason: SignOutReason) -> [Effect] {
         if case .signedOut = phase { return [] }
         phase = .signedOut(reason)
-        return failAll(.signedOut(reason)) + [.cancelRefresh, .run(.erase(upTo: epoch))] + revocation
+        return failAll(.signedOut(reason)) + [.cancelRefresh, .run(.erase(upTo: epoch))]
     }
 
     private var revocation: [Effect] {
@@ -56,6 +61,8 @@ extension SessionMachine {
         return [.run(.revoke(life.credentials))]
     }
 
+    /// The server ended one life of the session. It begins no epoch, so a sign-in that is under way still counts: it
+    /// may be what ended this life.
     mutating func ended(_ stamp: Stamp, _ reason: SignOutReason) -> [Effect] {
         guard case .signedIn = phase, stamp.epoch == epoch else { return [] }
         return end(reason)

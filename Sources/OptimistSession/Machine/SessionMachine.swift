@@ -100,9 +100,15 @@ struct SessionMachine {
         return life.stamp
     }
 
-    /// Why nobody of an earlier epoch may go on.
+    var isSignedOut: Bool { if case .signedOut = phase { true } else { false } }
+
+    /// Why nobody may go on whom the session has failed already, or who is of an earlier epoch.
     var endOfEarlierEpochs: Failure {
-        if case .signedOut(let reason) = phase { .signedOut(reason) } else { .signedOut(.replaced) }
+        switch phase {
+        case .signedOut(let reason): .signedOut(reason)
+        case .signedIn: .signedOut(.replaced)
+        case .locked, .restoring: .locked  // Nobody has signed in yet, so nothing else can have failed it.
+        }
     }
 
     /// Returns the number of a sign-in or sign-out that begins now. Its result counts unless a later one came first.
@@ -126,7 +132,7 @@ struct SessionMachine {
         case .refreshFailed(let stamp, let delay): postpone(stamp, retryAfter: delay, now: now)
         case .ended(let stamp, let reason): ended(stamp, reason)
         case .signedIn(let epoch, let credentials): signedIn(epoch, credentials)
-        case .signedOut: end(.signedOut, revoking: true)
+        case .signedOut: signedOut()
         }
     }
 }

@@ -35,9 +35,19 @@
             do {
                 return try await execute(request)
             } catch  where request.isRepeatable && mayBeStaleConnection(error) {
-                return try await translating(.maybeProcessed) { try await self.execute(request) }
+                return try await executeAgain(request)
             } catch {
                 throw try TransportError.translating(error, .maybeProcessed)
+            }
+        }
+
+        /// Sends a request once more whose first attempt may have arrived: whatever becomes of this one, a failure is
+        /// never ``TransportError/Phase/notSent``.
+        private func executeAgain(_ request: TransportRequest) async throws -> TransportResponse {
+            do { return try await execute(request) } catch {
+                let failure = try TransportError.translating(error, .maybeProcessed)
+                if failure.phase != .notSent { throw failure }
+                throw TransportError(failure.kind, .maybeProcessed, cause: failure.cause)
             }
         }
 
@@ -90,12 +100,6 @@
         case let error as IOError: error.errnoCode == ECONNRESET || error.errnoCode == EPIPE
         default: false
         }
-    }
-
-    private func translating<Result>(
-        _ phase: TransportError.Phase, _ work: () async throws -> Result
-    ) async throws -> Result {
-        do { return try await work() } catch { throw try TransportError.translating(error, phase) }
     }
 
     extension TransportError {

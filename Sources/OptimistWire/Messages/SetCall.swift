@@ -66,7 +66,7 @@ public struct SetCall: Hashable, Sendable {
 
 /// Why the server did not do as one row of a /set asked.
 public struct SetError: Hashable, Sendable {
-    /// One of the types of wire.md and RFC 8620 §5.3, or one that this version does not know.
+    /// One of the types of RFC 8620 §5.3 and Documentation/Protocol.md, or one that this version does not know.
     public var type: String
     public var description: String?
     /// The columns at fault.

@@ -3,13 +3,19 @@
 /// The id of a row on the wire: a UUID in lower case.
 public enum RowID {
     public static func isValid(_ text: String) -> Bool {
-        let bytes = text.utf8
-        guard bytes.count == 36 else { return false }
-        return bytes.enumerated().allSatisfy { index, byte in
+        guard text.utf8.count == 36 else { return false }
+        var index = 0
+        for byte in text.utf8 {
             switch index {
-            case 8, 13, 18, 23: byte == UInt8(ascii: "-")
-            default: hexDigit(byte) != nil && !(UInt8(ascii: "A")...UInt8(ascii: "F")).contains(byte)
+            case 8, 13, 18, 23: if byte != UInt8(ascii: "-") { return false }
+            default:
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): break
+                default: return false
+                }
             }
+            index += 1
         }
+        return true
     }
 }

@@ -115,6 +115,38 @@ struct OutboxTests {
         #expect(try await store.dirtyColumns(todo).isEmpty)
     }
 
+    @Test func `S4 a row that was deleted while its insert was in flight is deleted on the server`() async throws {
+        _ = try await insert()
+        let create = try await next()
+        try await edit("DELETE FROM todo")
+        try await store.book([.accepted(seq: 1)], of: create)
+        guard case .delete(let tombstone) = try await next().push.rows[0].change else {
+            Issue.record("no delete")
+            return
+        }
+        #expect(tombstone.generation == 2)
+    }
+
+    @Test func `S4 a row that was deleted and made again while its edit was in flight is sent as a new life`()
+        async throws
+    {
+        let todo = try await confirmed()
+        try await edit("UPDATE todo SET content = 'edit'")
+        let update = try await next()
+        try await store.write { db in
+            try db.execute(sql: "DELETE FROM todo")
+            try todo.insert(db)
+        }
+        try await store.book([.accepted(seq: 2)], of: update)
+        let again = try await next()
+        guard case .create(let patch) = again.push.rows[0].change else {
+            Issue.record("no create")
+            return
+        }
+        #expect(patch.generation == 3)
+        #expect(patch.values["content"] == "Tickets")
+    }
+
     @Test func `S3 a repeated push after a lost answer carries the newest values`() async throws {
         _ = try await confirmed()
         try await edit("UPDATE todo SET content = 'one'")
@@ -140,14 +172,20 @@ struct OutboxTests {
         let batch = try await next()
         let theirs = Clock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "Other")
         try await store.book(
-            [.merged(seq: 2, RowPatch(generation: 1, clocks: ColumnClocks(common: theirs), values: ["content": "theirs"]))],
+            [
+                .merged(
+                    seq: 2, RowPatch(generation: 1, clocks: ColumnClocks(common: theirs), values: ["content": "theirs"])
+                )
+            ],
             of: batch)
         let now = try #require(try await store.todos().first)
         #expect(now.content == "theirs")
         #expect(now.done)
         #expect(try await store.pendingCount() == 0)
         #expect(try await store.entry(todo)?.confirmed["content"] == theirs)
-        #expect(try await store.read { try String.fetchOne($0, sql: "SELECT mine FROM optimist_journal") } == #"{"content":"mine"}"#)
+        #expect(
+            try await store.read { try String.fetchOne($0, sql: "SELECT mine FROM optimist_journal") }
+                == #"{"content":"mine"}"#)
     }
 
     @Test func `V2 a rejected edit comes back as one emission, and mine is in the rejections`() async throws {
@@ -156,7 +194,8 @@ struct OutboxTests {
         let batch = try await next()
         var emissions = store.observe { try Todo.fetchAll($0) }.makeAsyncIterator()
         #expect(await emissions.next()?.first?.content == "far too long")
-        try await store.book([.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: batch)
+        try await store.book(
+            [.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: batch)
         let restored = await emissions.next()
         #expect(restored == [todo])
         let rejection = try #require(try await store.rejections().first)
@@ -172,7 +211,8 @@ struct OutboxTests {
     @Test func `V2 a rejected create goes, and can be tried again`() async throws {
         let todo = try await insert("far too long")
         try await store.book(
-            [.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: try await next())
+            [.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))],
+            of: try await next())
         #expect(try await store.todos().isEmpty)
         #expect(try await store.pendingCount() == 0)
         let rejection = try #require(try await store.rejections().first)
@@ -190,7 +230,8 @@ struct OutboxTests {
         let current = RowPatch(
             generation: 1, clocks: ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 5), device: "S")),
             values: ["content": "Tickets", "date": .string(todo.date), "priority": 0, "done": false])
-        try await store.book([.rejected(Refusal(code: "forbidden", message: "no", current: current))], of: try await next())
+        try await store.book(
+            [.rejected(Refusal(code: "forbidden", message: "no", current: current))], of: try await next())
         #expect(try await store.todos() == [todo])
         #expect(try await store.pendingCount() == 0)
         try await store.retry(try #require(try await store.rejections().first).id)
@@ -205,7 +246,8 @@ struct OutboxTests {
         try await edit("UPDATE todo SET content = 'too long', done = 1")
         let first = try await next()
         try await edit("UPDATE todo SET content = 'fine'")
-        try await store.book([.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: first)
+        try await store.book(
+            [.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: first)
         #expect(try await store.todos().first?.content == "fine")
         #expect(try await store.dirtyColumns(todo) == ["content"])
         #expect(try await store.rejections().first?.mine == ["done": true])
@@ -219,7 +261,8 @@ struct OutboxTests {
         let first = try await next()
         phone.advance(1)
         try await edit("UPDATE todo SET content = 'fine'")
-        try await store.book([.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: first)
+        try await store.book(
+            [.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: first)
         #expect(try await store.rejections().isEmpty)
         #expect(try patch(try await next()).values["content"] == "fine")
     }
@@ -246,11 +289,38 @@ struct OutboxTests {
         let todo = try await confirmed()
         try await edit("UPDATE todo SET content = 'mine'")
         let batch = try await next()
-        try await edit("CREATE TRIGGER full BEFORE UPDATE ON todo BEGIN SELECT RAISE(ABORT, 'disk full'); END")
-        let refusal = Verdict.rejected(Refusal(code: "forbidden", message: "no"))
+        try phone.fillDisk()
+        let refusal = Verdict.rejected(Refusal(code: "forbidden", message: String(repeating: "no ", count: 100_000)))
         await #expect(throws: DatabaseError.self) { try await store.book([refusal], of: batch) }
         #expect(try await store.dirtyColumns(todo) == ["content"])
         #expect(try await store.rejections().isEmpty)
+    }
+
+    @Test func `S8 a refusal that the app's constraints stand against holds up nobody else`() async throws {
+        let first = try await confirmed("first")
+        try await store.write { try $0.execute(sql: "CREATE UNIQUE INDEX one ON todo(content)") }
+        try await edit("UPDATE todo SET content = 'moved'")
+        _ = try await insert("first")
+        let batch = try await next()
+        try await store.book(
+            [.rejected(Refusal(code: "forbidden", message: "no")), .accepted(seq: 2)], of: batch)
+        #expect(try await store.rejections().first?.mine == ["content": "moved"])
+        #expect(try await store.entry(first)?.isPending == false)
+        #expect(try await store.counts().parked == 1)
+        #expect(try await store.nextPush(PushLimit()) == nil)
+    }
+
+    @Test func `S3 answers to a push that another one has overtaken are left`() async throws {
+        let todo = try await confirmed()
+        try await edit("UPDATE todo SET content = 'one'")
+        let old = try await next()
+        try await edit("UPDATE todo SET content = 'two'")
+        _ = try await next()
+        try await store.book([.accepted(seq: 2)], of: old)
+        try await store.recall(old)
+        #expect(try await store.dirtyColumns(todo) == ["content"])
+        try await edit("UPDATE todo SET content = 'Tickets'")
+        #expect(try await store.dirtyColumns(todo) == ["content"], "what was sent is still unanswered")
     }
 
     // MARK: - Limits and states
@@ -268,8 +338,7 @@ struct OutboxTests {
                 try String.fetchOne(
                     db,
                     sql: """
-                        SELECT s.state FROM todo JOIN optimist_state s ON s.tableName = 'todo' AND s.id = todo.id
-                        WHERE todo.id = ?
+                        SELECT s.state FROM todo LEFT JOIN optimist_state_todo s ON s.id = todo.id WHERE todo.id = ?
                         """, arguments: [todo.id])
             }
         }
@@ -283,9 +352,20 @@ struct OutboxTests {
         #expect(try await state() == "synced")
     }
 
+    @Test func `Q2 joining the state looks rows up, and walks no table of the engine`() async throws {
+        let plan = try await store.read { db in
+            try Row.fetchAll(
+                db, sql: "EXPLAIN QUERY PLAN SELECT * FROM todo LEFT JOIN optimist_state_todo s ON s.id = todo.id"
+            ).map { $0["detail"] as String }
+        }
+        #expect(plan.contains { $0.hasPrefix("SEARCH r USING INDEX") })
+        #expect(!plan.contains { $0.hasPrefix("SCAN r") || $0.hasPrefix("MATERIALIZE") })
+    }
+
     @Test func `Q2 the state of a row can be observed`() async throws {
         _ = try await insert()
-        var states = store.observe { try String.fetchAll($0, sql: "SELECT state FROM optimist_state") }.makeAsyncIterator()
+        var states = store.observe { try String.fetchAll($0, sql: "SELECT state FROM optimist_state") }
+            .makeAsyncIterator()
         #expect(await states.next() == ["pending"])
         let batch = try await next()
         #expect(await states.next() == ["inFlight"])
@@ -293,7 +373,9 @@ struct OutboxTests {
         #expect(await states.next() == ["synced"])
     }
 
-    @Test func `Q4 a receipt is settled by a push that was assembled after the write, also after a relaunch`() async throws {
+    @Test func `Q4 a receipt is settled by a push that was assembled after the write, also after a relaunch`()
+        async throws
+    {
         let todo = try await confirmed()
         try await edit("UPDATE todo SET content = 'before'")
         let inFlight = try await next()
@@ -305,6 +387,7 @@ struct OutboxTests {
         async let rejections = store.confirmed(receipt)
         try await store.book([.accepted(seq: 2)], of: inFlight)
         #expect(try await store.entry(todo)?.settled == inFlight.push.number)
+        #expect(try await !store.unsettled(store.refs(receipt)[...], since: receipt.push).isEmpty)
         try await store.pushAccepted(seq: 3)
         #expect(try await rejections.isEmpty)
     }

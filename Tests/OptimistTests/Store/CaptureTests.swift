@@ -39,6 +39,8 @@ struct CaptureTests {
     }
 
     @Test func `W1 the writer is durable by default, read back from SQLite`() throws {
+        let file = phone.folder.appending(path: "durable.sqlite")
+        let store = try Store(at: file, synced: [Todo.self], migrate: Todo.migrate)
         #expect(try store.pool.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") } == 2)
         #expect(try store.pool.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "wal")
     }
@@ -67,6 +69,18 @@ struct CaptureTests {
         _ = try await confirmedTodo()
         try await store.write { try $0.execute(sql: sql) }
         #expect(try await store.pendingCount() > 0)
+    }
+
+    @Test func `W2 a row that another one replaces by a unique index is deleted on the server too`() async throws {
+        let todo = try await confirmedTodo()
+        try await store.write { db in
+            try db.execute(sql: "CREATE UNIQUE INDEX one ON todo(date)")
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO todo(id, content, date) VALUES (randomblob(16), 'b', '2026-11-21')")
+        }
+        #expect(try await store.todos().map(\.content) == ["b"])
+        #expect(try await store.entry(todo)?.generation == 2)
+        #expect(try await store.pendingCount() == 2)
     }
 
     @Test func `W2 a changed primary key is a delete and an insert`() async throws {
@@ -111,10 +125,25 @@ struct CaptureTests {
         #expect(try await store.dirtyColumns(todo) == ["done"])
     }
 
-    @Test func `W3 a change of case is a change, whatever the collation`() async throws {
-        let todo = try await confirmedTodo("tickets")
-        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'Tickets'") }
-        #expect(try await store.dirtyColumns(todo) == ["content"])
+    private struct Tag: Codable, Identifiable, SyncedRecord {
+        static let databaseTableName = "tag"
+        var id = UUID()
+        var name: String
+    }
+
+    @Test func `W3 a change of case is a change, also where the collation knows no case`() async throws {
+        let store = try Store(at: phone.folder.appending(path: "tags.sqlite"), synced: [Tag.self]) { migrator in
+            migrator.registerMigration("tag") { db in
+                try db.create(table: "tag") { t in
+                    t.primaryKey("id", .blob)
+                    t.column("name", .text).notNull().defaults(to: "").collate(.nocase)
+                }
+            }
+        }
+        try await store.write { try Tag(name: "tickets").insert($0) }
+        try await store.pushAccepted(seq: 1)
+        try await store.write { try $0.execute(sql: "UPDATE tag SET name = 'Tickets'") }
+        #expect(try await store.pendingCount() == 1)
     }
 
     @Test func `W3 writing the confirmed value back unmarks it`() async throws {
@@ -201,7 +230,9 @@ struct CaptureTests {
         let todo = Todo(content: "secret 0")
         try await store.write { try todo.insert($0) }
         for edit in 1...1000 {
-            try await store.write { try $0.execute(sql: "UPDATE todo SET content = ?, done = 1 - done", arguments: ["secret \(edit)"]) }
+            try await store.write {
+                try $0.execute(sql: "UPDATE todo SET content = ?, done = 1 - done", arguments: ["secret \(edit)"])
+            }
         }
         let (rows, row) = try await store.read { db in
             (

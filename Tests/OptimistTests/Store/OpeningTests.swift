@@ -16,7 +16,8 @@ struct OpeningTests {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
 
-    private func failure(opening file: URL, migrate: (inout DatabaseMigrator) -> Void = Todo.migrate) -> OptimistError? {
+    private func failure(opening file: URL, migrate: (inout DatabaseMigrator) -> Void = Todo.migrate) -> OptimistError?
+    {
         do {
             _ = try Store(at: file, synced: [Todo.self], migrate: migrate)
             return nil
@@ -37,7 +38,9 @@ struct OpeningTests {
         let file = folder.appending(path: "new.sqlite")
         do {
             let store = try Store(at: file, synced: [Todo.self], migrate: Todo.migrate)
-            try store.pool.writeWithoutTransaction { try $0.execute(sql: "UPDATE optimist_meta SET value = 99 WHERE name = 'version'") }
+            try store.pool.writeWithoutTransaction {
+                try $0.execute(sql: "UPDATE optimist_meta SET value = 99 WHERE name = 'version'")
+            }
             try store.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
             try store.pool.close()
         }
@@ -70,6 +73,68 @@ struct OpeningTests {
         #expect(error?.code == .invalidTable)
         #expect(error?.message.contains("todo") == true)
         #expect(error?.message.contains("UUID") == true)
+    }
+
+    private struct Note: Codable, Identifiable, SyncedRecord {
+        static let databaseTableName = "note"
+        var id: String
+        var text: String?
+    }
+
+    @Test func `ids may be lower-case text, and come back as such`() async throws {
+        let store = try Store(at: folder.appending(path: "notes.sqlite"), synced: [Note.self]) { migrator in
+            migrator.registerMigration("note") { db in
+                try db.create(table: "note") { t in
+                    t.primaryKey("id", .text)
+                    t.column("text", .text)
+                }
+            }
+        }
+        let id = "6f2c1b9e-2f67-4d2b-9a55-2f0f6a3f9e10"
+        try await store.write { try Note(id: id, text: "mine").insert($0) }
+        guard case .create(let patch) = try await store.nextPush(PushLimit())?.push.rows.first?.change else {
+            Issue.record("no create")
+            return
+        }
+        let echo = PageRow(table: "note", id: id, content: .row(patch))
+        try await store.apply(
+            Page(from: "e1.0", cursor: "e1.1", hasMore: false, rows: [echo]), to: ["note"], initialCursor: "e1.0")
+        #expect(try await store.read { try Note.fetchAll($0) } == [Note(id: id, text: "mine")])
+        await #expect(throws: DatabaseError.self) {
+            try await store.write { try Note(id: "no uuid", text: "lost?").insert($0) }
+        }
+    }
+
+    /// Words of SQL are fine names for an app.
+    private struct Group: Codable, Identifiable, SyncedRecord {
+        static let databaseTableName = "group"
+        var id = UUID()
+        var order: Int
+        var select: String?
+    }
+
+    @Test func `tables and columns may be called like words of SQL`() async throws {
+        let store = try Store(at: folder.appending(path: "words.sqlite"), synced: [Group.self]) { migrator in
+            migrator.registerMigration("group") { db in
+                try db.create(table: "group") { t in
+                    t.primaryKey("id", .blob)
+                    t.column("order", .integer).notNull().defaults(to: 0)
+                    t.column("select", .text)
+                }
+            }
+        }
+        var group = Group(order: 1)
+        let first = group
+        try await store.write { try first.insert($0) }
+        try await store.pushAccepted(seq: 1)
+        group.order = 2
+        let second = group
+        try await store.write { try second.update($0) }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.book([.rejected(Refusal(code: "forbidden", message: "no"))], of: batch)
+        #expect(try await store.read { try Group.fetchAll($0) } == [first])
+        try await store.write { _ = try Group.deleteAll($0) }
+        #expect(try await store.pendingCount() == 1)
     }
 
     @Test func `a migration may rebuild and alter a synced table`() async throws {

@@ -64,7 +64,8 @@ private struct World {
 
     /// The way out or the way back may be lost; otherwise the answer waits to be booked.
     private mutating func push(_ index: Int) async throws {
-        guard let batch = try await phones[index].store.nextPush(PushLimit(rows: .random(in: 1...4, using: &random))) else { return }
+        guard let batch = try await phones[index].store.nextPush(PushLimit(rows: .random(in: 1...4, using: &random)))
+        else { return }
         let fate = Int.random(in: 0..<4, using: &random)
         if fate == 0 { return }
         let verdicts = try await InMemoryRemote(server).push(batch.push)
@@ -128,7 +129,9 @@ private struct World {
 @Suite(.timeLimit(.minutes(5)))
 struct ConvergenceTests {
     @Test(arguments: 1...60)
-    func `M1 S3 R1 whatever is lost, late, doubled or reordered, all devices and the server end equal`(seed: UInt64) async throws {
+    func `M1 S3 R1 whatever is lost, late, doubled or reordered, all devices and the server end equal`(seed: UInt64)
+        async throws
+    {
         var world = try World(seed: seed)
         for _ in 0..<60 { try await world.step() }
         try await world.settle()

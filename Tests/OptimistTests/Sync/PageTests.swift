@@ -18,7 +18,9 @@ struct PageTests {
     private let todo = Todo(content: "Tickets")
     private let whole: JSONObject = ["content": "Tickets", "date": "2026-11-21", "priority": 0, "done": false]
 
-    @Test func `R1 a page and its cursor come together, and a page that comes twice or late changes nothing`() async throws {
+    @Test func `R1 a page and its cursor come together, and a page that comes twice or late changes nothing`()
+        async throws
+    {
         let page = [pageRow(todo, seq: 1, whole)]
         try await store.receive(page, from: "e1.0", to: "e1.1")
         #expect(try await store.todos() == [todo])
@@ -70,7 +72,9 @@ struct PageTests {
         try await store.receive([tombstone(todo, seq: 2)], from: "e1.1", to: "e1.2")
         #expect(try await store.todos().isEmpty)
         #expect(try await store.pendingCount() == 0)
-        #expect(try await store.read { try String.fetchOne($0, sql: "SELECT mine FROM optimist_journal") } == #"{"content":"mine"}"#)
+        #expect(
+            try await store.read { try String.fetchOne($0, sql: "SELECT mine FROM optimist_journal") }
+                == #"{"content":"mine"}"#)
     }
 
     @Test func `R2 a value with an equal clock writes nothing`() async throws {
@@ -95,19 +99,145 @@ struct PageTests {
             case "old":
                 var older = whole
                 older["priority"] = 3
-                try await store.receive([pageRow(todo, seq: 4, stamp: 1_790_000_000_500, older)], from: cursor, to: "e1.4")
+                try await store.receive(
+                    [pageRow(todo, seq: 4, later: "priority", older)], from: cursor, to: "e1.4")
                 cursor = "e1.4"
             default:
                 var echo = whole
                 echo["content"] = "mine"
                 echo["priority"] = 3
-                try await store.receive([pageRow(todo, seq: 5, stamp: 1_790_000_002_000, echo)], from: cursor, to: "e1.5")
+                try await store.receive([pageRow(todo, seq: 5, later: "priority", echo)], from: cursor, to: "e1.5")
                 cursor = "e1.5"
             }
             #expect(try await store.todos().first?.content == "mine")
         }
         #expect(try await store.pendingCount() == 0)
         #expect(try await store.todos().first?.priority == 3)
+    }
+
+    @Test func `R5 M1 an answer that comes after a newer page does not bring the older value back`() async throws {
+        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine'") }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        var theirs = whole
+        theirs["content"] = "theirs"
+        try await store.receive(
+            [pageRow(todo, seq: 6, stamp: 1_790_000_060_000, theirs)], from: "e1.1", to: "e1.6")
+        #expect(try await store.todos().first?.content == "mine")
+        try await store.book([.accepted(seq: 5)], of: batch)
+        #expect(try await store.todos().first?.content == "theirs")
+        #expect(try await store.pendingCount() == 0)
+        #expect(
+            try await store.read { try String.fetchOne($0, sql: "SELECT mine FROM optimist_journal") }
+                == #"{"content":"mine"}"#)
+    }
+
+    @Test func `R5 M1 an edit made meanwhile stays, on top of the newer page`() async throws {
+        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine'") }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'again'") }
+        var theirs = whole
+        theirs["content"] = "theirs"
+        try await store.receive(
+            [pageRow(todo, seq: 6, stamp: 1_790_000_060_000, theirs)], from: "e1.1", to: "e1.6")
+        try await store.book([.accepted(seq: 5)], of: batch)
+        #expect(try await store.todos().first?.content == "again")
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'theirs'") }
+        #expect(try await store.pendingCount() == 0, "the base is the page's value")
+    }
+
+    @Test func `R1 M1 an answer with a later state than the row's own hides no page`() async throws {
+        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine'") }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.book([.accepted(seq: 13)], of: batch)
+        var theirs = whole
+        theirs["content"] = "mine"
+        theirs["done"] = true
+        let clocks = ColumnClocks(
+            common: Clock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone"),
+            exceptions: ["done": Clock(stamp: Stamp(milliseconds: 1_790_000_060_000), device: "OtherPhone")])
+        let row = PageRow(
+            table: "todo", id: todo.wireID,
+            content: .row(RowPatch(generation: 1, clocks: clocks, seq: 12, values: theirs)))
+        try await store.receive([row], from: "e1.1", to: "e1.13")
+        #expect(try await store.todos().first?.done == true)
+        #expect(try await store.todos().first?.content == "mine")
+    }
+
+    @Test func `M2 an answer from a later life is taken as that life`() async throws {
+        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine', done = 1") }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        let later = Clock(stamp: Stamp(milliseconds: 1_790_000_060_000), device: "OtherPhone")
+        try await store.book(
+            [
+                .merged(
+                    seq: 9,
+                    RowPatch(
+                        generation: 3, clocks: ColumnClocks(common: later), values: ["content": "New", "date": "d"]))
+            ], of: batch)
+        let now = try #require(try await store.todos().first)
+        #expect(now.content == "New")
+        #expect(!now.done)
+        #expect(try await store.entry(todo)?.generation == 3)
+        try await store.write { try $0.execute(sql: "UPDATE todo SET done = 1") }
+        guard case .update(let patch) = try await store.nextPush(PushLimit())?.push.rows.first?.change else {
+            Issue.record("no update")
+            return
+        }
+        #expect(patch.generation == 3)
+    }
+
+    @Test func `M7 what was edited while a row was deleted elsewhere is in the journal`() async throws {
+        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'sent'") }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'meanwhile'") }
+        try await store.book([.gone], of: batch)
+        #expect(try await store.todos().isEmpty)
+        #expect(
+            try await store.read { try String.fetchOne($0, sql: "SELECT mine FROM optimist_journal") }
+                == #"{"content":"meanwhile"}"#)
+    }
+
+    @Test func `R4 a child without its parent is parked, and the page goes on`() async throws {
+        try await store.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE parent(id TEXT PRIMARY KEY NOT NULL);
+                    ALTER TABLE todo ADD COLUMN parent TEXT REFERENCES parent(id);
+                    """)
+        }
+        try phone.reopen()
+        var child = whole
+        child["parent"] = "00000000-0000-4000-8000-000000000001"
+        try await store.receive(
+            [pageRow(todo, seq: 1, child), pageRow(Todo(content: "Other"), seq: 2, whole)], from: "e1.0", to: "e1.2")
+        #expect(try await store.todos().count == 1)
+        #expect(try await store.counts().parked == 1)
+        try await store.write { db in
+            try db.execute(sql: "INSERT INTO parent VALUES ('00000000-0000-4000-8000-000000000001')")
+        }
+        try await store.receive([], from: "e1.2", to: "e1.3")
+        #expect(try await store.todos().count == 2)
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test func `M1 a null stays null on other devices, whatever the table's default`() async throws {
+        try await store.write { try $0.execute(sql: "ALTER TABLE todo ADD COLUMN stars INTEGER DEFAULT 5") }
+        try phone.reopen()
+        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
+        #expect(try await store.read { try Int.fetchOne($0, sql: "SELECT stars FROM todo") } == nil)
+    }
+
+    @Test func `R4 a null that the table forbids takes the table's default`() async throws {
+        var row = whole
+        row["priority"] = .null
+        try await store.receive([pageRow(todo, seq: 1, row)], from: "e1.0", to: "e1.1")
+        #expect(try await store.todos().first?.priority == 0)
+        #expect(try await store.counts().parked == 0)
     }
 
     @Test func `M2 a new life replaces every column`() async throws {
@@ -139,8 +269,10 @@ struct PageTests {
         try await store.write { try $0.execute(sql: "CREATE UNIQUE INDEX one ON todo(date)") }
         let other = Todo(content: "Other")
         try await store.receive(
-            [pageRow(todo, seq: 1, whole), pageRow(other, seq: 2, ["content": "Other", "date": "2026-11-21"]),
-             pageRow(Todo(content: "Third"), seq: 3, ["content": "Third", "date": "2026-11-22"])],
+            [
+                pageRow(todo, seq: 1, whole), pageRow(other, seq: 2, ["content": "Other", "date": "2026-11-21"]),
+                pageRow(Todo(content: "Third"), seq: 3, ["content": "Third", "date": "2026-11-22"]),
+            ],
             from: "e1.0", to: "e1.3")
         #expect(try await store.todos().map(\.content) == ["Third", "Tickets"])
         #expect(try await store.counts().parked == 1)
@@ -151,7 +283,9 @@ struct PageTests {
     }
 
     @Test func `every kind of value survives the way out and back`() async throws {
-        let sent = Todo(content: "ä 🎈 '' \" \\", date: "", priority: -7, done: true, alarm: Date(timeIntervalSince1970: 1_790_000_000.5))
+        let sent = Todo(
+            content: "ä 🎈 '' \" \\", date: "", priority: -7, done: true,
+            alarm: Date(timeIntervalSince1970: 1_790_000_000.5))
         try await store.write { try sent.insert($0) }
         guard case .create(let patch) = try await store.nextPush(PushLimit())?.push.rows.first?.change else {
             Issue.record("no create")

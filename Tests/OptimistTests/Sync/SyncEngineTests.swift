@@ -26,7 +26,7 @@ final class SyncedPhone: Sendable {
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
         let clock = clock
         store = try Store(
-            at: self.folder.appending(path: "planner.sqlite"), synced: [Todo.self],
+            at: self.folder.appending(path: "planner.sqlite"), synced: [Todo.self], durability: .normal,
             surroundings: Surroundings(
                 clock: clock,
                 now: { Date(timeIntervalSince1970: 1_790_000_000 + clock.elapsed / .seconds(1)) }, seed: 7),
@@ -103,7 +103,8 @@ struct SyncEngineTests {
         await phone.stop()
     }
 
-    @Test func `S1 an insert and a delete offline send nothing, however often they were tried meanwhile`() async throws {
+    @Test func `S1 an insert and a delete offline send nothing, however often they were tried meanwhile`() async throws
+    {
         let phone = try SyncedPhone(server)
         phone.start()
         try await phone.until { try await $0.counts().lastSync != nil }
@@ -169,7 +170,9 @@ struct SyncEngineTests {
 
     @Test func `V2 a refused row comes back, the rest goes on, and a shorter text goes through`() async throws {
         let strict = InMemoryServer { row in
-            guard case .create(let patch) = row.change, (patch.values["content"]?.string?.count ?? 0) > 10 else { return nil }
+            guard case .create(let patch) = row.change, (patch.values["content"]?.string?.count ?? 0) > 10 else {
+                return nil
+            }
             return .rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))
         }
         let phone = try SyncedPhone(strict)
@@ -189,7 +192,10 @@ struct SyncEngineTests {
     }
 
     /// Ten minutes of virtual time: the clock is moved from wait to wait.
-    @Test func `S5 the server is down for ten minutes, the due time survives a relaunch, and the next success drains all`() async throws {
+    @Test
+    func `S5 the server is down for ten minutes, the due time survives a relaunch, and the next success drains all`()
+        async throws
+    {
         server.setOutage(.unreachable("down"))
         let phone = try SyncedPhone(server)
         for index in 0..<50 { try await phone.store.write { try Todo(content: "\(index)").insert($0) } }

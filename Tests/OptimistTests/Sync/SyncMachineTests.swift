@@ -40,7 +40,9 @@ struct MachineRun {
             if case .lane(let lane) = timer { waits[lane, default: []].append(wait) }
         case .cancelWait(let timer): timers[timer] = nil
         case .remember(let lane, let failures, let wait, let isDemanded):
-            remembered[lane] = wait.map { SyncMachine.Wait(failures: failures, remaining: now + $0, isDemanded: isDemanded) }
+            remembered[lane] = wait.map {
+                SyncMachine.Wait(failures: failures, remaining: now + $0, isDemanded: isDemanded)
+            }
         case .setAside, .renewDeviceID, .forgetCursors, .reconnect, .publish: break
         }
     }
@@ -85,7 +87,9 @@ struct MachineRun {
 @Suite(.timeLimit(.minutes(1)))
 struct SyncMachineTests {
     @Test(arguments: 1...50)
-    func `S5 with the server down for ten minutes attempts follow the backoff, and the next success drains`(seed: UInt64) {
+    func `S5 with the server down for ten minutes attempts follow the backoff, and the next success drains`(
+        seed: UInt64
+    ) {
         var run = MachineRun(seed: seed)
         run.handle(.started([:]))
         repeat { run.failAll() } while run.step(until: .seconds(600))
@@ -131,6 +135,7 @@ struct SyncMachineTests {
     @Test func `S5 each cause brings an attempt forward once in a step`() {
         var run = MachineRun(seed: 3)
         run.handle(.started([:]))
+        run.handle(.online(true))
         for _ in 0..<8 {
             run.failAll()
             run.step()
@@ -178,10 +183,45 @@ struct SyncMachineTests {
         #expect(run.machine.phase == .paused(reason: "revoked"))
         #expect(run.abandoned == 1)
         run.handle(.wrote)
-        run.handle(.foreground)
-        while run.step(until: .seconds(600)) {}
+        for _ in 0..<20 { run.step() }
+        #expect(run.now > .seconds(600))
         #expect(run.working.isEmpty)
         run.handle(.signedIn)
+        #expect(run.working == [.push, .pull, .stream])
+    }
+
+    @Test func `S6 a pause that a request brought is tried again, by the watchdog and when the app wakes`() {
+        var run = MachineRun(seed: 5)
+        run.handle(.started([:]))
+        run.finish(.push, .pushed(.failed(.paused("403 of a captive portal"), rows: 1)))
+        #expect(run.machine.phase == .paused(reason: "403 of a captive portal"))
+        run.handle(.foreground)
+        #expect(run.working == [.push, .pull, .stream])
+        run.finish(.pull, .pulled(.failed(.paused("403"))))
+        while run.working.isEmpty { run.step() }
+        #expect(run.now == .seconds(60))
+    }
+
+    /// Whatever the answers are, they never make a loop without a wait.
+    @Test(arguments: [
+        SyncMachine.Failure.transient, .throttled(.zero), .cursorLost, .pushRewound, .paused("p"), .protocolError("x"),
+    ])
+    func `S5 no failure is repeated without bound at one moment`(failure: SyncMachine.Failure) {
+        var run = MachineRun(seed: 6)
+        run.handle(.started([:]))
+        run.failAll(failure)
+        #expect(run.now == .zero)
+        for attempts in run.attempts.values { #expect(attempts.count <= 8, "\(failure)") }
+    }
+
+    @Test func `S5 the monitor's first word is how things are, and brings nothing forward`() {
+        var run = MachineRun(seed: 1)
+        let wait = SyncMachine.Wait(failures: 9, remaining: .seconds(40), isDemanded: false)
+        run.handle(.started([.push: wait, .pull: wait, .stream: wait]))
+        run.handle(.online(true))
+        #expect(run.attempts.isEmpty)
+        run.handle(.online(false))
+        run.handle(.online(true))
         #expect(run.working == [.push, .pull, .stream])
     }
 
@@ -201,7 +241,8 @@ struct SyncMachineTests {
         var effects = machine.handle(.started([:]), at: .zero)
         var limits: [Int] = []
         for _ in 0..<20 {
-            guard case .push(let rowLimit)? = effects.first(where: { if case .push = $0 { true } else { false } }) else { break }
+            guard case .push(let rowLimit)? = effects.first(where: { if case .push = $0 { true } else { false } })
+            else { break }
             limits.append(rowLimit)
             effects = machine.handle(.pushed(.failed(.refused, rows: min(rowLimit, 600))), at: .zero)
             if effects.contains(.setAside(isRejected: false)) { break }
@@ -254,8 +295,11 @@ struct SyncMachineTests {
         run.handle(.started([:]))
         for _ in 0..<300 {
             let failure: SyncMachine.Failure =
-                [.transient, .transient, .throttled(.seconds(5)), .refused, .cursorLost, .pushRewound, .protocolError("x"),
-                 .paused("p"), .noPokes].randomElement(using: &random) ?? .transient
+                [
+                    .transient, .transient, .throttled(.seconds(5)), .refused, .cursorLost, .pushRewound,
+                    .protocolError("x"),
+                    .paused("p"), .noPokes,
+                ].randomElement(using: &random) ?? .transient
             switch Int.random(in: 0..<14, using: &random) {
             case 0: run.handle(.wrote)
             case 1: run.handle(.poked)

@@ -21,6 +21,8 @@ actor LabDevice {
     private let folder: URL
     private let logger: Logger
     private var running: RunningPhone?
+    /// The crash that came last, under way or over.
+    private var dropping: Task<Void, Never>?
     private(set) var isOldWay = false
     private(set) var profile = NetworkConditions.Profile.online
 
@@ -47,8 +49,12 @@ actor LabDevice {
         return running
     }
 
-    /// Switches the phone on: it opens its files and goes on where it was.
-    func start() throws {
+    /// Switches the phone on: it opens its files, once a crash has let go of them, and goes on where it was.
+    func start() async throws {
+        while let dropping {
+            await dropping.value
+            if self.dropping == dropping { self.dropping = nil }
+        }
         guard running == nil else { return }
         guard let server = URL(string: "http://127.0.0.1:\(proxy.port)") else { return }
         running = try RunningPhone(folder: folder, server: server, network: network, news: news, logger: logger)
@@ -59,14 +65,16 @@ actor LabDevice {
     func crash() async {
         guard let running else { return }
         self.running = nil
-        await running.drop()
+        let dropping = Task { await running.drop() }
+        self.dropping = dropping
+        await dropping.value
         news.tell(.crash)
         news.changed("todos", "outbox", "rejections", "status", "device")
     }
 
     func restart() async throws {
         await crash()
-        try start()
+        try await start()
         news.tell(.restart)
     }
 

@@ -29,6 +29,7 @@ struct OldWay: PlannerWriting {
         if let date = edit.date { values["date"] = .string(date) }
         if let priority = edit.priority { values["priority"] = .int(Int64(priority)) }
         if let done = edit.done { values["done"] = .bool(done) }
+        if let alarm = edit.alarm { values["alarm"] = .string(alarm.ISO8601Format()) }
         return try await write(id, ["update": .object([id.uuidString.lowercased(): .object(values)])])
     }
 
@@ -40,7 +41,9 @@ struct OldWay: PlannerWriting {
         let stopwatch = Stopwatch(ContinuousClock())
         let seq = try await send(changes)
         phone.sync.wake()
-        for await cursor in phone.store.observe(Self.cursor) where cursor >= seq { break }
+        try await phone.whileOn { [store = phone.store] in
+            for await cursor in store.observe(Self.cursor) where cursor >= seq { break }
+        }
         let todo = try await phone.todos(on: nil).first { $0.id == id }
         let elapsed = stopwatch() / .milliseconds(1)
         return Written(todo: todo, localMs: elapsed, shownMs: elapsed)
@@ -50,19 +53,30 @@ struct OldWay: PlannerWriting {
     private func send(_ changes: JSONObject) async throws -> Int64 {
         do {
             let (_, discovery) = try await phone.session.send(SessionRequest(.get, "/.well-known/jmap"))
-            guard let resource = SessionResource(json: try JSON(parsing: discovery)), let account = resource.primaryAccount
+            guard let resource = SessionResource(json: try JSON(parsing: discovery)),
+                let account = resource.primaryAccount
             else { throw Self.failed(nil) }
             var arguments = changes
             arguments["accountId"] = .string(account)
-            let request = Request(using: [RowSync.core, RowSync.capability], methodCalls: [Invocation("todo/set", arguments, callID: "0")])
+            let request = Request(
+                using: [RowSync.core, RowSync.capability], methodCalls: [Invocation("todo/set", arguments, callID: "0")]
+            )
             let (_, body) = try await phone.session.send(
                 SessionRequest(
                     .post, resource.apiURL, headerFields: [.contentType: "application/json"], body: request.json.bytes,
                     isRepeatable: true))
-            guard let answer = Response(json: try JSON(parsing: body))?.methodResponses.first.flatMap({ SetAnswer(json: $0.arguments) }),
+            guard
+                let answer = Response(json: try JSON(parsing: body))?.methodResponses.first.flatMap({
+                    SetAnswer(json: $0.arguments)
+                }),
                 let state = SyncState(answer.newState)
             else { throw Self.failed(nil) }
+            if let refusal = (answer.notCreated + answer.notUpdated + answer.notDestroyed).first?.error {
+                throw Self.refused(refusal)
+            }
             return state.seq
+        } catch let error as OptimistError where error.code == .oldWayFailed {
+            throw error
         } catch {
             throw Self.failed(error)
         }
@@ -72,6 +86,12 @@ struct OldWay: PlannerWriting {
     private static func cursor(_ db: Database) throws -> Int64 {
         let cursor = try String.fetchOne(db, sql: "SELECT cursor FROM optimist_table WHERE name = 'todo'")
         return cursor.flatMap { SyncState($0)?.seq } ?? 0
+    }
+
+    private static func refused(_ error: SetError) -> OptimistError {
+        OptimistError(
+            .oldWayFailed, "The old way: the server refused it, so nothing is shown. \(error.description ?? error.type)"
+        )
     }
 
     private static func failed(_ cause: (any Error)?) -> OptimistError {

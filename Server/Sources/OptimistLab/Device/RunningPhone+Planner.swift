@@ -51,16 +51,24 @@ extension RunningPhone: PlannerWriting {
 
     private func write(_ id: UUID, _ updates: @escaping @Sendable (Database) throws -> Void) async throws -> Written {
         let stopwatch = Stopwatch(ContinuousClock())
+        var number = screen.number
         let written = try await store.write { db in
             try updates(db)
-            return try ShownTodo.fetchAll(db).first { $0.id == id }
+            return try ShownTodo.fetchOne(db, id: id)
         }
         let local = stopwatch()
-        await screen.wait { todos in
-            guard let shown = todos.first(where: { $0.id == id }) else { return written == nil }
-            return written.map { shown.looksLike($0) } ?? false
+        var newest = written
+        while await !screen.wait(since: number, until: { [newest] in Self.isShown(newest, id, in: $0) }) {
+            // Another write may have overtaken this one: then the screen never shows it, but something newer.
+            number = screen.number
+            newest = try await store.read { try ShownTodo.fetchOne($0, id: id) }
         }
         return Written(todo: written, localMs: local / .milliseconds(1), shownMs: stopwatch() / .milliseconds(1))
+    }
+
+    private static func isShown(_ todo: ShownTodo?, _ id: UUID, in todos: [ShownTodo]) -> Bool {
+        guard let shown = todos.first(where: { $0.id == id }) else { return todo == nil }
+        return todo.map { shown.looksLike($0) } ?? false
     }
 
     private static func missing(_ id: UUID) -> OptimistError {

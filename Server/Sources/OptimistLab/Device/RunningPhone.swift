@@ -6,15 +6,23 @@ import Logging
 import Optimist
 import OptimistCore
 import OptimistSession
+import Synchronization
 
 /// A phone that is switched on: what an app makes at its launch, and nothing else.
 final class RunningPhone: Sendable {
+    /// Those who wait for something that may never come once the phone is off.
+    private struct Waits {
+        var isOff = false
+        var tasks: [UUID: Task<Void, Never>] = [:]
+    }
+
     let store: Store
     let session: Session
     let sync: SyncEngine
     let screen: Screen
     let news: NewsDesk
     private let work: Task<Void, Never>
+    private let waits = Mutex(Waits())
 
     init(folder: URL, server: URL, network: LabNetwork, news: NewsDesk, logger: Logger) throws {
         let store = try Store(
@@ -42,9 +50,37 @@ final class RunningPhone: Sendable {
 
     /// Ends everything without a word to anybody.
     func drop() async {
+        let waiting = waits.withLock { waits in
+            waits.isOff = true
+            return waits.tasks.values.map(\.self)
+        }
+        for wait in waiting { wait.cancel() }
         work.cancel()
         await work.value
         screen.blank()
+    }
+
+    /// Waits for something, as long as the phone is on.
+    ///
+    /// - Throws: `OptimistError` with code `deviceIsDown` when it was switched off meanwhile; `CancellationError`.
+    func whileOn(_ wait: @escaping @Sendable () async -> Void) async throws {
+        let id = UUID()
+        let waiting = waits.withLock { waits in
+            let waiting = Task { await wait() }
+            if waits.isOff { waiting.cancel() } else { waits.tasks[id] = waiting }
+            return waiting
+        }
+        await withTaskCancellationHandler {
+            await waiting.value
+        } onCancel: {
+            waiting.cancel()
+        }
+        let isOff = waits.withLock { waits in
+            waits.tasks[id] = nil
+            return waits.isOff
+        }
+        try Task.checkCancellation()
+        if isOff { throw OptimistError(.deviceIsDown, "The phone has crashed meanwhile. Restart it.") }
     }
 
     private static func follow(_ statuses: SyncStatuses, _ news: NewsDesk) async {

@@ -6,9 +6,16 @@ import Synchronization
 
 /// What a phone shows: the newest result of its live query, and what changed from one to the next.
 final class Screen: Sendable {
+    private struct Waiting: Sendable {
+        var isShown: @Sendable ([ShownTodo]) -> Bool
+        var continuation: CheckedContinuation<Bool, Never>
+    }
+
     private struct State {
         var todos: [ShownTodo] = []
-        var waiting: [(isShown: @Sendable ([ShownTodo]) -> Bool, resume: CheckedContinuation<Void, Never>)] = []
+        var number = 0
+        var isOff = false
+        var waiting: [Waiting] = []
     }
 
     private let state = Mutex(State())
@@ -20,42 +27,52 @@ final class Screen: Sendable {
     func follow(_ store: Store) async {
         var isFirst = true
         for await todos in store.observe({ try ShownTodo.fetchAll($0) }) {
-            let (before, ready) = show(todos)
+            let (before, waiting) = show(todos)
             if !isFirst { report(from: before, to: todos) }
             isFirst = false
-            for waiting in ready { waiting.resume() }
+            for one in waiting { one.continuation.resume(returning: one.isShown(todos)) }
             news.changed("todos", "outbox")
         }
     }
 
-    /// Waits until the screen shows what it is asked for.
-    func wait(until isShown: @escaping @Sendable ([ShownTodo]) -> Bool) async {
+    /// How many results it has shown.
+    var number: Int { state.withLock { $0.number } }
+
+    /// Waits until the screen shows what it is asked for, or something else.
+    ///
+    /// A live query may skip states, so what was written may never be shown: then ask for what is there now.
+    ///
+    /// - Parameter number: The screen's ``number`` before that was written or read.
+    /// - Returns: Whether it is shown. Also true when the phone is switched off: then nothing more will be.
+    func wait(since number: Int, until isShown: @escaping @Sendable ([ShownTodo]) -> Bool) async -> Bool {
         await withCheckedContinuation { continuation in
-            let isShownNow = state.withLock { state in
-                if isShown(state.todos) { return true }
-                state.waiting.append((isShown, continuation))
-                return false
+            let answer: Bool? = state.withLock { state in
+                if state.isOff || isShown(state.todos) { return true }
+                if state.number > number { return false }
+                state.waiting.append(Waiting(isShown: isShown, continuation: continuation))
+                return nil
             }
-            if isShownNow { continuation.resume() }
+            if let answer { continuation.resume(returning: answer) }
         }
     }
 
-    /// Lets everybody go who waits, as the phone is switched off.
+    /// Lets everybody go who waits or will, as the phone is switched off.
     func blank() {
         let waiting = state.withLock { state in
-            defer { state = State() }
-            return state.waiting
+            let waiting = state.waiting
+            state = State(isOff: true)
+            return waiting
         }
-        for waiting in waiting { waiting.resume.resume() }
+        for one in waiting { one.continuation.resume(returning: true) }
     }
 
-    private func show(_ todos: [ShownTodo]) -> (before: [ShownTodo], ready: [CheckedContinuation<Void, Never>]) {
+    private func show(_ todos: [ShownTodo]) -> (before: [ShownTodo], waiting: [Waiting]) {
         state.withLock { state in
-            let before = state.todos
+            let (before, waiting) = (state.todos, state.waiting)
             state.todos = todos
-            let ready = state.waiting.filter { $0.isShown(todos) }.map(\.resume)
-            state.waiting.removeAll { $0.isShown(todos) }
-            return (before, ready)
+            state.number += 1
+            state.waiting = []
+            return (before, waiting)
         }
     }
 

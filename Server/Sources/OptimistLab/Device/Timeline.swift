@@ -42,17 +42,18 @@ final class NewsDesk: Sendable {
         self.started = started
     }
 
-    func follow() -> AsyncStream<DeviceNews> {
-        AsyncStream(bufferingPolicy: .bufferingNewest(1_000)) { continuation in
-            let id = state.withLock { state in
-                state.next += 1
-                state.followers[state.next] = continuation
-                return state.next
-            }
-            continuation.onTermination = { [weak self] _ in
-                _ = self?.state.withLock { $0.followers.removeValue(forKey: id) }
-            }
+    /// Returns the news from now on, and what ends them.
+    func follow() -> (news: AsyncStream<DeviceNews>, end: @Sendable () -> Void) {
+        let (news, continuation) = AsyncStream.makeStream(of: DeviceNews.self, bufferingPolicy: .bufferingNewest(1_000))
+        let id = state.withLock { state in
+            state.next += 1
+            state.followers[state.next] = continuation
+            return state.next
         }
+        continuation.onTermination = { [weak self] _ in
+            _ = self?.state.withLock { $0.followers.removeValue(forKey: id) }
+        }
+        return (news, { continuation.finish() })
     }
 
     func tell(_ kind: TimelineEvent.Kind, _ text: String? = nil, row: UUID? = nil) {

@@ -40,7 +40,9 @@ struct DeviceRoutes {
             return try await DeviceAnswer(device)
         }
         addLife(to: device)
-        device.get("events") { _, context in EventStreamAnswer.response(following: try await named(context).news) }
+        device.get("events") { request, context in
+            EventStreamAnswer.response(to: request, following: try await named(context).news)
+        }
     }
 
     private func addLife(to device: RouterGroup<some RequestContext>) {

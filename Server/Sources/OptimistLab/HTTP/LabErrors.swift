@@ -2,6 +2,7 @@
 
 import Foundation
 import Hummingbird
+import NIOCore
 import OptimistCore
 import OptimistSession
 
@@ -21,11 +22,15 @@ struct LabErrors<Context: RequestContext>: RouterMiddleware {
         } catch let error as OptimistError {
             return try answer(status(of: error.code), error.code.description, error.message, request, context)
         } catch let error as TransportError {
-            return try answer(.gatewayTimeout, "\(error.kind)", "The phone has no connection to the server.", request, context)
+            return try answer(
+                .gatewayTimeout, "\(error.kind)", "The phone has no connection to the server.", request, context)
         } catch let error as DecodingError {
             return try answer(.badRequest, "badLabRequest", Self.sentence(error), request, context)
+        } catch is NIOTooManyBytesError {
+            return try answer(.contentTooLarge, "badLabRequest", "A request holds at most 1 MB.", request, context)
         } catch let error as HTTPError {
-            return try answer(error.status, "http", error.body ?? error.status.reasonPhrase, request, context)
+            let code = error.status == .badRequest ? "badLabRequest" : "http"
+            return try answer(error.status, code, error.body ?? error.status.reasonPhrase, request, context)
         }
     }
 
@@ -53,6 +58,8 @@ struct LabErrors<Context: RequestContext>: RouterMiddleware {
         case .keyNotFound(let key, _): "The member \"\(key.stringValue)\" is missing."
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
             "The member \"\(context.codingPath.map(\.stringValue).joined(separator: "."))\" is of another type."
+        case .dataCorrupted(let context) where !context.codingPath.isEmpty:
+            "The member \"\(context.codingPath.map(\.stringValue).joined(separator: "."))\" has a value that is not known."
         case .dataCorrupted: "The request's body is no JSON."
         @unknown default: "The request's body cannot be read."
         }

@@ -117,7 +117,10 @@ struct ServerRoutes {
                     }))
         }
         router.get("lab/server/status") { _, _ in
-            JSONAnswer(["accounts": .int(Int64(try await server.accounts().count)), "listeners": .int(Int64(server.listenerCount))])
+            JSONAnswer([
+                "accounts": .int(Int64(try await server.accounts().count)),
+                "listeners": .int(Int64(server.listenerCount)),
+            ])
         }
     }
 }

@@ -10,7 +10,7 @@ extension Hummingbird.Request {
     /// - Parameters:
     ///   - maxBytes: A larger one is refused, before it is read if its length is announced.
     ///   - deadline: How long the client has to send it. After that the connection is closed.
-    /// - Throws: ``RequestProblem`` `limit` with status 413.
+    /// - Throws: ``RequestProblem`` `limit` with status 413; with status 400 when the body breaks off.
     func body(upTo maxBytes: Int, deadline: TimeAmount, _ context: ServerContext) async throws -> ByteBufferView {
         let tooLarge = RequestProblem.limit("maxSizeRequest", "A request holds at most \(maxBytes) bytes.")
         if let announced = headers[.contentLength].flatMap({ Int($0) }), announced > maxBytes { throw tooLarge }
@@ -21,6 +21,11 @@ extension Hummingbird.Request {
             return try await body.collect(upTo: maxBytes).readableBytesView
         } catch is NIOTooManyBytesError {
             throw tooLarge
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            // Broken off, or not framed as HTTP frames bodies.
+            throw RequestProblem(type: "about:blank", status: 400, detail: "The body cannot be read to its end.")
         }
     }
 }

@@ -29,7 +29,7 @@ struct ServerClock: Sendable {
 
     /// Whether a clock is so far ahead that it would win for longer than is fair.
     ///
-    /// > Source: semantics.md, M4.
+    /// > Source: Documentation/Promises.md, M4.
     func isAhead(_ clock: Clock) -> Bool {
         clock.stamp.milliseconds > milliseconds + RowSync.Limit.clockSkewMilliseconds
     }

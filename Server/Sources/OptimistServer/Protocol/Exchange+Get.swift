@@ -16,9 +16,8 @@ extension Exchange {
         guard rows.reduce(0, { $0 + $1.content.count }) <= AnswerLimit.pageBytes else {
             throw MethodError.requestTooLarge("The rows are larger than \(AnswerLimit.pageBytes) bytes: ask for fewer.")
         }
-        let found = Set(rows.map(\.id))
-        var missing: [String] = []
-        for id in ids ?? [] where !found.contains(id) && !missing.contains(id) { missing.append(id) }
+        var seen = Set(rows.map(\.id))
+        let missing = (ids ?? []).filter { seen.insert($0).inserted }
         let columns = schema.types[type].map { $0.columns.keys.sorted() } ?? []
         return MethodAnswer(
             invocation.name,

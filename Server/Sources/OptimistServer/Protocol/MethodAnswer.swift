@@ -36,7 +36,7 @@ struct MethodAnswer: Sendable {
 
 /// Why a method call was not carried out.
 ///
-/// > Source: RFC 8620 §3.6.2, §5.1 to §5.3; wire.md adds `schemaTooOld` and `forked`.
+/// > Source: RFC 8620 §3.6.2, §5.1 to §5.3; Documentation/Protocol.md adds `schemaTooOld` and `forked`.
 struct MethodError: Error {
     var type: String
     var description: String

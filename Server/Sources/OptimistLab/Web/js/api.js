@@ -17,8 +17,16 @@ async function call(method, path, body) {
   } catch {
     throw new LabError('The lab does not answer. Is it still running?');
   }
-  const answer = await response.json().catch(() => null);
+  let answer = null;
+  let isReadable = true;
+  try {
+    const text = await response.text();
+    if (text) answer = JSON.parse(text);
+  } catch {
+    isReadable = false;
+  }
   if (!response.ok) throw new LabError(answer?.message ?? `The lab answered ${response.status}.`);
+  if (!isReadable) throw new LabError('The answer of the lab broke off. Is it still running?');
   return answer;
 }
 

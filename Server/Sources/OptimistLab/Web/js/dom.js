@@ -74,6 +74,7 @@ export function coalesced(work) {
       } while (isWaiting);
     } finally {
       isRunning = false;
+      isWaiting = false;  // Also when it failed: else nobody would ever run it again.
     }
   };
 }

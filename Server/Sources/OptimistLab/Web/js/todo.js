@@ -8,12 +8,14 @@ const priorities = [['0', '–', 'none'], ['1', '!', 'low'], ['2', '!!', 'medium
 /** One to-do: tick it, edit its text in place, give it a priority, delete it. */
 export class TodoRow {
   #todo;
+  #before;  // The field's text before it was edited. The to-do may change meanwhile, on another phone.
   #change;
   #done = el('input', { type: 'checkbox', onchange: () => this.#change({ done: this.#done.checked }) });
   #text = el('textarea', {
     rows: 1,
     spellcheck: false,
     'aria-label': 'Text',
+    onfocus: () => { this.#before = this.#text.value; },
     onkeydown: (event) => this.#onKey(event),
     onblur: () => this.#commit(),
   });
@@ -58,14 +60,23 @@ export class TodoRow {
       event.preventDefault();
       this.#commit();
     } else if (event.key === 'Escape') {
-      this.#text.value = this.#todo.content;
+      this.#showNewest();
     }
   }
 
-  /** Saves what was typed. A text that was emptied comes back: deleting has its own button. */
+  /** Saves what was typed, if anything was. A text that was emptied comes back: deleting has its own button. */
   #commit() {
     const content = this.#text.value.trim();
-    if (!content) this.#text.value = this.#todo.content;
-    else if (content !== this.#todo.content) this.#change({ content });
+    if (!content || this.#text.value === this.#before) {
+      this.#showNewest();
+      return;
+    }
+    this.#before = this.#text.value;
+    if (content !== this.#todo.content) this.#change({ content });
+  }
+
+  #showNewest() {
+    this.#text.value = this.#todo.content;
+    this.#before = this.#text.value;
   }
 }

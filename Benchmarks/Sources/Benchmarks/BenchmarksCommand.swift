@@ -1,0 +1,42 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import ArgumentParser
+
+@main
+struct BenchmarksCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "benchmarks",
+        abstract: "Measures Optimist beside what it is built on, in turn, and says which targets are met.",
+        discussion: "Build it for release. Times are medians; the ratio is the median of the rounds' own ratios.")
+
+    private static let all: [any Benchmark.Type] = [
+        LocalWrite.self, BulkWrite.self, Delivery.self, FirstSync.self, PushOut.self, Opening.self,
+    ]
+
+    @Flag(help: "Few rounds with few rows: shows that everything runs. The figures mean nothing.")
+    var quick = false
+
+    @Option(help: "Only what has this name: \(all.map { $0.name }.joined(separator: ", ")).")
+    var only: String?
+
+    @Option(help: "What is measured: the time that passes, or the processors' time on a machine that others use too.")
+    var gauge = Gauge.wall
+
+    func validate() throws {
+        guard let only, !Self.all.contains(where: { $0.name == only }) else { return }
+        throw ValidationError("There is no benchmark \"\(only)\".")
+    }
+
+    func run() async throws {
+        print(Machine())
+        print()
+        let table = Table()
+        table.printHead()
+        for benchmark in Self.all where only == nil || only == benchmark.name {
+            let benchmark = benchmark.init(effort: Effort(isQuick: quick, gauge: gauge))
+            try await ScratchFolder.using { folder in
+                try await benchmark.run(in: folder) { table.printLine(of: $0) }
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import Optimist
+import OptimistSession
+import OptimistTesting
+import OptimistWire
+import Synchronization
+
+/// A server that has the bytes of its answers ready, so that what is measured is the client: session, engine, store.
+final class PreparedServer: Sendable {
+    private static let account = "a1"
+    private static let epoch = "e1"
+    private static let address = URL(string: "http://127.0.0.1:9")
+
+    private let pages: [[UInt8]]
+    private let verdicts: [[UInt8]]
+    private let asked = Mutex((pulls: 0, pushes: 0))
+    private let (drained, drain) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+
+    /// - Parameters:
+    ///   - received: Rows that the device does not have, a list for each page.
+    ///   - pushed: The ids of the rows that it will push, a list for each push. Each is accepted as it is.
+    init(received: [[Todo]] = [], pushed: [[UUID]] = []) {
+        pages = received.enumerated().map { Self.page($1, number: $0) } + [Self.page([], number: received.count)]
+        verdicts = pushed.enumerated().map { Self.verdicts($1, number: $0) }
+    }
+
+    /// The bytes of every page that has rows.
+    var pageBytes: [[UInt8]] { pages.dropLast() }
+
+    /// Waits until the device has applied every page: it then asks for the next.
+    func isDrained() async { for await _ in drained { return } }
+
+    /// A signed-in session with this server.
+    func session() throws -> Session {
+        guard let address = Self.address else { preconditionFailure("an address that cannot be read") }
+        let credentials = Credentials(
+            accessToken: Secret("access"), refreshToken: Secret("refresh"), expiresAt: nil, lifetime: nil,
+            account: Account(id: Self.account, email: "ada@example.org"), origin: "http://127.0.0.1:9")
+        let transport = InMemoryTransport { self.answer($0) }
+        return Session(server: address, transport: transport, credentials: InMemoryCredentialStore(credentials))
+    }
+
+    // MARK: - Answering
+
+    private func answer(_ request: TransportRequest) -> TransportResponse {
+        if request.head.method == .get { return TransportResponse(.ok, Self.resource.json.description) }
+        let isPush = String(decoding: request.body.prefix(160), as: UTF8.self).contains(#""push":"#)
+        let bytes = asked.withLock { asked in
+            if isPush {
+                asked.pushes += 1
+                return verdicts[asked.pushes - 1]
+            }
+            asked.pulls += 1
+            return pages[min(asked.pulls, pages.count) - 1]
+        }
+        if !isPush, asked.withLock({ $0.pulls >= pages.count }) { drain.yield() }
+        return TransportResponse(head: HTTPResponse(status: .ok), body: ResponseBody(bytes))
+    }
+
+    // MARK: - Preparing
+
+    /// Without an address of pokes: the engine then asks by itself.
+    private static let resource = SessionResource(
+        username: "ada@example.org", apiURL: "/jmap", eventSourceURL: "", state: "s1", epoch: epoch,
+        initialState: "\(epoch).0",
+        accounts: [account: Schema(id: "planner", types: ["todo": TypeSchema(columns: [:])])],
+        primaryAccount: account)
+
+    private static func page(_ todos: [Todo], number: Int) -> [UInt8] {
+        let seq = Int64(number + 1)
+        let changes = InlineChanges(
+            oldState: "\(epoch).\(number)", newState: "\(epoch).\(todos.isEmpty ? number : number + 1)",
+            hasMoreChanges: !todos.isEmpty,
+            list: todos.enumerated().map { index, todo in (wireID(todo.id), patch(todo, seq: seq, index: index)) })
+        return bytes(Invocation("todo/changes", changes.json(accountID: account), callID: "0"))
+    }
+
+    /// Rows as they stand on a server: of a few devices, each written at a time of its own, every fourth edited since.
+    private static func patch(_ todo: Todo, seq: Int64, index: Int) -> RowPatch {
+        func clock(_ milliseconds: Int64) -> Clock {
+            Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + milliseconds), device: "Phone\(index % 3)XYZW")
+        }
+        var clocks = ColumnClocks(common: clock(seq * 10_000 + Int64(index)))
+        if index.isMultiple(of: 4) { clocks.exceptions["done"] = clock(seq * 10_000 + Int64(index) + 500) }
+        return RowPatch(
+            generation: 1, clocks: clocks, seq: seq,
+            values: [
+                "content": .string(todo.content), "date": .string(todo.date), "priority": .int(Int64(todo.priority)),
+                "done": .bool(todo.done), "alarm": index.isMultiple(of: 2) ? "2026-11-21T10:00:00.000Z" : nil,
+            ])
+    }
+
+    private static func verdicts(_ ids: [UUID], number: Int) -> [UInt8] {
+        var answer = SetAnswer(oldState: "\(epoch).\(number)", newState: "\(epoch).\(number + 1)")
+        answer.created = ids.map { (wireID($0), nil) }
+        return bytes(Invocation("todo/set", answer.json(accountID: account), callID: "0"))
+    }
+
+    private static func bytes(_ invocation: Invocation) -> [UInt8] {
+        Response(methodResponses: [invocation], sessionState: resource.state).json.bytes
+    }
+
+    private static func wireID(_ id: UUID) -> String { id.uuidString.lowercased() }
+}

@@ -1,0 +1,62 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+
+/// A folder of database files.
+struct ScratchFolder: Sendable {
+    let url: URL
+
+    /// Makes a folder and removes it after the work.
+    static func using<Result>(_ work: (ScratchFolder) async throws -> Result) async throws -> Result {
+        let url = FileManager.default.temporaryDirectory.appending(path: "optimist-benchmarks-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: url) }
+        return try await work(ScratchFolder(url: url))
+    }
+
+    /// An address for one more file.
+    func file() -> URL { url.appending(path: "\(UUID().uuidString).sqlite") }
+
+    /// A store with Optimist's own settings.
+    func store(
+        at file: URL? = nil, durability: Store.Durability = .normal, isIndexed: Bool = false
+    ) throws -> Store {
+        try Store(at: file ?? self.file(), synced: [Todo.self], durability: durability) {
+            Todo.migrate(&$0, isIndexed: isIndexed)
+        }
+    }
+
+    /// The same database without Optimist.
+    func plain(
+        at file: URL? = nil, durability: Store.Durability = .normal, isIndexed: Bool = false
+    ) throws -> DatabasePool {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(5)
+        let pool = try DatabasePool(path: (file ?? self.file()).path, configuration: configuration)
+        try pool.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA synchronous = \(durability == .full ? "FULL" : "NORMAL")")
+        }
+        var migrator = DatabaseMigrator()
+        Todo.migrate(&migrator, isIndexed: isIndexed)
+        try migrator.migrate(pool)
+        return pool
+    }
+
+    /// Moves everything from the log into a file, and returns its size in bytes.
+    @discardableResult
+    func checkpoint(_ file: URL) throws -> Int {
+        let queue = try DatabaseQueue(path: file.path)
+        _ = try queue.inDatabase { try $0.checkpoint(.truncate) }
+        try queue.close()
+        return try file.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
+    }
+
+    /// A copy of a file that was checkpointed and is not open.
+    func copy(of file: URL) throws -> URL {
+        let copy = self.file()
+        try FileManager.default.copyItem(at: file, to: copy)
+        return copy
+    }
+}

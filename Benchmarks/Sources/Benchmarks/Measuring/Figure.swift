@@ -1,0 +1,60 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+
+/// One line of the table.
+struct Figure {
+    let name: String
+    let measured: Measure
+    /// What it is compared with, in words and as it was measured beside it.
+    var rival: (name: String, measure: Measure)?
+    var ratio: Double?
+    var target: Target?
+
+    /// A figure whose time is compared with a rival's.
+    init(_ name: String, _ pair: Paired, rows: Int? = nil, rival: String, target: Target? = nil) {
+        func measure(_ samples: Samples) -> Measure { rows.map { .rate(rows: $0, samples) } ?? .time(samples) }
+        self.name = name
+        measured = measure(pair.subject)
+        self.rival = (rival, measure(pair.rival))
+        ratio = pair.ratio
+        self.target = target
+    }
+
+    init(_ name: String, _ measured: Measure, target: Target? = nil) {
+        self.name = name
+        self.measured = measured
+        self.target = target
+    }
+}
+
+/// A quantity as it was measured, with its unit.
+enum Measure: CustomStringConvertible {
+    case time(Samples)
+    /// Some rows in each sample's time.
+    case rate(rows: Int, Samples)
+    case size(bytes: Double)
+
+    var description: String {
+        switch self {
+        case .time(let samples): "\(text(samples.median)), p99 \(text(samples.p99))"
+        case .rate(let rows, let samples): "\(text(samples.median)), \(grouped(Double(rows) / samples.median)) rows/s"
+        case .size(let bytes): "\((bytes / 1e6).formatted(decimals: 2)) MB"
+        }
+    }
+
+    private func text(_ seconds: Double) -> String {
+        seconds < 1e-3 ? "\((seconds * 1e6).formatted(decimals: 1)) µs" : "\((seconds * 1e3).formatted(decimals: 1)) ms"
+    }
+}
+
+extension Double {
+    func formatted(decimals: Int) -> String { String(format: "%.\(decimals)f", self) }
+}
+
+/// A whole number with its thousands set apart.
+func grouped(_ number: Double) -> String {
+    var digits = Array(number.formatted(decimals: 0))
+    for index in stride(from: digits.count - 3, to: 0, by: -3) { digits.insert(",", at: index) }
+    return String(digits)
+}

@@ -1,0 +1,51 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// What each figure should come to, on the machine at hand. A ratio is Optimist's time or size by its rival's.
+///
+/// They were set before the code was written, from what the rivals and the bare parts take.
+enum Thresholds {
+    /// One row in a transaction of its own, by GRDB with the same durability.
+    static let localWrite = Target.ratio(atMost: 1.3)
+    /// 10,000 records in one transaction, by GRDB.
+    static let bulkRecords = Target.ratio(atMost: 1.4)
+    /// The same as bare SQL, where the records' own cost hides nothing.
+    static let bulkSQL = Target.ratio(atMost: 1.8)
+    /// The file after it, with every row pending.
+    static let fileSize = Target.ratio(atMost: 1.4)
+    /// From the commit to the new rows in the app's hands, by GRDB's ValueObservation.
+    static let delivery = Target.ratio(atMost: 1.2)
+    /// From the bytes of the answers to rows in an indexed table.
+    static let firstSync = Target.rowsPerSecond(atLeast: 100_000)
+    /// Beyond what the process held before, for 100,000 rows: a tenth of what a million may take would be no test.
+    static let firstSyncMemory = Target.megabytes(atMost: 150)
+    /// From the write to the last verdict, with a server that answers at once.
+    static let push = Target.rowsPerSecond(atLeast: 30_000)
+    /// Opening a file in which a million rows are pending.
+    static let opening = Target.milliseconds(atMost: 100)
+}
+
+enum Target: CustomStringConvertible {
+    case ratio(atMost: Double)
+    case rowsPerSecond(atLeast: Double)
+    case milliseconds(atMost: Double)
+    case megabytes(atMost: Double)
+
+    var description: String {
+        switch self {
+        case .ratio(let limit): "≤ \(limit.formatted(decimals: 1)) ×"
+        case .rowsPerSecond(let limit): "≥ \(grouped(limit)) rows/s"
+        case .milliseconds(let limit): "≤ \(limit.formatted(decimals: 0)) ms"
+        case .megabytes(let limit): "≤ \(limit.formatted(decimals: 0)) MB"
+        }
+    }
+
+    func isMet(by figure: Figure) -> Bool {
+        switch (self, figure.measured) {
+        case (.ratio(let limit), _): (figure.ratio ?? .infinity) <= limit
+        case (.rowsPerSecond(let limit), .rate(let rows, let samples)): Double(rows) / samples.median >= limit
+        case (.milliseconds(let limit), .time(let samples)): samples.median * 1e3 <= limit
+        case (.megabytes(let limit), .size(let bytes)): bytes / 1e6 <= limit
+        default: preconditionFailure("\(figure.name) has a target of another kind than its measure")
+        }
+    }
+}

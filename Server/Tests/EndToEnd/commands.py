@@ -1,0 +1,199 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""The command's tools: inspect, schema, proxy, and how serve and lab refuse and end."""
+
+import hashlib
+import http.client
+import json
+import signal
+import sqlite3
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from claims import Claims  # noqa: E402
+from lab import run_lab  # noqa: E402
+from program import Program, eventually, run  # noqa: E402
+
+claims = Claims()
+
+
+def fails(*arguments, saying):
+    """Runs a command that must end with 1 and one sentence on standard error that names these words."""
+    status, said, problem = run(*arguments)
+    assert (status, said) == (1, ""), (status, said, problem)
+    *logged, sentence = problem.rstrip("\n").split("\n")
+    assert sentence.startswith(f"optimist {arguments[0]}: "), problem
+    assert not logged or arguments[0] == "lab", problem  # Its server says that it was stopped.
+    for word in saying:
+        assert word in problem, f"no {word!r} in {problem}"
+
+
+def content(folder):
+    """What is in every file of a folder."""
+    return {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.rglob("*")) if file.is_file()}
+
+
+def get(address, path, method="GET", body=None):
+    host, port = address.removeprefix("http://").split(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=10)
+    try:
+        headers = {"Content-Type": "application/json"} if body else {}
+        connection.request(method, path, body and json.dumps(body), headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+@claims
+def no_database(folder):
+    """inspect and schema say of a file that is no database, or not there, what is wrong, and leave it as it is."""
+    letter, damaged, other = folder / "letter.txt", folder / "damaged.sqlite", folder / "other.sqlite"
+    letter.write_text("Dear reader, " * 1000)
+    damaged.write_bytes(b"SQLite format 3\0" + b"\xa5" * 8192)
+    with sqlite3.connect(other) as database:
+        database.execute("CREATE TABLE thing(a, b)")
+    before = content(folder)
+    for command in ("inspect", "schema"):
+        fails(command, letter, saying=["letter.txt", "not a database", "left as it"])
+        fails(command, folder / "nowhere.sqlite", saying=["There is no file", "nowhere.sqlite"])
+        fails(command, other, saying=["other.sqlite"])
+        fails(command, damaged, saying=["damaged.sqlite"])
+        fails(command, folder, saying=[folder.name])
+    assert content(folder) == before, "a file was changed or made"
+
+
+@claims
+def newer_version(folder):
+    """inspect and schema refuse a database of a newer version, and say what to do."""
+    file = folder / "newer.sqlite"
+    with sqlite3.connect(file) as database:
+        database.execute("CREATE TABLE optimist_meta(name TEXT PRIMARY KEY, value)")
+        database.execute("INSERT INTO optimist_meta VALUES ('version', 999)")
+    before = content(folder)
+    for command in ("inspect", "schema"):
+        fails(command, file, saying=["newer version", "999", "update"])
+    assert content(folder) == before
+
+
+@claims
+def inspects_a_running_lab(folder):
+    """inspect shows the outbox of a phone that runs, never what is in the rows, and changes nothing."""
+    program, lab = run_lab(folder / "lab")
+    with program:
+        phone = lab.phone("A")
+        phone.add("Sent long ago")
+        phone.until_sent()
+        phone.network("offline")
+        rows = {phone.add(f"Secret {number}")["id"] for number in range(3)}
+        eventually("at rest", lambda: phone.device["status"]["phase"] == "offline")
+        phone.call("POST", "sign-out")  # So that nothing writes to the file meanwhile.
+        eventually("paused", lambda: phone.device["status"]["phase"] == "paused")
+        file = folder / "lab/devices/A/planner.sqlite"
+        before = content(file.parent)
+        status, said, problem = run("inspect", file, "--json")
+        assert status == 0, problem
+        report = json.loads(said)
+        assert report["pendingCount"] == 3 and {row["id"] for row in report["pending"]} == rows, report
+        assert {row["kind"] for row in report["pending"]} == {"create"} and report["account"] and report["lastSync"]
+        assert report["tables"][0]["name"] == "todo" and report["tables"][0]["rows"] == 4
+        status, text, _ = run("inspect", file, "--limit", 1)
+        assert status == 0 and "3 pending, 0 rejected, 0 parked" in text and "and 2 more" in text
+        assert "Secret" not in said + text, "it shows what people wrote"
+        status, said, problem = run("schema", file, "--id", "planner")
+        assert status == 0, problem
+        exported = json.loads(said)
+        assert exported["id"] == "planner" and exported["types"]["todo"]["done"]["type"] == "bool", exported
+        unchanged = {name: digest for name, digest in before.items() if not name.name.endswith("-shm")}
+        assert {name: content(file.parent)[name] for name in unchanged} == unchanged, "the file was changed"
+        assert phone.add("Still writing")["content"] == "Still writing"
+        (folder / "planner.json").write_text(said)
+    with Program("serve", "--port", "0", "--data", folder / "served", "--schema", folder / "planner.json") as server:
+        server.find('with the schema "(planner)"')
+
+
+@claims
+def a_port_taken(folder):
+    """serve and lab say that their port is taken, and leave the first one alone."""
+    with Program("serve", "--port", "0", "--data", folder / "first") as first:
+        address = first.find(r"(http://127\.0\.0\.1:\d+)")
+        port = address.rpartition(":")[2]
+        fails("serve", "--port", port, "--data", folder / "second", saying=[port, "taken", "--port"])
+        fails("lab", "--port", port, "--data", folder / "second-lab", saying=[port, "taken", "--port"])
+        assert get(address, "/healthz")[0] == 200 and first.is_running
+
+
+@claims
+def bad_arguments(folder):
+    """Arguments that make no sense are refused with the usage and the status 64."""
+    for arguments in (["serve", "--port", "70000"], ["serve", "--port", "x"], ["lab", "--port", "-1"], ["inspect"],
+                      ["serve", "--log-level", "loud"], ["proxy", "--upstream", "nowhere"], ["fly"]):
+        status, _, problem = run(*arguments)
+        assert status == 64 and "Usage:" in problem, (arguments, status, problem)
+    (folder / "bad.json").write_text("{")
+    fails("serve", "--data", folder / "d", "--schema", folder / "bad.json", saying=["bad.json"])
+    fails("serve", "--data", folder / "d", "--schema", folder / "none.json", saying=["none.json", "--schema"])
+    fails("serve", "--data", folder / "bad.json", saying=["bad.json"])
+    fails("lab", "--port", "0", "--data", folder / "bad.json", saying=["bad.json"])
+
+
+@claims
+def ends_promptly(folder):
+    """SIGTERM ends serve, proxy and lab within seconds, also while streams are open."""
+    with Program("serve", "--port", "0", "--data", folder / "ends") as server:
+        address = server.find(r"(http://127\.0\.0\.1:\d+)")
+        idle = http.client.HTTPConnection(address.removeprefix("http://"))
+        idle.connect()
+        check_end("serve", server)
+        idle.close()
+    program, lab = run_lab(folder / "ends-lab")
+    with program, lab.phone("A").follow():
+        lab.phone("A").add("There after the next launch")
+        check_end("lab", program)
+    program, lab = run_lab(folder / "ends-lab")
+    with program:
+        assert [todo["content"] for todo in lab.phone("A").todos] == ["There after the next launch"]
+
+
+def check_end(name, program):
+    status, seconds = program.terminate()
+    print(f"      {name} ended {seconds:.1f} s after SIGTERM", flush=True)
+    assert status in (0, -signal.SIGTERM), f"{name} ended with {status}:\n{program.said}"
+    assert seconds < 5, f"{name} took {seconds:.1f} s"
+
+
+@claims
+def proxies(folder):
+    """proxy forwards to a server, loses replies, and is cut and mended over its admin endpoint."""
+    with (
+        Program("serve", "--port", "0", "--data", folder / "behind") as server,
+        Program("proxy", "--upstream", server.find(r"http://(127\.0\.0\.1:\d+)"), "--admin", "0") as proxy,
+    ):
+        address = "http://" + proxy.find(r"(127\.0\.0\.1:\d+) →")
+        admin = proxy.find(r"admin: (http://127\.0\.0\.1:\d+)")
+        assert get(address, "/healthz")[0] == 200
+        assert get(admin, "/drop-next-responses", "POST", {"count": 1})[0] == 204
+        assert is_cut(address), "the reply was not lost"
+        assert get(address, "/healthz")[0] == 200
+        assert get(admin, "/conditions", "PUT", {"profile": "offline"})[0] == 200
+        assert is_cut(address), "not offline"
+        assert get(admin, "/conditions", "PUT", {"profile": "5g"})[0] == 400
+        assert get(admin, "/conditions", "PUT", {"profile": "online"})[0] == 200
+        assert get(address, "/healthz")[0] == 200
+        counters = json.loads(get(admin, "/counters")[1])
+        assert counters["droppedResponses"] == 1 and counters["connections"] >= 3, counters
+        check_end("proxy", proxy)
+
+
+def is_cut(address):
+    try:
+        get(address, "/healthz")
+    except (OSError, http.client.HTTPException):
+        return True
+    return False
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        claims.run(Path(folder))

@@ -1,0 +1,77 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""Runs the `optimist` command, and waits for conditions instead of for time."""
+
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+
+OPTIMIST = os.environ.get("OPTIMIST", "optimist")
+
+
+def eventually(what, condition, seconds=30):
+    """Polls until the condition holds, and returns what it gave. `what` may be a function, asked when it never did."""
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {seconds} s: {what() if callable(what) else what}")
+        time.sleep(0.02)
+    return value
+
+
+def run(*arguments, seconds=60):
+    """Runs a command to its end. Returns its exit status and what it wrote to both outputs."""
+    ended = subprocess.run([OPTIMIST, *map(str, arguments)], capture_output=True, text=True, timeout=seconds)
+    return ended.returncode, ended.stdout, ended.stderr
+
+
+class Program:
+    """A command that runs until it is ended: a server, a lab or a proxy."""
+
+    def __init__(self, *arguments):
+        self._log = tempfile.TemporaryFile("w+")
+        self._process = subprocess.Popen([OPTIMIST, *map(str, arguments)], stdout=self._log, stderr=subprocess.STDOUT)
+
+    @property
+    def said(self):
+        self._log.seek(0)
+        return self._log.read()
+
+    @property
+    def is_running(self):
+        return self._process.poll() is None
+
+    def find(self, pattern):
+        """Waits until the program has printed something, and returns the first group of it."""
+
+        def printed():
+            found = re.search(pattern, self.said)
+            assert found or self.is_running, f"ended with {self._process.returncode}:\n{self.said}"
+            return found
+
+        return eventually(lambda: f"{pattern} in\n{self.said}", printed)[1]
+
+    def kill(self):
+        """Ends it as a power switch would: kill -9."""
+        self._process.kill()
+        self._process.wait()
+
+    def terminate(self, seconds=30):
+        """Asks it to end. Returns its exit status and how long it took."""
+        started = time.monotonic()
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            return self._process.wait(seconds), time.monotonic() - started
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"still running {seconds} s after SIGTERM") from None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.is_running:
+            self.kill()
+        self._log.close()
