@@ -20,6 +20,7 @@ import Synchronization
 /// It is a `Service`, so it can run beside others in a `ServiceGroup`, which also gives it its signals.
 public final class OptimistServer: Service {
     private let configuration: ServerConfiguration
+    private let lock: DirectoryLock
     let database: ServerDatabase
     let store: SQLiteSyncStore
     let registry: Accounts
@@ -29,8 +30,8 @@ public final class OptimistServer: Service {
 
     /// Opens the data, or makes it, and begins a new epoch. Nothing is listened to yet.
     ///
-    /// - Throws: ``OptimistError`` with code `unreadableData`, `newerData` or `schemaConflict`, in a sentence that says
-    ///   what to do. Files that are not this server's are left untouched.
+    /// - Throws: ``OptimistError`` with code `unreadableData`, `newerData`, `dataInUse` or `schemaConflict`, in a
+    ///   sentence that says what to do. Files that are not this server's are left untouched.
     public init(configuration: ServerConfiguration) async throws {
         self.configuration = configuration
         let surroundings = configuration.surroundings
@@ -43,6 +44,7 @@ public final class OptimistServer: Service {
             throw OptimistError(
                 .unreadableData, "The data directory \(directory.path) cannot be made.", cause: error)
         }
+        lock = try DirectoryLock(directory: directory)
         database = try ServerDatabase(
             path: directory.appending(path: "optimist.sqlite").path,
             epoch: "e" + surroundings.makeID().uuidString.lowercased().replacing("-", with: "").prefix(12))
@@ -65,7 +67,7 @@ public final class OptimistServer: Service {
             pokes: pokes, now: surroundings.now)
         routes = Routes(
             service: service, accounts: registry, pokes: pokes, surroundings: surroundings,
-            bodyDeadline: TimeAmount(configuration.bodyTimeout)
+            isBehindProxy: configuration.isBehindProxy, bodyDeadline: TimeAmount(configuration.bodyTimeout)
         ) { [pool = database.pool] in (try? await pool.read { try Int.fetchOne($0, sql: "SELECT 1") }) == 1 }
     }
 

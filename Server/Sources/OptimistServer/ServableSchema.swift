@@ -6,6 +6,9 @@ public import OptimistWire
 extension Schema {
     /// Reads a schema that this server can keep its word for.
     ///
+    /// References are checked when they are written. Deleting a row leaves the rows that refer to it as they are, so a
+    /// schema that asks for more, by `onDelete`, is refused for now.
+    ///
     /// - Parameter text: The JSON of a schema file.
     /// - Throws: ``OptimistError`` with code `schemaConflict` and a sentence that names the place: when it is no schema,
     ///   or asks for what this version of the server does not do yet. Nothing is silently ignored.
@@ -47,6 +50,7 @@ extension Schema {
             guard names.insert(column.lowercased()).inserted else {
                 throw OptimistError(.schemaConflict, "\(type) has two columns \"\(column.lowercased())\".")
             }
+            if definition.onDelete != nil { throw notYet("\(type).\(column)", "\"onDelete\"") }
             if definition.onDelete != nil { throw notYet("\(type).\(column)", "\"onDelete\"") }
             if definition.type == .counter || definition.type == .blob {
                 throw notYet("\(type).\(column)", "columns of type \"\(definition.type.rawValue)\"")

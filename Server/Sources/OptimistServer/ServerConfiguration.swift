@@ -21,6 +21,9 @@ public struct ServerConfiguration: Sendable {
     public var refreshTokenLifetime: Duration
     /// Whether signing in on one device ends the sessions of all others. Default: no.
     public var allowsOneDeviceOnly: Bool
+    /// Whether a proxy of yours stands before the server, whose `X-Forwarded-For` and `X-Forwarded-Proto` are then
+    /// believed. Without it everybody behind a proxy shares one limit on attempts. Default: no.
+    public var isBehindProxy: Bool
     /// How many attempts to sign in or up may come at once from one address. One more is allowed every two seconds.
     public var signInBurstPerAddress: Int
     /// How many wrong passwords may be tried at once for one account. One more is allowed every ten seconds.
@@ -39,7 +42,8 @@ public struct ServerConfiguration: Sendable {
     public init(
         host: String = "127.0.0.1", port: Int = 8090, dataDirectory: URL, schema: Schema = .planner,
         accessTokenLifetime: Duration = .seconds(15 * 60), refreshTokenLifetime: Duration = .seconds(60 * 86_400),
-        allowsOneDeviceOnly: Bool = false, signInBurstPerAddress: Int = 60, signInBurstPerAccount: Int = 10,
+        allowsOneDeviceOnly: Bool = false, isBehindProxy: Bool = false, signInBurstPerAddress: Int = 60,
+        signInBurstPerAccount: Int = 10,
         idleTimeout: Duration = .seconds(60), bodyTimeout: Duration = .seconds(60),
         surroundings: Surroundings = Surroundings(), logger: Logger = Logger(label: "optimist.server")
     ) {
@@ -50,6 +54,7 @@ public struct ServerConfiguration: Sendable {
         self.accessTokenLifetime = accessTokenLifetime
         self.refreshTokenLifetime = refreshTokenLifetime
         self.allowsOneDeviceOnly = allowsOneDeviceOnly
+        self.isBehindProxy = isBehindProxy
         self.signInBurstPerAddress = signInBurstPerAddress
         self.signInBurstPerAccount = signInBurstPerAccount
         self.idleTimeout = idleTimeout

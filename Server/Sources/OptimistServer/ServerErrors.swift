@@ -8,6 +8,8 @@ extension OptimistError.Code {
     public static let unreadableData = Self("unreadableData")
     /// The data was written by a later version of the server.
     public static let newerData = Self("newerData")
+    /// Another server has the data directory.
+    public static let dataInUse = Self("dataInUse")
     /// The schema contradicts the data, or asks for what the server cannot do.
     public static let schemaConflict = Self("schemaConflict")
     /// Another program listens where the server was told to.

@@ -21,6 +21,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "The address to listen on. Put a proxy that speaks TLS before any other than this one.")
     var host = "127.0.0.1"
 
+    @Flag(help: "Believe X-Forwarded-For and X-Forwarded-Proto: a proxy of yours stands before the server.")
+    var behindProxy = false
+
     @Option(help: "The port to listen on. 0: any free one.")
     var port = 8090
 
@@ -50,7 +53,8 @@ struct ServeCommand: AsyncParsableCommand {
         logger.logLevel = logLevel
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
-                host: host, port: port, dataDirectory: directory, schema: schema, logger: logger))
+                host: host, port: port, dataDirectory: directory, schema: schema, isBehindProxy: behindProxy,
+                logger: logger))
         let group = ServiceGroup(
             configuration: .init(
                 services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],

@@ -146,6 +146,19 @@ struct AccountTests {
         }
     }
 
+    @Test func `behind a proxy, attempts count by the address that the proxy saw, and no other`() async throws {
+        try await site.serving(change: { ($0.isBehindProxy, $0.signInBurstPerAddress) = (true, 1) }) {
+            _, http async throws in
+            func attempt(_ forwarded: String) async throws -> Int {
+                try await http.post("/auth/sign-in", JSON.entry("x@example.org"), forwardedFor: forwarded).status
+            }
+            #expect(try await attempt("10.0.0.1") == 400)
+            #expect(try await attempt("10.0.0.1") == 429)
+            #expect(try await attempt("6.6.6.6, 10.0.0.1") == 429)
+            #expect(try await attempt("10.0.0.1, 10.0.0.2") == 400)
+        }
+    }
+
     @Test func `a token request that is none says so`() async throws {
         try await site.serving { _, http async throws in
             #expect(try await http.form("/auth/token", "grant_type=password").json["error"] == "unsupported_grant_type")

@@ -20,7 +20,7 @@ struct ModelStore {
             "Todo": TypeSchema(columns: [
                 "content": ColumnSchema(.string, isRequired: true, maxBytes: 1000), "done": ColumnSchema(.bool),
                 "priority": ColumnSchema(.int),
-                "listId": ColumnSchema(.ref, target: "List", onDelete: .cascade),
+                "listId": ColumnSchema(.ref, target: "List"),
             ]),
         ])
 

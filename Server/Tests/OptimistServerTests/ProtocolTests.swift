@@ -225,10 +225,8 @@ struct ProtocolTests {
     }
 
     @Test func `L3: after a restart, states of the former epoch are good up to where it ended`() async throws {
-        let former = try await site.open()
-        let person = try await former.signUp()
-        _ = try await former.call(person, "todo/set", create([1]), push: 1)
-        let (first, idle) = (former.database.epoch, try await site.open().database.epoch)
+        let (person, first) = try await epochWithOnePush()
+        let idle = try await site.open().database.epoch
         let server = try await site.open()
         #expect(Set([first, idle, server.database.epoch]).count == 3)
         _ = try await server.call(person, "todo/set", create([2]), push: 2)
@@ -241,6 +239,13 @@ struct ProtocolTests {
         #expect(forked.error == "forked")
         #expect(
             forked.arguments["epochs"]?.array?.map { $0["firstSeq"] } == [0, 1, 1])
+    }
+
+    private func epochWithOnePush() async throws -> (Person, String) {
+        let server = try await site.open()
+        let person = try await server.signUp()
+        _ = try await server.call(person, "todo/set", create([1]), push: 1)
+        return (person, server.database.epoch)
     }
 
     @Test func `a row keeps what it is through storing and reading`() async throws {

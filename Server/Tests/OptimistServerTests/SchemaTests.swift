@@ -20,7 +20,7 @@ struct SchemaTests {
     @Test(arguments: [
         (#","b":{"type":"counter"}"#, "T.b"), (#","b":{"type":"blob"}"#, "T.b"),
         (#","b":{"type":"string","unique":true}"#, "T.b"), (#","editWins":true"#, "T"),
-        (#","unique":[["a"]]"#, "T"),
+        (#","unique":[["a"]]"#, "T"), (#","b":{"type":"ref","to":"T","onDelete":"cascade"}"#, "T.b"),
     ])
     func `what the server cannot do yet is refused by name`(columns: String, place: String) {
         let refusal = refusal(schema(columns))

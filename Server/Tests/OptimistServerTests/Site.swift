@@ -131,15 +131,20 @@ struct HTTPSide: Sendable {
         try await send(HTTPClientRequest(url: base + path), token: token)
     }
 
-    func post(_ path: String, _ body: some Sequence<UInt8> & Sendable, token: String? = nil) async throws -> Answer {
+    func post(
+        _ path: String, _ body: some Sequence<UInt8> & Sendable, token: String? = nil, forwardedFor: String? = nil
+    ) async throws -> Answer {
         var request = HTTPClientRequest(url: base + path)
+        if let forwardedFor { request.headers.add(name: "x-forwarded-for", value: forwardedFor) }
         request.method = .POST
         request.body = .bytes(ByteBuffer(bytes: body))
         return try await send(request, token: token)
     }
 
-    func post(_ path: String, _ json: JSON, token: String? = nil) async throws -> Answer {
-        try await post(path, json.bytes, token: token)
+    func post(
+        _ path: String, _ json: JSON, token: String? = nil, forwardedFor: String? = nil
+    ) async throws -> Answer {
+        try await post(path, json.bytes, token: token, forwardedFor: forwardedFor)
     }
 
     func form(_ path: String, _ fields: String) async throws -> Answer { try await post(path, Array(fields.utf8)) }

@@ -22,37 +22,47 @@ struct StoreTests {
         #expect(settings == (2, "wal"))
     }
 
-    @Test func `writes that arrive together share a commit, and one that fails is nobody else's`() async throws {
-        let server = try await site.open()
-        let pool = server.database.pool
+    @Test func `writes that arrive together share one commit`() async throws {
+        let results = try await together { number in number % 10 == 0 ? .beforeWriting : nil }
+        #expect(results.stored == 90 && results.succeeded == 90 && results.commits == 1)
+    }
+
+    @Test func `a write that fails half-way is undone, and nobody else's concern`() async throws {
+        let results = try await together { number in number % 10 == 0 ? .afterWriting : nil }
+        #expect(results.stored == 90 && results.succeeded == 90 && results.commits == 90)
+    }
+
+    private enum Failure { case beforeWriting, afterWriting }
+
+    /// Lets 100 writes arrive while the writer is busy.
+    private func together(
+        fails: @escaping @Sendable (Int) -> Failure?
+    ) async throws -> (stored: Int?, succeeded: Int, commits: Int) {
+        let pool = try await site.open().database.pool
         try await pool.write { try $0.execute(sql: "CREATE TABLE t (n INTEGER PRIMARY KEY)") }
         let commits = GroupCommit(writer: pool)
         let counter = CommitCounter()
         pool.add(transactionObserver: counter, extent: .databaseLifetime)
-        // The writer is held until everybody has come.
         let gate = DispatchSemaphore(value: 0)
         pool.asyncWriteWithoutTransaction { _ in gate.wait() }
-        let results = await withTaskGroup(of: Bool.self, returning: [Bool].self) { group in
+        let succeeded = await withTaskGroup(of: Bool.self, returning: Int.self) { group in
             for number in 0..<100 {
                 group.addTask {
                     let isStored = try? await commits.write { db in
+                        if fails(number) == .beforeWriting { throw CancellationError() }
                         try db.execute(sql: "INSERT INTO t VALUES (?)", arguments: [number])
-                        if number % 10 == 0 { throw CancellationError() }
+                        if fails(number) == .afterWriting { throw CancellationError() }
                         return true
                     }
                     return isStored == true
                 }
             }
-            group.addTask {
-                while commits.waitingCount < 100 { await Task.yield() }
-                gate.signal()
-                return true
-            }
-            return await group.reduce(into: []) { $0.append($1) }
+            while commits.waitingCount < 100 { await Task.yield() }
+            gate.signal()
+            return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
         }
-        #expect(results.count { $0 } == 91)
-        #expect(try await pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 90)
-        #expect(counter.commits == 1)
+        let stored = try await pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") }
+        return (stored, succeeded, counter.commits)
     }
 
     @Test func `data of a later version is refused, with advice, and untouched`() async throws {
@@ -65,6 +75,13 @@ struct StoreTests {
         #expect(refusal?.code == .newerData)
         #expect(refusal?.message.contains("later version") == true)
         #expect(try Data(contentsOf: site.database) == before)
+    }
+
+    @Test func `a data directory is one server's at a time`() async throws {
+        let server = try await site.open()
+        let refusal = await #expect(throws: OptimistError.self) { _ = try await site.open() }
+        #expect(refusal?.code == .dataInUse)
+        _ = try await server.signUp()
     }
 
     @Test func `a file that is no database is refused, with advice, and untouched`() async throws {

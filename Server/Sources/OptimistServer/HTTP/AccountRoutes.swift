@@ -10,16 +10,15 @@ import OptimistWire
 extension Routes {
     func addAccountRoutes(to router: Router<ServerContext>) {
         router.get("/.well-known/oauth-authorization-server") { request, _ in
-            let origin = "http://\(request.head.authority ?? "localhost")"
-            return Response(body: Self.metadata(origin: origin).bytes)
+            Response(body: Self.metadata(origin: request.origin(isBehindProxy: isBehindProxy)).bytes)
         }
         router.post("/auth/sign-up") { request, context in
             let entry = try await entry(request, context)
-            return Response(.created, body: try await accounts.signUp(entry, from: context.remoteAddress).bytes)
+            return Response(.created, body: try await accounts.signUp(entry, from: address(request, context)).bytes)
         }
         router.post("/auth/sign-in") { request, context in
             let entry = try await entry(request, context)
-            return Response(body: try await accounts.signIn(entry, from: context.remoteAddress).bytes)
+            return Response(body: try await accounts.signIn(entry, from: address(request, context)).bytes)
         }
         router.post("/auth/token") { request, context in
             let form = try await form(request, context)
@@ -42,6 +41,10 @@ extension Routes {
     }
 
     private static let maxAuthBytes = 16_384
+
+    private func address(_ request: Hummingbird.Request, _ context: ServerContext) -> String {
+        (isBehindProxy ? request.forwardedAddress : nil) ?? context.peerAddress
+    }
 
     private func entry(_ request: Hummingbird.Request, _ context: ServerContext) async throws -> Accounts.Entry {
         let body = try await request.body(upTo: Self.maxAuthBytes, deadline: bodyDeadline, context)

@@ -16,6 +16,7 @@ extension Routes {
     @Sendable
     func eventSource(_ request: Hummingbird.Request, _ context: ServerContext) async throws -> Hummingbird.Response {
         let identity = try await accounts.identify(request.bearerToken)
+        try pokes.checkRoom(for: identity.account)
         let query = request.uri.queryParameters
         let types = query["types"].map(String.init) ?? "*"
         let ping = query["ping"].flatMap { Int($0) } ?? 30

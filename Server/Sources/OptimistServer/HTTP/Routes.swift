@@ -12,6 +12,7 @@ struct Routes: Sendable {
     let pokes: Pokes
     let surroundings: Surroundings
     let slots = RequestSlots()
+    let isBehindProxy: Bool
     let bodyDeadline: TimeAmount
     /// Whether the database answers.
     let isReady: @Sendable () async -> Bool

@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import HTTPTypes
 import Hummingbird
 import NIOCore
 
@@ -14,15 +15,29 @@ struct ServerContext: RequestContext {
     }
 
     /// The address of whoever is at the other end of the connection: a proxy's, if there is one.
-    var remoteAddress: String { channel.remoteAddress?.ipAddress ?? "unknown" }
+    var peerAddress: String { channel.remoteAddress?.ipAddress ?? "unknown" }
 }
 
 extension Hummingbird.Request {
+    /// The address that the proxy before the server saw: the last one it added. The others anybody can write there.
+    var forwardedAddress: String? {
+        lastHeader("x-forwarded-for")?.split(separator: ",").last.map { $0.trimmingPrefix(" ").description }
+    }
+
+    /// The address under which clients know the server.
+    func origin(isBehindProxy: Bool) -> String {
+        let isSecure = isBehindProxy && lastHeader("x-forwarded-proto") == "https"
+        return "\(isSecure ? "https" : "http")://\(head.authority ?? "localhost")"
+    }
+
     /// The token of `Authorization: Bearer …`.
     var bearerToken: String? {
-        guard let value = headers[.authorization] else { return nil }
-        let parts = value.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-        return parts[1].trimmingPrefix(" ").isEmpty ? nil : String(parts[1].trimmingPrefix(" "))
+        guard let value = headers[.authorization]?.utf8, value.count > 7 else { return nil }
+        let scheme = value.prefix(7)
+        guard scheme.elementsEqual("Bearer ".utf8) || String(scheme)?.lowercased() == "bearer " else { return nil }
+        return String(value.dropFirst(7).drop { $0 == UInt8(ascii: " ") })
     }
+
+    /// - Parameter name: In lower case.
+    private func lastHeader(_ name: String) -> String? { headers.last { $0.name.canonicalName == name }?.value }
 }

@@ -17,6 +17,8 @@ struct SetEvaluation {
     private let schema: Schema
     private let stored: [RowKey: StoredRow]
     private var units: [Unit]
+    /// The rows after the operations, without those of units that failed.
+    private var rows: [RowKey: RowEvaluation] = [:]
 
     /// - Parameters:
     ///   - operations: What is asked, in order.
@@ -32,6 +34,7 @@ struct SetEvaluation {
         self.stored = stored
         self.clock = clock
         verdicts = Array(repeating: .accepted(won: nil), count: operations.count)
+        rows.reserveCapacity(operations.count)
         units = Self.units(operations, groups)
         for index in units.indices { evaluate(unit: index) }
         settleReferences()
@@ -40,18 +43,14 @@ struct SetEvaluation {
 
     /// Some operations that are applied together.
     private struct Unit {
-        var operations: [Int] = []
-        var isGroup = false
-        /// The rows after the operations. None once the unit has failed.
-        var rows: [RowKey: RowEvaluation] = [:]
+        var operations: [Int]
+        var isGroup: Bool
         /// Whether it refers to rows that may not be here.
         var isOpen = false
     }
 
     private mutating func evaluate(unit number: Int) {
-        var rows: [RowKey: RowEvaluation] = [:]
-        let members = units[number].operations
-        for index in members {
+        for index in units[number].operations {
             let operation = operations[index]
             guard let type = schema.types[operation.key.type] else {
                 verdicts[index] = .refused(SetError("invalidArguments", "The schema has no such type."))
@@ -60,21 +59,22 @@ struct SetEvaluation {
             var row =
                 rows[operation.key] ?? RowEvaluation(key: operation.key, type: type, stored: stored[operation.key])
             verdicts[index] = row.apply(operation.action, clock: &clock)
+            units[number].isOpen = units[number].isOpen || !row.references.isEmpty
             rows[operation.key] = row
         }
-        units[number].rows = rows
-        units[number].isOpen = rows.values.contains { !$0.references.isEmpty }
-        let culprits = members.filter { verdicts[$0].isRefusal }
-        if units[number].isGroup, !culprits.isEmpty { fail(unit: number, culprits: culprits) }
+        guard units[number].isGroup else { return }
+        let culprits = units[number].operations.filter { verdicts[$0].isRefusal }
+        if !culprits.isEmpty { fail(unit: number, culprits: culprits) }
     }
 
     /// Takes back everything that a unit did. The rows that are not themselves at fault hear who is.
     private mutating func fail(unit number: Int, culprits: [Int]) {
         let names = Set(culprits.map { operations[$0].key.description }).sorted()
-        for index in units[number].operations where !verdicts[index].isRefusal {
+        for index in units[number].operations {
+            rows[operations[index].key] = nil
+            if verdicts[index].isRefusal { continue }
             verdicts[index] = .refused(SetError("groupFailed", "Another row of its group failed.", blockedBy: names))
         }
-        units[number].rows = [:]
         units[number].isOpen = false
     }
 
@@ -84,27 +84,34 @@ struct SetEvaluation {
     /// refer to each other in a circle hold each other up.
     private mutating func settleReferences() {
         var open = units.indices.filter { units[$0].isOpen }
-        if open.isEmpty { return }
-        var created: Set<RowKey> = []
-        for unit in units { created.formUnion(unit.rows.keys.filter { unit.rows[$0]?.row.generation != 0 }) }
         var hasMore = true
         while hasMore {
             hasMore = false
-            open.removeAll { index in
-                let missing = units[index].rows.values.map { row in
-                    (row.key, row.references.filter { stored[$0] == nil && !created.contains($0) })
-                }.filter { !$0.1.isEmpty }
+            open.removeAll { number in
+                let missing = missingReferences(ofUnit: number)
                 if missing.isEmpty { return false }
-                created.subtract(units[index].rows.keys.filter { stored[$0] == nil })
-                block(unit: index, Dictionary(missing, uniquingKeysWith: +))
+                block(unit: number, missing)
                 hasMore = true
                 return true
             }
         }
     }
 
+    /// The rows that are neither on the server nor on their way, by the row that refers to them.
+    private func missingReferences(ofUnit number: Int) -> [RowKey: [RowKey]] {
+        var missing: [RowKey: [RowKey]] = [:]
+        for index in units[number].operations {
+            let key = operations[index].key
+            let absent = rows[key]?.references.filter { stored[$0] == nil && (rows[$0]?.row.generation ?? 0) == 0 }
+            if let absent, !absent.isEmpty { missing[key] = absent }
+        }
+        return missing
+    }
+
     private mutating func block(unit number: Int, _ missing: [RowKey: [RowKey]]) {
-        let culprits = units[number].operations.filter { missing[operations[$0].key] != nil && !verdicts[$0].isRefusal }
+        let culprits = units[number].operations.filter {
+            missing[operations[$0].key] != nil && !verdicts[$0].isRefusal
+        }
         for index in culprits {
             let names = Set(missing[operations[index].key, default: []].map(\.description)).sorted()
             verdicts[index] = .refused(
@@ -114,15 +121,10 @@ struct SetEvaluation {
     }
 
     private mutating func collectChanges() {
-        var seen: Set<RowKey> = []
-        let unitOf = units.indices.reduce(into: [Int: Int]()) { map, unit in
-            for index in units[unit].operations { map[index] = unit }
-        }
-        for index in operations.indices {
-            let key = operations[index].key
-            guard let unit = unitOf[index], let row = units[unit].rows[key], row.hasChanged else { continue }
-            guard seen.insert(key).inserted else { continue }
-            changes.append((key, row.row, row.isBorn && row.row.isAlive ? nil : stored[key]?.bornSeq))
+        for operation in operations {
+            guard let row = rows.removeValue(forKey: operation.key), row.hasChanged else { continue }
+            let bornSeq = row.isBorn && row.row.isAlive ? nil : stored[operation.key]?.bornSeq
+            changes.append((operation.key, row.row, bornSeq))
         }
     }
 }

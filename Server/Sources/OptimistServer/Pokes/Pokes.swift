@@ -14,6 +14,17 @@ final class Pokes: Sendable {
     /// How many connections listen.
     var count: Int { listeners.withLock { $0.byAccount.values.reduce(0) { $0 + $1.count } } }
 
+    /// The most connections that may listen to one account, so that nobody's forgotten streams fill the memory.
+    private static let maxListeners = 200
+
+    /// - Throws: ``RequestProblem`` `limit` with status 429 when as many listen to the account as may.
+    func checkRoom(for account: String) throws {
+        let count = listeners.withLock { $0.byAccount[account]?.count ?? 0 }
+        guard count >= Self.maxListeners else { return }
+        throw RequestProblem.limit(
+            "maxEventStreams", "At most \(Self.maxListeners) connections listen to an account.", status: 429)
+    }
+
     func add(_ listener: Listener) {
         listeners.withLock { $0.byAccount[listener.account, default: [:]][ObjectIdentifier(listener)] = listener }
     }

@@ -5,13 +5,18 @@ import Synchronization
 
 /// Lets writes that arrive together share one disk commit.
 ///
-/// While one transaction is being made durable, those that arrive queue up, and all of them go into the next one. Each
-/// runs in a savepoint of its own and is answered after the commit, so a failure is nobody else's.
+/// While one transaction is being made durable, those that arrive queue up, and all of them go into the next one. Each is
+/// answered after the commit. One that fails is nobody else's concern: if it had already written something, the shared
+/// transaction is undone and everybody in it runs again alone, so there need be no savepoint for each.
 final class GroupCommit: Sendable {
     /// Called once the fate of the transaction is known, with its error if it failed.
     private typealias Answer = @Sendable (_ failure: (any Error)?) -> Void
-    /// Runs inside the open transaction.
-    private typealias Job = @Sendable (Database) -> Answer
+    private struct Job: Sendable {
+        /// Runs inside the open transaction, perhaps twice.
+        var run: @Sendable (Database) -> (hasFailed: Bool, answer: Answer)
+        /// Answers without having been run, or when that was in vain.
+        var refuse: Answer
+    }
 
     private struct Waiting {
         var jobs: [Job] = []
@@ -26,19 +31,26 @@ final class GroupCommit: Sendable {
     init(writer: any DatabaseWriter) { self.writer = writer }
 
     /// Runs `work` in a transaction, and returns once that is durable.
+    ///
+    /// - Parameter work: May be run a second time, if another one failed beside it.
+    /// - Throws: What `work` throws, and then nothing that it wrote is kept; or the error of the commit.
     func write<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
-            add { db in
-                let result = Result { try db.savepoint { try work(db) } }
-                return { failure in continuation.resume(with: failure.map { .failure($0) } ?? result) }
+            let job = Job { db in
+                let result = Result { try work(db) }
+                let hasFailed = if case .failure = result { true } else { false }
+                return (hasFailed, { failure in continuation.resume(with: failure.map { .failure($0) } ?? result) })
+            } refuse: { failure in
+                continuation.resume(throwing: failure ?? CancellationError())
             }
+            add(job)
         }
     }
 
     /// How many writes wait for the next commit.
     var waitingCount: Int { waiting.withLock { $0.jobs.count } }
 
-    private func add(_ job: @escaping Job) {
+    private func add(_ job: Job) {
         let mustStart = waiting.withLock { waiting in
             waiting.jobs.append(job)
             defer { waiting.isDraining = true }
@@ -56,41 +68,37 @@ final class GroupCommit: Sendable {
                 return jobs
             }
             if jobs.isEmpty { return }
-            commit(jobs, db)
+            if !commit(jobs, db) {
+                for job in jobs { _ = commit([job], db) }
+            }
         }
     }
 
-    /// Without an open transaction, each job's savepoint refuses to run it: see ``GRDB/Database/savepoint(_:)``.
-    private func commit(_ jobs: ArraySlice<Job>, _ db: Database) {
+    /// Runs the jobs in one transaction, and answers them.
+    ///
+    /// - Returns: False if one of several failed after it had written something. Then all is undone and nobody answered.
+    private func commit(_ jobs: ArraySlice<Job>, _ db: Database) -> Bool {
         var answers: [Answer] = []
+        var isSpoilt = false
         do {
             try db.inTransaction(.immediate) {
-                answers = jobs.map { $0(db) }
+                for job in jobs {
+                    let before = db.totalChangesCount
+                    let (hasFailed, answer) = job.run(db)
+                    answers.append(answer)
+                    // SQLite ends the transaction by itself when the disk is full: nothing may be written after that.
+                    guard db.isInsideTransaction else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
+                    isSpoilt = hasFailed && db.totalChangesCount != before
+                    if isSpoilt { return .rollback }
+                }
                 return .commit
             }
-            for answer in answers { answer(nil) }
         } catch {
-            if answers.isEmpty { answers = jobs.map { $0(db) } }
-            for answer in answers { answer(error) }
+            for job in jobs { job.refuse(error) }
+            return true
         }
-    }
-}
-
-extension Database {
-    /// Runs `work` in a savepoint, which is undone when it throws.
-    ///
-    /// Throws without running it when no transaction is open: SQLite ends one by itself when the disk is full, and
-    /// `inSavepoint` would then open and commit another.
-    fileprivate func savepoint<Value>(_ work: () throws -> Value) throws -> Value {
-        guard isInsideTransaction else {
-            throw DatabaseError(resultCode: .SQLITE_ABORT, message: "no open transaction")
-        }
-        var value: Value?
-        try inSavepoint {
-            value = try work()
-            return .commit
-        }
-        guard let value else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
-        return value
+        if isSpoilt, jobs.count > 1 { return false }
+        for answer in answers { answer(nil) }
+        return true
     }
 }

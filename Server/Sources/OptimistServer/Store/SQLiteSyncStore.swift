@@ -59,13 +59,15 @@ private final class SQLiteAccount: AccountTransaction {
     }
 
     func rows(type: String, ids: [String]) throws -> [String: StoredRow] {
+        var found: [String: StoredRow] = [:]
+        // One row is looked up by its key; `json_each` costs more than that to set up.
+        let isOne = ids.count == 1
         let query = try db.cachedStatement(
             sql: """
                 SELECT id, seq, ordinal, born_seq, content FROM optimist_rows
-                WHERE account_id = ? AND type = ? AND id IN (SELECT value FROM json_each(?))
+                WHERE account_id = ? AND type = ? AND id \(isOne ? "= ?" : "IN (SELECT value FROM json_each(?))")
                 """)
-        var found: [String: StoredRow] = [:]
-        let rows = try Row.fetchCursor(query, arguments: [account, type, ids.jsonText])
+        let rows = try Row.fetchCursor(query, arguments: [account, type, isOne ? ids[0] : ids.jsonText])
         while let row = try rows.next() {
             let id: String = row[0]
             let content = try JSON(parsing: row.bytes(at: 4))
