@@ -43,6 +43,11 @@ struct JSONTests {
         #expect(throws: JSONError.tooDeep(limit: 32)) { try JSON(parsing: deep(100_000).utf8) }
     }
 
+    @Test func `texts are equal when their bytes are`() {
+        #expect(JSON.string("\u{E9}") != JSON.string("e\u{301}"))
+        #expect(JSON.string("\u{E9}") == JSON.string("é"))
+    }
+
     @Test func `numbers keep their kind`() throws {
         #expect(try JSON(parsing: "9223372036854775808".utf8) == .double(9223372036854775808))
         #expect(try JSON(parsing: "1.0".utf8) == .double(1))

@@ -14,6 +14,21 @@ public enum JSON: Hashable, Sendable {
 }
 
 extension JSON {
+    /// Texts are compared by their bytes: Swift's own comparison holds a composed and a decomposed letter to be one, which
+    /// another implementation, and SQLite, would not.
+    public static func == (a: JSON, b: JSON) -> Bool {
+        switch (a, b) {
+        case (.null, .null): true
+        case (.bool(let a), .bool(let b)): a == b
+        case (.int(let a), .int(let b)): a == b
+        case (.double(let a), .double(let b)): a == b
+        case (.string(let a), .string(let b)): a.utf8.elementsEqual(b.utf8)
+        case (.array(let a), .array(let b)): a == b
+        case (.object(let a), .object(let b)): a == b
+        default: false
+        }
+    }
+
     public var isNull: Bool { self == .null }
 
     public var string: String? { if case .string(let value) = self { value } else { nil } }
