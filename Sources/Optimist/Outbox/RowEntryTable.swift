@@ -42,16 +42,20 @@ struct RowEntryTable {
     ///
     /// A row that is postponed by more than two days was so by a clock that has been set back since: it may go.
     func sendable(at milliseconds: Int64, limit: Int, of layouts: [TableLayout]) throws -> [RowEntry] {
-        let tables = layouts.map { String($0.number) }.joined(separator: ", ")
-        let statement = try RowStatement(
-            """
-            SELECT \(Self.columns) FROM optimist_row
-            WHERE pending IS NOT NULL AND (due IS NULL OR due <= ?1 OR due > ?1 + 172800000) AND tbl IN (\(tables))
-            ORDER BY pending, key LIMIT ?2
-            """, in: db)
+        let statement = try RowStatement(Self.sendableSQL(of: layouts), in: db)
         var entries: [RowEntry] = []
         try statement.forEach([milliseconds.databaseValue, limit.databaseValue]) { entries.append(try decode($0)) }
         return entries
+    }
+
+    /// The `+` keeps SQLite from seeking by table: it would then read and sort all rows of it, not those that are pending.
+    static func sendableSQL(of layouts: [TableLayout]) -> String {
+        let tables = layouts.map { String($0.number) }.joined(separator: ", ")
+        return """
+            SELECT \(columns) FROM optimist_row
+            WHERE pending IS NOT NULL AND (due IS NULL OR due <= ?1 OR due > ?1 + 172800000) AND +tbl IN (\(tables))
+            ORDER BY pending, key LIMIT ?2
+            """
     }
 
     /// Writes an entry. One that says nothing, a row nobody ever confirmed and that is not here, is removed.
