@@ -48,9 +48,7 @@ struct Booking {
         if let mine = settlement.rejected, case .rejected(let refusal) = verdict {
             try RejectionTable(db).insert(sent.ref, sent.kind, refusal, mine: mine, at: now)
         }
-        if settlement.lost != 0, let values = try table.values(sent.ref.id) {
-            let mine = JSONObject(
-                table.layout.columns(in: settlement.lost).map { ($0.name, values[$0.name] ?? .null) })
+        if let mine = try table.values(sent.ref.id, in: settlement.lost) {
             try Journal(db).record(sent.ref, reason: .deleted, mine: mine, at: now)
         }
         if !settlement.overwritten.isEmpty {

@@ -90,5 +90,4 @@ extension Store {
     }
 
     func layout(named name: String) -> TableLayout? { layouts.first { $0.name == name } }
-    func layout(numbered number: Int64) -> TableLayout? { layouts.first { $0.number == number } }
 }

@@ -26,6 +26,12 @@ final class AppTable {
         }
     }
 
+    /// The values of some columns, as of those that a change is about to overwrite. Nil for no columns, or no row.
+    func values(_ id: DatabaseValue, in mask: Int64) throws -> JSONObject? {
+        guard mask != 0, let values = try values(id) else { return nil }
+        return JSONObject(layout.columns(in: mask).map { ($0.name, values[$0.name] ?? .null) })
+    }
+
     /// Makes a change. Values of columns that this app does not know are left out.
     func make(_ change: RowChange, at id: DatabaseValue) throws {
         switch change {

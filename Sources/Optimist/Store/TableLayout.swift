@@ -98,7 +98,6 @@ extension TableLayout {
 /// Which columns of a table are foreign keys to an `id`, and to which tables.
 struct ReferenceTargets {
     private(set) var tables: [String: String] = [:]
-    var names: Set<String> { Set(tables.keys) }
 
     init(of table: String, in db: Database) throws {
         for key in try db.foreignKeys(on: table) where key.mapping.count == 1 && key.mapping[0].destination == "id" {

@@ -117,7 +117,7 @@ private struct PageApplication {
             case .row(let patch): try entry.receive(patch, in: table.layout, quote: table.quote)
             case .deleted(let tombstone): entry.receive(tombstone)
             }
-        let mine = try lost(reception.lost, of: ref, in: table)
+        let mine = try table.values(ref.id, in: reception.lost)
         do {
             try table.make(reception.change, at: ref.id)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
@@ -125,12 +125,6 @@ private struct PageApplication {
         }
         if let mine { try Journal(db).record(ref, reason: .deleted, mine: mine, at: now) }
         if entry != known { try entries.save(entry) }
-    }
-
-    /// The user's unsent values that a change is about to overwrite.
-    private func lost(_ mask: Int64, of ref: RowRef, in table: AppTable) throws -> JSONObject? {
-        guard mask != 0, let values = try table.values(ref.id) else { return nil }
-        return JSONObject(table.layout.columns(in: mask).map { ($0.name, values[$0.name] ?? .null) })
     }
 
     /// One row never fails a page (R4): it waits beside the table until a later page makes it fit.
