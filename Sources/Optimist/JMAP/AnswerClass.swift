@@ -60,6 +60,7 @@ enum AnswerClass {
         case "notFound":
             if case .delete = change { return .accepted(seq: 0) }
             return .gone
+        case "groupFailed": return .groupFailed(by: error.blockedBy, current: error.current)
         case "blocked": return .blocked(by: error.blockedBy.first ?? "")
         case let type where final.contains(type):
             return .rejected(

@@ -27,7 +27,8 @@ struct PushCall {
             methodCalls: tables.enumerated().map { index, table in
                 Invocation("\(table)/set", sets[table]?.json ?? [:], callID: String(index))
             },
-            device: push.device, push: push.number, schemaVersion: schemaVersion)
+            device: push.device, push: push.number, schemaVersion: schemaVersion,
+            groups: push.groups.map { $0.map { push.rows[$0].name } })
     }
 
     /// Reads the verdicts, one for each row in the order of the push. A row that the answer does not name is to be retried.
@@ -35,7 +36,7 @@ struct PushCall {
     /// - Throws: ``RemoteFailure`` when the answer concerns the push as a whole.
     func verdicts(from response: Response) throws -> [Verdict] {
         var answers: [String: [String: Verdict]] = [:]
-        let changes = Dictionary(push.rows.map { ("\($0.table):\($0.id)", $0.change) }, uniquingKeysWith: { $1 })
+        let changes = Dictionary(push.rows.map { ($0.name, $0.change) }, uniquingKeysWith: { $1 })
         for invocation in response.methodResponses {
             guard let index = Int(invocation.callID), tables.indices.contains(index) else { continue }
             let table = tables[index]
