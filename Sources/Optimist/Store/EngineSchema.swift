@@ -10,12 +10,13 @@ import OptimistCore
 /// Documentation/Decisions/0003-outbox-form.md says why it is one row with a mask.
 enum EngineSchema {
     /// The version that this code writes. A file with a higher one is refused.
-    static let version = 1
+    static let version = 2
 
     static func migrate(_ db: Database) throws {
         try db.execute(sql: "CREATE TABLE IF NOT EXISTS optimist_meta(name TEXT PRIMARY KEY NOT NULL, value)")
         let present = try Meta.int(.version, in: db) ?? 0
         if present < 1 { try createVersion1(db) }
+        if present < 2 { try upgradeToVersion2(db) }
         try Meta.set(.version, to: Int64(version), in: db)
     }
 

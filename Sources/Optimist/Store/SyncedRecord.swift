@@ -16,4 +16,11 @@ public import GRDB
 ///     var done = false
 /// }
 /// ```
-public protocol SyncedRecord: FetchableRecord, PersistableRecord, Equatable, Sendable {}
+public protocol SyncedRecord: FetchableRecord, PersistableRecord, Equatable, Sendable {
+    /// How the table syncs, where that is not the usual way. Default: in every respect the usual way.
+    static var syncRules: SyncRules { get }
+}
+
+extension SyncedRecord {
+    public static var syncRules: SyncRules { SyncRules() }
+}

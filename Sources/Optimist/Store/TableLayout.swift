@@ -13,6 +13,7 @@ struct TableLayout: Sendable, Equatable {
     let idForm: UUIDForm
     /// In the order of the table, without `id` and without generated columns.
     let columns: [Column]
+    var rules = SyncRules()
 
     struct Column: Sendable, Equatable {
         let name: String
@@ -62,7 +63,8 @@ extension TableLayout {
                     form: ValueForm(column: info, record: record, reference: reference), isNullable: !info.isNotNull))
         }
         self.init(
-            number: number, name: name, idForm: try Self.idForm(of: name, among: synced, in: db), columns: columns)
+            number: number, name: name, idForm: try Self.idForm(of: name, among: synced, in: db), columns: columns,
+            rules: record.syncRules)
     }
 
     /// How a table stores its ids, which is how others refer to them.

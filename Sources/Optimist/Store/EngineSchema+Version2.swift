@@ -1,0 +1,17 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+
+extension EngineSchema {
+    /// Groups, and rejections of several rows.
+    static func upgradeToVersion2(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE optimist_join(             -- groups that share a row, by their first stamps
+                    a INTEGER NOT NULL, b INTEGER NOT NULL, PRIMARY KEY(a, b)
+                ) WITHOUT ROWID;
+                ALTER TABLE optimist_rejection ADD COLUMN bundle INTEGER;   -- the rejection it belongs to, null: itself
+                CREATE INDEX optimist_rejection_bundle ON optimist_rejection(bundle) WHERE bundle IS NOT NULL;
+                """)
+    }
+}

@@ -1,0 +1,33 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// How a table syncs, where that is not the usual way.
+///
+/// ```swift
+/// struct Photo: Codable, Identifiable, SyncedRecord {
+///     static let syncRules = SyncRules(counters: ["likes"], formerColumns: ["caption": "title"])
+/// ```
+public struct SyncRules: Sendable, Hashable {
+    /// Columns of whole numbers in which several devices count: what each of them adds is added up. Default: none.
+    public var counters: Set<String>
+    /// Whether an edit that is later than the row's deletion brings the row back. Default: no, a deletion stands.
+    public var editWins: Bool
+    /// Columns that a migration of the app has renamed, each new name with the old one. Keep them for as long as files from
+    /// before the migration may be opened. Default: none.
+    public var formerColumns: [String: String]
+    /// The table's earlier names, if a migration of the app has renamed it. Default: none.
+    public var formerNames: [String]
+    /// Tables of a higher priority are received first when a device starts empty, but never before those that they refer
+    /// to. Default: 0.
+    public var priority: Int
+
+    public init(
+        counters: Set<String> = [], editWins: Bool = false, formerColumns: [String: String] = [:],
+        formerNames: [String] = [], priority: Int = 0
+    ) {
+        self.counters = counters
+        self.editWins = editWins
+        self.formerColumns = formerColumns
+        self.formerNames = formerNames
+        self.priority = priority
+    }
+}
