@@ -210,9 +210,9 @@ public final class InMemoryRemote: Remote {
         return try server.connect()
     }
 
-    public func push(_ push: Push) async throws -> [Verdict] {
+    public func push(_ push: Push) async throws -> PushAnswer {
         try cross()
-        return try server.push(push)
+        return PushAnswer(try server.push(push))
     }
 
     public func pull(_ request: PullRequest) async throws -> Page {
