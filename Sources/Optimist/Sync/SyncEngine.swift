@@ -210,13 +210,13 @@ public actor SyncEngine {
             _ = try await connected()
             guard let batch = try await store.nextPush(PushLimit(rows: rowLimit)) else { return .nothing(nextDue: nil) }
             lastBatch = batch
-            let verdicts = try await send(batch)
-            guard verdicts.count == batch.sent.count else {
+            let answer = try await send(batch)
+            guard answer.verdicts.count == batch.sent.count else {
                 return .failed(
-                    .protocolError("The remote answered \(verdicts.count) rows of \(batch.sent.count)."), rows: 0,
-                    units: 0)
+                    .protocolError("The remote answered \(answer.verdicts.count) rows of \(batch.sent.count)."),
+                    rows: 0, units: 0)
             }
-            try await store.book(verdicts, of: batch)
+            try await store.book(answer.verdicts, of: batch)
             return .sent
         } catch {
             return .failed(
@@ -224,7 +224,7 @@ public actor SyncEngine {
         }
     }
 
-    private func send(_ batch: PushBatch) async throws -> [Verdict] {
+    private func send(_ batch: PushBatch) async throws -> PushAnswer {
         do {
             return try await remote.push(batch.push)
         } catch RemoteFailure.notSent(let reason) {
