@@ -67,7 +67,14 @@ let package = Package(
             name: "OptimistTesting",
             dependencies: [
                 "Optimist", "OptimistCore", "OptimistWire", "OptimistServing", "OptimistSession",
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "OptimistTestingTests",
+            dependencies: [
+                "Optimist", "OptimistCore", "OptimistTesting", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: settings),
         .testTarget(
