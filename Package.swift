@@ -19,6 +19,7 @@ let package = Package(
         .library(name: "OptimistSession", targets: ["OptimistSession"]),
         .library(name: "OptimistWire", targets: ["OptimistWire"]),
         .library(name: "OptimistCore", targets: ["OptimistCore"]),
+        .library(name: "OptimistServing", targets: ["OptimistServing"]),
         .library(name: "OptimistTesting", targets: ["OptimistTesting"]),
     ],
     traits: [
@@ -61,9 +62,12 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "OptimistServing", dependencies: ["OptimistWire"], swiftSettings: settings),
+        .target(
             name: "OptimistTesting",
             dependencies: [
-                "Optimist", "OptimistCore", "OptimistWire", "OptimistSession",
+                "Optimist", "OptimistCore", "OptimistWire", "OptimistServing", "OptimistSession",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
@@ -76,6 +80,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "OptimistWireTests", dependencies: ["OptimistWire", "OptimistCore"], swiftSettings: settings),
+        .testTarget(
+            name: "OptimistServingTests", dependencies: ["OptimistServing", "OptimistCore", "OptimistWire"],
+            swiftSettings: settings),
         .testTarget(
             name: "OptimistSessionTests",
             dependencies: [
