@@ -75,7 +75,8 @@ let package = Package(
         .testTarget(
             name: "OptimistTestingTests",
             dependencies: [
-                "Optimist", "OptimistCore", "OptimistTesting", .product(name: "GRDB", package: "GRDB.swift"),
+                "Optimist", "OptimistCore", "OptimistTesting", "OptimistWire",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: settings),
         .testTarget(
