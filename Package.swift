@@ -91,7 +91,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "OptimistTests", dependencies: ["Optimist", "OptimistTesting"], swiftSettings: settings),
+            name: "OptimistTests", dependencies: ["Optimist", "OptimistTesting"],
+            resources: [.copy("Fixtures")], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -110,7 +110,7 @@ public final class InMemoryServer: Sendable {
         }
     }
 
-    func push(_ push: Push) async throws -> [Verdict] {
+    func push(_ push: Push) async throws -> PushAnswer {
         let fault = try state.withLock { state in
             let fault = try Self.meet(.push, &state)
             state.pushes.append(push)
@@ -119,7 +119,7 @@ public final class InMemoryServer: Sendable {
         let call = PushCall(push, account: Self.account, schemaVersion: service.schema.version)
         let response = try await answer(call.request)
         if fault == .answerLost { throw RemoteFailure.unreachable("answer lost") }
-        return try call.verdicts(from: response)
+        return try call.answer(from: response)
     }
 
     func pull(_ request: PullRequest) async throws -> Page {
@@ -186,6 +186,7 @@ extension SetError {
                 refusal.code, refusal.message, properties: refusal.column.map { [$0] } ?? [], current: refusal.current)
         case .retry(let after): self.init("rateLimit", retryAfterSeconds: after.map { $0 / .seconds(1) })
         case .blocked(let by): self.init("blocked", blockedBy: [by])
+        case .groupFailed(let by, let current): self.init("groupFailed", blockedBy: by, current: current)
         }
     }
 }
@@ -217,7 +218,7 @@ public final class InMemoryRemote: Remote {
         return try server.connect()
     }
 
-    public func push(_ push: Push) async throws -> [Verdict] {
+    public func push(_ push: Push) async throws -> PushAnswer {
         try cross()
         return try await server.push(push)
     }

@@ -42,7 +42,8 @@ package enum AnswerClass {
     /// The failure that a method-level error of a pull stands for.
     static func failure(ofMethod error: JSONObject) -> RemoteFailure {
         switch error["type"]?.string {
-        case "cannotCalculateChanges", "forked": .cursorLost
+        case "cannotCalculateChanges": .cursorLost
+        case "forked": .forked([RemoteEpoch](json: error["epochs"]))
         case "accountNotFound", "accountNotSupportedByMethod", "forbidden":
             .forbidden("The server refuses this account.")
         case let type: .unreachable(type ?? "an unknown error")
@@ -60,6 +61,7 @@ package enum AnswerClass {
         case "notFound":
             if case .delete = change { return .accepted(seq: 0) }
             return .gone
+        case "groupFailed": return .groupFailed(by: error.blockedBy, current: error.current)
         case "blocked": return .blocked(by: error.blockedBy.first ?? "")
         case let type where final.contains(type):
             return .rejected(
