@@ -86,7 +86,7 @@ public final class SimulatedDevice: Sendable {
     /// Why the last launch could not open the database. Nil: it could.
     public var launchFailure: (any Error)? { state.withLock { $0.launchFailure } }
     /// Every process so far.
-    var processes: [SimulatedProcess] { state.withLock { $0.processes } }
+    public var processes: [SimulatedProcess] { state.withLock { $0.processes } }
 
     /// Launches the app, unless it runs: it opens its database, signs in if nobody has yet, and syncs.
     ///

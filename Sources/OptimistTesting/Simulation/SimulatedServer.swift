@@ -37,22 +37,28 @@ public final class SimulatedServer: Sendable {
         var lastRequest = 0
         var streams: [SimulatedStream] = []
         var starts = 0
-        var processes: [SimulatedProcess] = []
+        public var processes: [SimulatedProcess] = []
     }
 
     private let scheduler: SimulatedScheduler
     private let schema: Schema
     private let seed: UInt64
+    private let validate: ServingSettings.Validation
     private let open: Opening
     private let state = Mutex(State())
 
     /// - Parameters:
     ///   - seed: Starts every draw of the server's own.
+    ///   - validate: Refuses rows. Default: none.
     ///   - open: Opens the rows. Default: in memory, kept over starts, with one account, `account`.
-    public init(scheduler: SimulatedScheduler, schema: Schema, seed: UInt64, open: Opening? = nil) {
+    public init(
+        scheduler: SimulatedScheduler, schema: Schema, seed: UInt64,
+        validate: @escaping ServingSettings.Validation = { _ in nil }, open: Opening? = nil
+    ) {
         self.scheduler = scheduler
         self.schema = schema
         self.seed = seed
+        self.validate = validate
         let memory = InMemorySyncStore(accounts: [SimulatedServer.account], epoch: "e0")
         self.open =
             open ?? { _, surroundings in
@@ -70,7 +76,7 @@ public final class SimulatedServer: Sendable {
     /// How often it was started.
     public var starts: Int { state.withLock { $0.starts } }
     /// Every process so far.
-    var processes: [SimulatedProcess] { state.withLock { $0.processes } }
+    public var processes: [SimulatedProcess] { state.withLock { $0.processes } }
 
     /// Starts the server, unless it runs.
     ///
@@ -90,7 +96,8 @@ public final class SimulatedServer: Sendable {
         let service = JMAPService(
             store: store,
             settings: ServingSettings(
-                schema: schema, epoch: epoch, makeRowID: { surroundings.makeID().uuidString.lowercased() }),
+                schema: schema, epoch: epoch, makeRowID: { surroundings.makeID().uuidString.lowercased() },
+                validate: validate),
             now: surroundings.now)
         state.withLock { $0.running = Running(process: process, service: service) }
     }
