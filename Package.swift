@@ -67,6 +67,7 @@ let package = Package(
             name: "OptimistTesting",
             dependencies: [
                 "Optimist", "OptimistCore", "OptimistWire", "OptimistServing", "OptimistSession",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
@@ -74,7 +75,8 @@ let package = Package(
         .testTarget(
             name: "OptimistTestingTests",
             dependencies: [
-                "Optimist", "OptimistCore", "OptimistTesting", .product(name: "GRDB", package: "GRDB.swift"),
+                "Optimist", "OptimistCore", "OptimistTesting", "OptimistWire",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: settings),
         .testTarget(
