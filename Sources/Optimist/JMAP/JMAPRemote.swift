@@ -48,7 +48,8 @@ public final class JMAPRemote: Remote {
     public func pull(_ request: PullRequest) async throws -> Page {
         let connection = try await connected()
         let call = PullCall(
-            tables: request.tables, cursor: request.cursor, limit: request.limit, account: connection.account)
+            tables: request.tables, cursor: request.cursor, limit: request.limit, account: connection.account,
+            origins: request.origins)
         return try call.page(from: try await send(call.request, to: connection.resource))
     }
 

@@ -8,14 +8,14 @@ struct PullCall {
     let request: Request
     private let cursor: String
 
-    init(tables: [String], cursor: String, limit: Int, account: String) {
+    init(tables: [String], cursor: String, limit: Int, account: String, origins: [String] = []) {
         self.tables = tables
         self.cursor = cursor
         request = Request(
             methodCalls: tables.enumerated().map { index, table in
                 let call = ChangesCall(accountID: account, sinceState: cursor, maxChanges: limit)
                 return Invocation("\(table)/changes", call.json, callID: String(index))
-            })
+            }, origins: origins)
     }
 
     /// Reads the page. All tables end at one state, or the page is not taken.

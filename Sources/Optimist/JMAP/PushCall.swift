@@ -27,7 +27,7 @@ struct PushCall {
             methodCalls: tables.enumerated().map { index, table in
                 Invocation("\(table)/set", sets[table]?.json ?? [:], callID: String(index))
             },
-            device: push.device, push: push.number, schemaVersion: schemaVersion)
+            device: push.device, origins: push.origins, push: push.number, schemaVersion: schemaVersion)
     }
 
     /// Reads the verdicts, one for each row in the order of the push. A row that the answer does not name is to be retried.

@@ -33,7 +33,7 @@ extension RowEntry {
         seq = max(seq, patch.seq ?? 0)
         acked = max(acked, life)
         if life < generation { return Reception() }
-        if life > generation { return begin(life, patch) }
+        if life > generation { return begin(life, patch, in: layout) }
         return try mergeColumns(of: patch, isInOrder: isInOrder, in: layout, quote: quote)
     }
 
@@ -51,17 +51,18 @@ extension RowEntry {
         generation = life
         acked = max(acked, life)
         confirmed = ColumnClocks(common: clock)
+        counters = [:]
         becomeClean()
         return reception
     }
 
     /// The row is in a later life than ours: nothing of the old one stays, and what was unsent is kept in the journal.
-    mutating func begin(_ life: Int, _ patch: RowPatch) -> Reception {
+    mutating func begin(_ life: Int, _ patch: RowPatch, in layout: TableLayout) -> Reception {
         let lost = isAlive ? dirty & ~TableLayout.lifeMask : 0
         generation = life
         confirmed = patch.clocks ?? ColumnClocks()
         becomeClean()
-        return Reception(change: .put(patch.values), lost: lost)
+        return Reception(change: .put(beginCounters(of: patch, in: layout)), lost: lost)
     }
 
     private mutating func mergeColumns(
@@ -71,6 +72,11 @@ extension RowEntry {
         var taken = JSONObject()
         for (name, value) in patch.values {
             guard let column = layout[column: name] else { continue }
+            if column.isCounter {
+                let isDirty = dirty & column.mask != 0
+                taken.append(name, takeCounter(column, from: patch, seq: patch.seq, isDirty: isDirty))
+                continue
+            }
             let clock = patch.clocks?[name]
             guard clock.map({ isNews($0, of: name) }) ?? isInOrder else { continue }
             if let clock { confirm(name, clock) }

@@ -27,12 +27,13 @@ extension RowEntry {
         case .accepted(let seq):
             settled = push
             self.seq = max(self.seq, seq)
-            return try accept(sent, RowPatch(), device: device, in: layout, quote: quote)
+            return try accept(sent, RowPatch(), seq: seq, isInOrder: false, device: device, in: layout, quote: quote)
         case .merged(let seq, let won):
             settled = push
+            let isInOrder = seq >= self.seq
             self.seq = max(self.seq, seq)
-            if let life = won.generation, life > sent.generation { return enter(life, won, after: sent) }
-            return try accept(sent, won, device: device, in: layout, quote: quote)
+            if let life = won.generation, life > sent.generation { return enter(life, won, after: sent, in: layout) }
+            return try accept(sent, won, seq: seq, isInOrder: isInOrder, device: device, in: layout, quote: quote)
         case .gone:
             settled = push
             return giveUp(sent)
@@ -51,7 +52,7 @@ extension RowEntry {
     /// A page may have brought something later meanwhile: what was confirmed is never taken back, and a column that is
     /// no longer dirty follows its base.
     private mutating func accept(
-        _ sentRow: SentRow, _ won: RowPatch, device: String, in layout: TableLayout,
+        _ sentRow: SentRow, _ won: RowPatch, seq: Int64, isInOrder: Bool, device: String, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Settlement {
         let isFirst = acked < sentRow.generation
@@ -64,6 +65,13 @@ extension RowEntry {
         var cleared = sentRow.mask & TableLayout.lifeMask
         for column in layout.columns(in: sentRow.mask) {
             guard let stamp = sentRow.stamps[column.name] else { continue }
+            if column.isCounter {
+                let isDirty = unsentStamp(of: column.name) != stamp
+                if !isDirty { cleared |= column.mask }
+                let shown = settleCounter(column, sentRow, won, seq: seq, isInOrder: isInOrder, isDirty: isDirty)
+                if let shown { taken.append(column.name, shown) }
+                continue
+            }
             let mine = sentRow.values[column.name] ?? .null
             let answer = won.values[column.name]
             let clock = answer == nil ? Clock(stamp: stamp, device: device) : won.clocks?[column.name]
@@ -95,11 +103,13 @@ extension RowEntry {
     }
 
     /// The server has the row in a later life than the one that was sent.
-    private mutating func enter(_ life: Int, _ won: RowPatch, after sentRow: SentRow) -> Settlement {
+    private mutating func enter(_ life: Int, _ won: RowPatch, after sentRow: SentRow, in layout: TableLayout)
+        -> Settlement
+    {
         sent &= ~sentRow.mask
         acked = max(acked, life)
         guard life > generation else { return Settlement() }
-        let reception = begin(life, won)
+        let reception = begin(life, won, in: layout)
         return Settlement(change: reception.change, lost: reception.lost)
     }
 
@@ -121,7 +131,7 @@ extension RowEntry {
         guard generation == sentRow.generation else { return Settlement() }
         switch sentRow.kind {
         case .create: return undoCreate(sentRow, refusal, in: layout)
-        case .delete: return undoDelete(refusal)
+        case .delete: return undoDelete(refusal, in: layout)
         case .update: return try undoUpdate(sentRow, refusal, in: layout, quote: quote)
         }
     }
@@ -137,19 +147,21 @@ extension RowEntry {
             generation = current.generation ?? generation
             acked = generation
             confirmed = current.clocks ?? ColumnClocks()
-            return Settlement(change: .put(current.values), rejected: sentRow.values)
+            return Settlement(
+                change: .put(beginCounters(of: current, in: layout)), rejected: sentRow.kept(against: refusal.current))
         }
         generation = acked
-        return Settlement(change: .delete, rejected: sentRow.values)
+        counters = [:]
+        return Settlement(change: .delete, rejected: sentRow.kept(against: refusal.current))
     }
 
-    private mutating func undoDelete(_ refusal: Refusal) -> Settlement {
+    private mutating func undoDelete(_ refusal: Refusal, in layout: TableLayout) -> Settlement {
         becomeClean()
         guard let current = refusal.current else { return Settlement(rejected: [:]) }
         generation = current.generation ?? generation - 1
         acked = generation
         confirmed = current.clocks ?? ColumnClocks()
-        return Settlement(change: .put(current.values), rejected: [:])
+        return Settlement(change: .put(beginCounters(of: current, in: layout)), rejected: [:])
     }
 
     private mutating func undoUpdate(
@@ -160,6 +172,13 @@ extension RowEntry {
         var restored = JSONObject()
         var cleared: Int64 = 0
         for column in layout.columns(in: sentRow.mask & dirty) {
+            if column.isCounter {
+                let (refused, shown) = rejectCounter(column, sentRow, refusal.current)
+                if refused != 0 { mine.append(column.name, CounterChange.json(refused)) }
+                restored.append(column.name, shown)
+                if unsentStamp(of: column.name) == sentRow.stamps[column.name] { cleared |= column.mask }
+                continue
+            }
             let server = refusal.current?.values[column.name]
             if unsentStamp(of: column.name) != sentRow.stamps[column.name] {
                 if let server { base[column.name] = try quote(column, server) }
@@ -172,6 +191,7 @@ extension RowEntry {
             cleared |= column.mask
         }
         clear(cleared, in: layout)
-        return mine.isEmpty ? Settlement() : Settlement(change: .set(restored), rejected: mine)
+        let change = restored.isEmpty ? RowChange.none : .set(restored)
+        return Settlement(change: change, rejected: mine.isEmpty ? nil : mine)
     }
 }

@@ -48,7 +48,7 @@ extension Store {
                     try Self.forget(entry, in: &entries)
                     continue
                 }
-                guard assembly.add(entry, values: values, layout: table.layout) else { break }
+                guard assembly.add(try entries.counting(entry), values: values, layout: table.layout) else { break }
             }
             if assembly.rows.isEmpty { return nil }
             let noting = try RowStatement("UPDATE optimist_row SET sent = sent | ? WHERE tbl = ? AND id = ?", in: db)
@@ -59,7 +59,9 @@ extension Store {
             try Meta.set(.push, to: number, in: db)
             try Meta.set(.inFlight, to: number, in: db)
             return PushBatch(
-                push: Push(number: number, device: device, rows: assembly.rows), sent: assembly.sent)
+                push: Push(
+                    number: number, device: device, rows: assembly.rows, origins: try DeviceIdentity.origins(in: db)),
+                sent: assembly.sent)
         }
     }
 
@@ -117,11 +119,17 @@ struct PushAssembly {
         guard let id = layout.idForm.wire(entry.ref.id) else { return true }
         let kind: SentRow.Kind = !entry.isAlive ? .delete : entry.isKnownToServer ? .update : .create
         let columns = kind == .delete ? [] : unsent(entry, values, layout)
-        let patch = JSONObject(columns.map { ($0.name, values[$0.name] ?? .null) })
+        let totals = entry.pushedTotals(of: columns)
+        let patch = JSONObject(
+            columns.compactMap { column in
+                column.isCounter
+                    ? totals[column.name].map { (column.name, $0.json) }
+                    : (column.name, values[column.name] ?? .null)
+            })
         let size = 120 + patch.members.reduce(0) { $0 + $1.key.utf8.count + Self.size($1.value) }
         guard rows.isEmpty || bytes + size <= byteLimit else { return false }
         bytes += size
-        rows.append(PushRow(table: layout.name, id: id, change: change(kind, entry, patch)))
+        rows.append(PushRow(table: layout.name, id: id, change: change(kind, entry, patch, totals)))
         sent.append(
             SentRow(
                 ref: entry.ref, kind: kind, generation: entry.generation, mask: entry.dirty, lifeStamp: entry.lifeStamp,
@@ -129,7 +137,7 @@ struct PushAssembly {
                     uniqueKeysWithValues: layout.columns(in: entry.dirty).map {
                         ($0.name, entry.unsentStamp(of: $0.name))
                     }),
-                values: patch, sentBefore: entry.sent))
+                values: patch, totals: totals, sentBefore: entry.sent))
         return true
     }
 
@@ -138,18 +146,20 @@ struct PushAssembly {
     private func unsent(_ entry: RowEntry, _ values: JSONObject, _ layout: TableLayout) -> [TableLayout.Column] {
         let isNew = entry.dirty & TableLayout.lifeMask != 0
         return layout.columns(in: entry.dirty).filter { column in
-            !isNew || values[column.name]?.isNull == false
+            !isNew || values[column.name]?.isNull == false || column.isCounter
                 || entry.unsentStamp(of: column.name) != entry.pending
         }
     }
 
-    private func change(_ kind: SentRow.Kind, _ entry: RowEntry, _ values: JSONObject) -> PushRow.Change {
+    private func change(
+        _ kind: SentRow.Kind, _ entry: RowEntry, _ values: JSONObject, _ totals: [String: [RunningTotal]]
+    ) -> PushRow.Change {
         let common = Clock(stamp: entry.lifeStamp, device: device)
         if kind == .delete { return .delete(Tombstone(generation: entry.generation, clock: common)) }
         var clocks = ColumnClocks(common: common)
         for (name, _) in values {
-            let stamp = entry.unsentStamp(of: name)
-            if stamp != entry.lifeStamp { clocks.exceptions[name] = Clock(stamp: stamp, device: device) }
+            let clock = totals[name]?.latestClock ?? Clock(stamp: entry.unsentStamp(of: name), device: device)
+            if clock != common { clocks.exceptions[name] = clock }
         }
         let patch = RowPatch(generation: entry.generation, clocks: clocks, values: values)
         return kind == .create ? .create(patch) : .update(patch)

@@ -52,11 +52,14 @@ public struct Push: Sendable, Hashable {
     public var number: Int64
     public var device: String
     public var rows: [PushRow]
+    /// Every id that the device has had, if it counts: answers say under them what sums contain of it. Default: none.
+    public var origins: [String]
 
-    public init(number: Int64, device: String, rows: [PushRow]) {
+    public init(number: Int64, device: String, rows: [PushRow], origins: [String] = []) {
         self.number = number
         self.device = device
         self.rows = rows
+        self.origins = origins
     }
 }
 
@@ -122,11 +125,15 @@ public struct PullRequest: Sendable, Hashable {
     public var cursor: String
     /// The most rows wanted. The remote may send fewer or, to keep a transaction whole, more.
     public var limit: Int
+    /// Every id that the device has had, if it counts: the page says under them what sums contain of it, in `RowPatch.mine`.
+    /// Default: none.
+    public var origins: [String]
 
-    public init(tables: [String], cursor: String, limit: Int) {
+    public init(tables: [String], cursor: String, limit: Int, origins: [String] = []) {
         self.tables = tables
         self.cursor = cursor
         self.limit = limit
+        self.origins = origins
     }
 }
 
