@@ -24,9 +24,9 @@ struct Booking {
         let settlement = try entry.settle(
             sent, verdict, push: push.number, device: push.device, in: table.layout, quote: table.quote)
         postpone(&entry, verdict)
-        try record(settlement, verdict, sent, in: table)
+        try record(settlement, verdict, sent, before, in: table)
         do {
-            try table.make(settlement.change, at: sent.ref.id)
+            try table.make(settlement.change, at: sent.ref.id, keeping: settlement.kept)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
             entry = try setAside(settlement.change, entry, before, reason: error.message, id: table.layout.idForm)
         }
@@ -44,15 +44,20 @@ struct Booking {
         }
     }
 
-    private func record(_ settlement: Settlement, _ verdict: Verdict, _ sent: SentRow, in table: AppTable) throws {
+    private func record(
+        _ settlement: Settlement, _ verdict: Verdict, _ sent: SentRow, _ before: RowEntry, in table: AppTable
+    ) throws {
         if let mine = settlement.rejected, case .rejected(let refusal) = verdict {
             try RejectionTable(db).insert(sent.ref, sent.kind, refusal, mine: mine, at: now)
         }
-        if let mine = try table.values(sent.ref.id, in: settlement.lost) {
-            try Journal(db).record(sent.ref, reason: .deleted, mine: mine, at: now)
+        let journal = Journal(db)
+        if let loss = try Journal.Loss(settlement.lost, of: before, by: settlement.change, in: table) {
+            try journal.record(loss, of: sent.ref, at: now)
         }
-        if !settlement.overwritten.isEmpty {
-            try Journal(db).record(sent.ref, reason: .overwritten, mine: settlement.overwritten, at: now)
+        if !settlement.overwritten.isEmpty, case .set(let theirs) = settlement.change {
+            try journal.record(
+                sent.ref, reason: .overwritten, mine: settlement.overwritten,
+                theirs: JSONObject(theirs.filter { settlement.overwritten[$0.key] != nil }), at: now)
         }
     }
 

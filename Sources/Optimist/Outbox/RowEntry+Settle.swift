@@ -11,6 +11,8 @@ struct Settlement: Equatable, Sendable {
     var overwritten = JSONObject()
     /// The columns whose values in the app's table are about to be lost, sent or not.
     var lost: Int64 = 0
+    /// The unsent columns of the user's that stay in a row that is put anew.
+    var kept: Int64 = 0
 }
 
 extension RowEntry {
@@ -32,7 +34,9 @@ extension RowEntry {
             settled = push
             let isInOrder = seq >= self.seq
             self.seq = max(self.seq, seq)
-            if let life = won.generation, life > sent.generation { return enter(life, won, after: sent, in: layout) }
+            if let life = won.generation, life > sent.generation {
+                return try enter(life, won, after: sent, device: device, in: layout, quote: quote)
+            }
             return try accept(sent, won, seq: seq, isInOrder: isInOrder, device: device, in: layout, quote: quote)
         case .gone:
             settled = push
@@ -103,14 +107,17 @@ extension RowEntry {
     }
 
     /// The server has the row in a later life than the one that was sent.
-    private mutating func enter(_ life: Int, _ won: RowPatch, after sentRow: SentRow, in layout: TableLayout)
-        -> Settlement
-    {
+    private mutating func enter(
+        _ life: Int, _ won: RowPatch, after sentRow: SentRow, device: String, in layout: TableLayout,
+        quote: (TableLayout.Column, JSON) throws -> String
+    ) rethrows -> Settlement {
         sent &= ~sentRow.mask
         acked = max(acked, life)
         guard life > generation else { return Settlement() }
-        let reception = begin(life, won, in: layout)
-        return Settlement(change: reception.change, lost: reception.lost)
+        let reception =
+            survives(into: life, in: layout)
+            ? try rejoin(life, won, device: device, in: layout, quote: quote) : begin(life, won, in: layout)
+        return Settlement(change: reception.change, lost: reception.lost, kept: reception.kept)
     }
 
     // MARK: - Gone and rejected
@@ -168,6 +175,9 @@ extension RowEntry {
         _ sentRow: SentRow, _ refusal: Refusal, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Settlement {
+        if let life = refusal.current?.generation ?? (acked > generation ? acked : nil), life > generation {
+            return undoRevival(life, sentRow, refusal, in: layout)
+        }
         var mine = JSONObject()
         var restored = JSONObject()
         var cleared: Int64 = 0

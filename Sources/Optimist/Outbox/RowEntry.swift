@@ -46,8 +46,8 @@ struct RowEntry: Equatable, Sendable {
 
     var isAlive: Bool { generation % 2 == 1 }
     var isPending: Bool { pending != nil }
-    /// Whether the server has this life of the row, so that columns suffice.
-    var isKnownToServer: Bool { acked == generation }
+    /// Whether the server has had this life of the row, so that columns suffice.
+    var isKnownToServer: Bool { acked >= generation }
 
     /// The stamp of an unsent column.
     func unsentStamp(of column: String) -> Stamp { stamps[column] ?? lifeStamp }

@@ -35,7 +35,13 @@ final class AppTable {
     }
 
     /// Makes a change. Values of columns that this app does not know are left out.
-    func make(_ change: RowChange, at id: DatabaseValue) throws {
+    ///
+    /// - Parameter kept: Columns that keep their values, also in a row that is put anew.
+    func make(_ change: RowChange, at id: DatabaseValue, keeping kept: Int64 = 0) throws {
+        if case .put(var values) = change, let mine = try self.values(id, in: kept) {
+            for (name, value) in mine { values[name] = value }
+            return try put(values, at: id)
+        }
         switch change {
         case .none: break
         case .delete: try deleting.get().execute([id])

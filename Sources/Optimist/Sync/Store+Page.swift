@@ -47,7 +47,8 @@ extension Store {
             guard try Self.follows(page, tables, initialCursor, in: db) else { return false }
             try db.execute(sql: "PRAGMA defer_foreign_keys = \(defersForeignKeys ? "ON" : "OFF")")
             var application = PageApplication(
-                entries: try RowEntryTable(db), tables: AppTables(self.layouts, db), db: db, now: now)
+                entries: try RowEntryTable(db), tables: AppTables(self.layouts, db), db: db, now: now,
+                device: try DeviceIdentity.current(in: db))
             try application.retryParked()
             for row in page.rows {
                 if case .row(let patch) = row.content { self.witness(patch.clocks) }
@@ -103,6 +104,7 @@ private struct PageApplication {
     let tables: AppTables
     let db: Database
     let now: Int64
+    let device: String
 
     mutating func apply(_ row: PageRow) throws {
         guard let table = tables[row.table], let id = table.layout.idForm.stored(row.id) else { return }
@@ -114,16 +116,16 @@ private struct PageApplication {
         var entry = known ?? RowEntry(ref: ref, generation: 0)
         let reception =
             switch content {
-            case .row(let patch): try entry.receive(patch, in: table.layout, quote: table.quote)
-            case .deleted(let tombstone): entry.receive(tombstone)
+            case .row(let patch): try entry.receive(patch, device: device, in: table.layout, quote: table.quote)
+            case .deleted(let tombstone): entry.receive(tombstone, device: device, in: table.layout)
             }
-        let mine = try table.values(ref.id, in: reception.lost)
+        let loss = try known.flatMap { try Journal.Loss(reception.lost, of: $0, by: reception.change, in: table) }
         do {
-            try table.make(reception.change, at: ref.id)
+            try table.make(reception.change, at: ref.id, keeping: reception.kept)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
             return try park(content, ref, in: table, reason: error.message)
         }
-        if let mine { try Journal(db).record(ref, reason: .deleted, mine: mine, at: now) }
+        if let loss { try Journal(db).record(loss, of: ref, at: now) }
         if entry != known { try entries.save(entry) }
     }
 

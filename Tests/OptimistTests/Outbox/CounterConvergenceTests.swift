@@ -113,11 +113,11 @@ private struct CountingWorld {
 
 @Suite(.timeLimit(.minutes(5)))
 struct CounterConvergenceTests {
-    @Test(arguments: 1...25)
+    @Test(arguments: 1...12)
     func `M3 S3 whatever is lost, late, doubled, refused or renamed, each count counts once`(seed: UInt64) async throws
     {
         var world = try CountingWorld(seed: seed, deletes: false)
-        for _ in 0..<70 { try await world.step() }
+        for _ in 0..<60 { try await world.step() }
         try await world.settle()
         let sums = world.server.sums("photo", "likes")
         #expect(sums == world.added.filter { sums[$0.key] != nil || $0.value != 0 })
@@ -127,12 +127,12 @@ struct CounterConvergenceTests {
         }
     }
 
-    @Test(arguments: 1...25)
+    @Test(arguments: 1...12)
     func `M3 M2 with lives that end and begin, all devices and the server end with the same sums`(seed: UInt64)
         async throws
     {
         var world = try CountingWorld(seed: seed, deletes: true)
-        for _ in 0..<70 { try await world.step() }
+        for _ in 0..<60 { try await world.step() }
         try await world.settle()
         for device in world.devices {
             #expect(try await world.likes(device) == world.server.sums("photo", "likes"))

@@ -6,6 +6,7 @@ import Optimist
 import OptimistCore
 import OptimistWire
 import Synchronization
+import Testing
 
 @testable import Optimist
 
@@ -89,9 +90,13 @@ final class CountingServer: Sendable {
     }
 
     private let counters: Set<String>
+    private let editWins: Bool
     private let state = Mutex(State())
 
-    init(counters: Set<String> = ["likes", "views"]) { self.counters = counters }
+    init(counters: Set<String> = ["likes", "views"], editWins: Bool = false) {
+        self.counters = counters
+        self.editWins = editWins
+    }
 
     func push(_ push: Push, refusing refuse: (PushRow) -> Refusal? = { _ in nil }) -> [Verdict] {
         state.withLock { state in
@@ -128,13 +133,28 @@ final class CountingServer: Sendable {
     ) -> Verdict {
         switch change {
         case .delete(let tombstone):
+            let former = stored
             if stored.merged.merge(MergeRow(generation: tombstone.generation, deletion: tombstone.clock)).lifeChanged {
-                stored.merged.cells = [:]
-                stored.totals = [:]
+                if editWins, former.merged.generation == tombstone.generation - 1 {
+                    stored.merged.cells = former.merged.cells
+                    revive(&stored)
+                } else {
+                    stored.merged.cells = [:]
+                    stored.totals = [:]
+                }
             }
             return .accepted(seq: seq)
         case .create(let patch), .update(let patch):
             let life = patch.generation ?? 1
+            if editWins, [1, 2].contains(stored.merged.generation - life) {
+                let late = patch.values.compactMap { name, value in
+                    patch.clocks?[name].map { (name, Cell(value, $0)) }
+                }
+                var row = MergeRow(generation: 1, cells: stored.merged.cells)
+                row.merge(MergeRow(generation: 1, cells: Dictionary(late, uniquingKeysWith: { $1 })))
+                stored.merged.cells = row.cells
+                revive(&stored)
+            }
             if life < stored.merged.generation {
                 return stored.merged.isAlive ? .merged(seq: seq, self.patch(stored, origins)) : .gone
             }
@@ -162,6 +182,15 @@ final class CountingServer: Sendable {
             won.values = JSONObject(won.values.members.filter { lost.contains($0.key) })
             return .merged(seq: seq, won)
         }
+    }
+
+    /// A deleted row lives again if a column is later than the deletion.
+    private func revive(_ stored: inout StoredRow) {
+        guard !stored.merged.isAlive, let deletion = stored.merged.deletion,
+            stored.merged.cells.values.contains(where: { $0.clock > deletion })
+        else { return }
+        stored.merged.generation += 1
+        stored.merged.deletion = nil
     }
 
     private func patch(_ stored: StoredRow, _ origins: [String]) -> RowPatch {
@@ -198,6 +227,15 @@ final class CountingServer: Sendable {
         }
     }
 
+    /// The living rows of a table, without their nulls.
+    func rows(_ table: String) -> [String: JSONObject] {
+        state.withLock { state in
+            (state.rows[table] ?? [:]).filter(\.value.merged.isAlive).mapValues { row in
+                JSONObject(patch(row, []).values.members.filter { !$0.value.isNull })
+            }
+        }
+    }
+
     /// The sums of a counter by row.
     func sums(_ table: String, _ counter: String) -> [String: Int64] {
         state.withLock { state in
@@ -214,6 +252,19 @@ extension Device {
         return server.pull(
             PullRequest(
                 tables: next.tables, cursor: next.cursor ?? "e1.0", limit: limit, origins: try await store.origins()))
+    }
+
+    /// The rows of a table in the server's words, without their nulls.
+    func rows(_ table: String) async throws -> [String: JSONObject] {
+        let layout = try #require(store.layout(named: table))
+        return try await store.read { db in
+            let ids = try DatabaseValue.fetchAll(db, sql: "SELECT id FROM \(table)")
+            return try Dictionary(
+                uniqueKeysWithValues: ids.map { id in
+                    let values = try AppTable(layout: layout, db: db).values(id) ?? [:]
+                    return (layout.idForm.wire(id) ?? "", JSONObject(values.members.filter { !$0.value.isNull }))
+                })
+        }
     }
 
     func apply(_ page: Page) async throws {
