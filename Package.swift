@@ -19,6 +19,7 @@ let package = Package(
         .library(name: "OptimistSession", targets: ["OptimistSession"]),
         .library(name: "OptimistWire", targets: ["OptimistWire"]),
         .library(name: "OptimistCore", targets: ["OptimistCore"]),
+        .library(name: "OptimistServing", targets: ["OptimistServing"]),
         .library(name: "OptimistTesting", targets: ["OptimistTesting"]),
     ],
     traits: [
@@ -61,14 +62,19 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "OptimistServing", dependencies: ["OptimistWire"], swiftSettings: settings),
+        .target(
             name: "OptimistTesting",
             dependencies: [
-                "Optimist", "OptimistCore", "OptimistWire", "OptimistSession",
+                "Optimist", "OptimistCore", "OptimistWire", "OptimistServing", "OptimistSession",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings),
         .testTarget(
             name: "OptimistWireTests", dependencies: ["OptimistWire", "OptimistCore"], swiftSettings: settings),
+        .testTarget(
+            name: "OptimistServingTests", dependencies: ["OptimistServing", "OptimistCore", "OptimistWire"],
+            swiftSettings: settings),
         .testTarget(
             name: "OptimistSessionTests",
             dependencies: [
@@ -76,7 +82,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "OptimistTests", dependencies: ["Optimist", "OptimistTesting"], swiftSettings: settings),
+            name: "OptimistTests", dependencies: ["Optimist", "OptimistTesting"],
+            resources: [.copy("Fixtures")], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

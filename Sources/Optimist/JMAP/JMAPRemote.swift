@@ -39,17 +39,23 @@ public final class JMAPRemote: Remote {
             tables: resource.accounts[account].map { Set($0.types.keys) })
     }
 
-    public func push(_ push: Push) async throws -> [Verdict] {
+    public func push(_ push: Push) async throws -> PushAnswer {
         let connection = try await connected()
         let call = PushCall(push, account: connection.account, schemaVersion: schemaVersion)
-        return try call.verdicts(from: try await send(call.request, to: connection.resource))
+        return try call.answer(from: try await send(call.request, to: connection.resource))
     }
 
     public func pull(_ request: PullRequest) async throws -> Page {
         let connection = try await connected()
         let call = PullCall(
             tables: request.tables, cursor: request.cursor, limit: request.limit, account: connection.account,
-            origins: request.origins)
+            origins: request.origins, schemaVersion: schemaVersion)
+        return try call.page(from: try await send(call.request, to: connection.resource))
+    }
+
+    public func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage {
+        let connection = try await connected()
+        let call = SnapshotPull(request, account: connection.account, schemaVersion: schemaVersion)
         return try call.page(from: try await send(call.request, to: connection.resource))
     }
 

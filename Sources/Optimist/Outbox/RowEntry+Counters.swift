@@ -63,6 +63,17 @@ extension RowEntry {
         return (refused, .int(shown))
     }
 
+    /// Takes back everything that is unsent of some counters.
+    mutating func takeBackCounters(in mask: Int64) {
+        for (bit, counter) in counters where mask & (1 << bit) != 0 {
+            counters[bit]?.totals = counter.totals.mapValues { total in
+                var total = total
+                total.value = total.confirmed
+                return total
+            }
+        }
+    }
+
     /// What the server holds of a dirty counter.
     private func baseCount(of column: TableLayout.Column) -> Int64 {
         base[column.name].flatMap(SQLLiteral.parse).flatMap { Int64.fromDatabaseValue($0) } ?? 0

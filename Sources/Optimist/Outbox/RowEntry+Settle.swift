@@ -44,9 +44,18 @@ extension RowEntry {
         case .rejected(let refusal):
             settled = push
             return try reject(sent, refusal, in: layout, quote: quote)
-        case .retry, .blocked:
+        case .blocked, .groupFailed:
+            takeBackSent(sent)
+            return Settlement()
+        case .retry:
             return Settlement()
         }
+    }
+
+    /// The server says that it did not apply what was sent. What an earlier push may have brought stays noted.
+    private mutating func takeBackSent(_ sentRow: SentRow) {
+        sent = sent & ~sentRow.mask | sentRow.sentBefore
+        if !isAlive, acked == 0, sent == 0 { generation = 0 }
     }
 
     // MARK: - Accepted and merged
@@ -163,12 +172,11 @@ extension RowEntry {
     }
 
     private mutating func undoDelete(_ refusal: Refusal, in layout: TableLayout) -> Settlement {
-        becomeClean()
-        guard let current = refusal.current else { return Settlement(rejected: [:]) }
-        generation = current.generation ?? generation - 1
-        acked = generation
-        confirmed = current.clocks ?? ColumnClocks()
-        return Settlement(change: .put(beginCounters(of: current, in: layout)), rejected: [:])
+        guard let current = refusal.current else {
+            becomeClean()
+            return Settlement(rejected: [:])
+        }
+        return Settlement(change: bringBack(current, in: layout), rejected: [:])
     }
 
     private mutating func undoUpdate(

@@ -73,10 +73,23 @@ public final class Store: Sendable {
     /// What the closure changes in synced tables is pending when this returns, and is sent when possible. If the closure
     /// throws, nothing is changed. Cancelling the caller does not undo a write that has begun.
     ///
+    /// The server applies the rows of one write together, up to 1,000 rows and 5 MB (S2). If it refuses one of them, that
+    /// row and the pending ones that refer to it become a ``Rejection``, and the others are sent again.
+    ///
+    /// - Parameter allOrNothing: Whether one refused row has all others of the write, and of what is still pending together
+    ///   with it, refused as well. Default: no.
     /// - Returns: What the closure returns, once the transaction is durable.
     /// - Throws: What the closure throws, or `DatabaseError`, such as a full disk.
-    public func write<T: Sendable>(_ updates: @escaping @Sendable (Database) throws -> T) async throws -> T {
-        try await worker.run { try self.transact(as: .user, updates) }
+    public func write<T: Sendable>(
+        allOrNothing: Bool = false, _ updates: @escaping @Sendable (Database) throws -> T
+    ) async throws -> T {
+        try await worker.run {
+            try self.transact(as: .user) { db in
+                let value = try updates(db)
+                if allOrNothing, let group = self.capture.usedGroup { try GroupJoins(db).keepWhole(group) }
+                return value
+            }
+        }
     }
 
     /// Writes like ``write(_:)`` and returns a receipt beside the value, with which to wait for the server's answer.
@@ -130,6 +143,7 @@ public final class Store: Sendable {
             capture.begin(as: author, milliseconds: milliseconds, collecting: collecting)
             defer { capture.begin(as: .user, milliseconds: 0) }
             let value = try updates(db)
+            try GroupJoins(db).insert(capture.joins)
             captured = capture.usedStamp != nil
             ceiling = try reserve(capture.lastStamp, in: db)
             return value

@@ -21,6 +21,8 @@ struct TableLayout: Sendable, Equatable {
         let bit: Int64
         let form: ValueForm
         let isNullable: Bool
+        /// The row that the column refers to, if it is a foreign key to a synced table.
+        var reference: Reference?
 
         var mask: Int64 { 1 << bit }
     }
@@ -55,16 +57,17 @@ extension TableLayout {
         else { throw OptimistError(.damagedMetadata, "The table \(name) cannot be registered.") }
         let rules = record.syncRules
         try Self.note(rules, ofTable: number, in: db)
-        let targets = try ReferenceTargets(of: name, in: db)
+        let references = try References(of: name, in: db).columns
         var columns: [Column] = []
         for info in try Self.storedColumns(of: name, in: db) where info.name != "id" {
-            let reference = try targets.tables[info.name].map { try Self.idForm(of: $0, among: synced, in: db) }
+            let reference = references[info.name]
+            let targetForm = try reference.map { try Self.idForm(of: $0.table, among: synced, in: db) }
             columns.append(
                 Column(
                     name: info.name, bit: try Self.bit(of: info.name, table: number, in: db),
                     form: rules.counters.contains(info.name)
-                        ? .counter : ValueForm(column: info, record: record, reference: reference),
-                    isNullable: !info.isNotNull))
+                        ? .counter : ValueForm(column: info, record: record, reference: targetForm),
+                    isNullable: !info.isNotNull, reference: reference))
         }
         self.init(
             number: number, name: name, idForm: try Self.idForm(of: name, among: synced, in: db), columns: columns,
@@ -106,16 +109,5 @@ extension TableLayout {
         try db.execute(
             sql: "INSERT INTO optimist_column(tbl, name, bit) VALUES (?, ?, ?)", arguments: [table, column, next])
         return next
-    }
-}
-
-/// Which columns of a table are foreign keys to an `id`, and to which tables.
-struct ReferenceTargets {
-    private(set) var tables: [String: String] = [:]
-
-    init(of table: String, in db: Database) throws {
-        for key in try db.foreignKeys(on: table) where key.mapping.count == 1 && key.mapping[0].destination == "id" {
-            tables[key.mapping[0].origin] = key.destinationTable
-        }
     }
 }

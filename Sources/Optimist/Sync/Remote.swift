@@ -16,11 +16,18 @@ public protocol Remote: Sendable {
 
     /// Sends the present state of some rows.
     ///
-    /// - Returns: A verdict for each row of the push, in its order.
-    func push(_ push: Push) async throws -> [Verdict]
+    /// - Returns: A verdict for each row of the push, in its order, and what else the remote has to say.
+    func push(_ push: Push) async throws -> PushAnswer
 
     /// Asks for what has changed after a cursor, in whole transactions in the order of the server.
     func pull(_ request: PullRequest) async throws -> Page
+
+    /// Asks for the living rows of one table as they are now, in parts: how an empty device starts (R6), and one whose cursor
+    /// is too old (L4).
+    ///
+    /// The default throws ``RemoteFailure/noSnapshots``: the device then starts by ``pull(_:)`` from
+    /// ``RemoteAccount/initialCursor``.
+    func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage
 
     /// Listens for what the remote says unasked, until the connection ends or the task is cancelled.
     ///
@@ -28,6 +35,10 @@ public protocol Remote: Sendable {
     ///
     /// - Parameter receive: Called for each poke, first with ``Poke/alive`` as soon as the connection stands.
     func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws
+}
+
+extension Remote {
+    public func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage { throw RemoteFailure.noSnapshots }
 }
 
 /// Whose rows a remote keeps.
@@ -52,13 +63,18 @@ public struct Push: Sendable, Hashable {
     public var number: Int64
     public var device: String
     public var rows: [PushRow]
+    /// Rows that stand next to each other and are applied together: either all of them or none (S2).
+    public var groups: [Range<Int>]
     /// Every id that the device has had, if it counts: answers say under them what sums contain of it. Default: none.
     public var origins: [String]
 
-    public init(number: Int64, device: String, rows: [PushRow], origins: [String] = []) {
+    public init(
+        number: Int64, device: String, rows: [PushRow], groups: [Range<Int>] = [], origins: [String] = []
+    ) {
         self.number = number
         self.device = device
         self.rows = rows
+        self.groups = groups
         self.origins = origins
     }
 }
@@ -82,6 +98,9 @@ public struct PushRow: Sendable, Hashable {
         self.id = id
         self.change = change
     }
+
+    /// The row as `Type:id`.
+    var name: String { "\(table):\(id)" }
 }
 
 /// What the server made of one pushed row.
@@ -98,6 +117,9 @@ public enum Verdict: Sendable, Hashable {
     case retry(after: Duration?)
     /// Not until another row, as `Type:id`, has arrived.
     case blocked(by: String)
+    /// Not applied, since other rows of its group, as `Type:id`, were not. What the server has of the row, if the push
+    /// deletes it.
+    case groupFailed(by: [String], current: RowPatch?)
 }
 
 /// Why a row will never be applied as it was sent.
@@ -116,60 +138,6 @@ public struct Refusal: Sendable, Hashable {
         self.column = column
         self.message = message
         self.current = current
-    }
-}
-
-/// What a device asks for.
-public struct PullRequest: Sendable, Hashable {
-    public var tables: [String]
-    public var cursor: String
-    /// The most rows wanted. The remote may send fewer or, to keep a transaction whole, more.
-    public var limit: Int
-    /// Every id that the device has had, if it counts: the page says under them what sums contain of it, in `RowPatch.mine`.
-    /// Default: none.
-    public var origins: [String]
-
-    public init(tables: [String], cursor: String, limit: Int, origins: [String] = []) {
-        self.tables = tables
-        self.cursor = cursor
-        self.limit = limit
-        self.origins = origins
-    }
-}
-
-/// Whole transactions of the server, in their order.
-public struct Page: Sendable {
-    /// The cursor that was asked from.
-    public var from: String
-    /// The cursor after this page.
-    public var cursor: String
-    /// Whether there was more when the page was made.
-    public var hasMore: Bool
-    public var rows: [PageRow]
-
-    public init(from: String, cursor: String, hasMore: Bool, rows: [PageRow]) {
-        self.from = from
-        self.cursor = cursor
-        self.hasMore = hasMore
-        self.rows = rows
-    }
-}
-
-/// A row as the server has it.
-public struct PageRow: Sendable, Hashable {
-    public var table: String
-    public var id: String
-    public var content: Content
-
-    public enum Content: Sendable, Hashable {
-        case row(RowPatch)
-        case deleted(Tombstone)
-    }
-
-    public init(table: String, id: String, content: Content) {
-        self.table = table
-        self.id = id
-        self.content = content
     }
 }
 
@@ -199,10 +167,17 @@ public enum RemoteFailure: Error, Sendable, Hashable {
     case refused(String)
     /// Another database has pushed under this device's id with a higher number.
     case pushRewound
-    /// The cursor is unknown or too old: everything is received anew.
+    /// The cursor is unknown or too old: everything is received anew (L4).
     case cursorLost
+    /// The remote's database has gone back, as from a backup, to before the cursor: see ``RemoteEpoch`` (L3). Empty: it does
+    /// not say how far.
+    case forked([RemoteEpoch])
+    /// The remote serves these tables to a newer version of the app only. The others go on.
+    case upgradeRequired(Set<String>)
     /// One of both sides does not keep to the protocol.
     case protocolError(String)
     /// The remote has no stream of pokes.
     case noPokes
+    /// The remote gives no snapshots: a device starts by ordinary pulls.
+    case noSnapshots
 }

@@ -24,7 +24,9 @@ extension Store {
             counts.pending =
                 try Int.fetchOne(
                     db.cachedStatement(sql: "SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL")) ?? 0
-            counts.rejected = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM optimist_rejection")) ?? 0
+            counts.rejected =
+                try Int.fetchOne(
+                    db.cachedStatement(sql: "SELECT count(*) FROM optimist_rejection WHERE bundle IS NULL")) ?? 0
             counts.parked = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM optimist_parked")) ?? 0
             counts.lastSync = try Meta.int(.lastSync, in: db).map { Date(timeIntervalSince1970: Double($0) / 1000) }
             return counts

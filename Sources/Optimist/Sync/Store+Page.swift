@@ -26,34 +26,16 @@ extension Store {
 
     /// Applies a page and its cursor in one transaction (R1). A page that comes twice or late changes nothing.
     ///
-    /// Foreign keys are checked at the end, since a page may bring a child before its parent. If they do not hold then,
-    /// the page is applied once more with each row checked at once, so that the rows at fault are parked alone (R4).
-    ///
     /// - Returns: Whether the page was the one that follows what is here.
     @discardableResult
     func apply(_ page: Page, to tables: [String], initialCursor: String) async throws -> Bool {
-        do {
-            return try await apply(page, to: tables, initialCursor: initialCursor, defersForeignKeys: true)
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-            return try await apply(page, to: tables, initialCursor: initialCursor, defersForeignKeys: false)
-        }
-    }
-
-    private func apply(_ page: Page, to tables: [String], initialCursor: String, defersForeignKeys: Bool) async throws
-        -> Bool
-    {
         let now = milliseconds
         return try await apply { db in
             guard try Self.follows(page, tables, initialCursor, in: db) else { return false }
-            try db.execute(sql: "PRAGMA defer_foreign_keys = \(defersForeignKeys ? "ON" : "OFF")")
-            var application = PageApplication(
-                entries: try RowEntryTable(db), tables: AppTables(self.layouts, db), db: db, now: now,
-                device: try DeviceIdentity.current(in: db))
-            try application.retryParked()
             for row in page.rows {
                 if case .row(let patch) = row.content { self.witness(patch.clocks) }
-                try application.apply(row)
             }
+            try PageApplication(self.layouts, db, at: now).apply(page.rows)
             for table in tables {
                 try db.execute(
                     sql: "UPDATE optimist_table SET cursor = ? WHERE name = ?", arguments: [page.cursor, table])
@@ -94,56 +76,6 @@ extension Store {
                     "This file holds the data of another account. Open a file of its own for each account.",
                     remedy: .signIn)
             }
-        }
-    }
-}
-
-/// Applies the rows of one page.
-private struct PageApplication {
-    var entries: RowEntryTable
-    let tables: AppTables
-    let db: Database
-    let now: Int64
-    let device: String
-
-    mutating func apply(_ row: PageRow) throws {
-        guard let table = tables[row.table], let id = table.layout.idForm.stored(row.id) else { return }
-        try apply(row.content, to: RowRef(table: table.layout.number, id: id), in: table)
-    }
-
-    private mutating func apply(_ content: PageRow.Content, to ref: RowRef, in table: AppTable) throws {
-        let known = try entries.entry(ref)
-        var entry = known ?? RowEntry(ref: ref, generation: 0)
-        let reception =
-            switch content {
-            case .row(let patch): try entry.receive(patch, device: device, in: table.layout, quote: table.quote)
-            case .deleted(let tombstone): entry.receive(tombstone, device: device, in: table.layout)
-            }
-        let loss = try known.flatMap { try Journal.Loss(reception.lost, of: $0, by: reception.change, in: table) }
-        do {
-            try table.make(reception.change, at: ref.id, keeping: reception.kept)
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-            return try park(content, ref, in: table, reason: error.message)
-        }
-        if let loss { try Journal(db).record(loss, of: ref, at: now) }
-        if entry != known { try entries.save(entry) }
-    }
-
-    /// One row never fails a page (R4): it waits beside the table until a later page makes it fit.
-    private func park(_ content: PageRow.Content, _ ref: RowRef, in table: AppTable, reason: String?) throws {
-        switch content {
-        case .row(let patch):
-            let row = patch.json(id: table.layout.idForm.wire(ref.id))
-            try ParkedRows(db).park(row, ref, seq: patch.seq ?? 0, reason: reason)
-        case .deleted(let tombstone):
-            guard let row = tombstone.json.object else { return }
-            try ParkedRows(db).park(row, ref, seq: tombstone.seq ?? 0, reason: reason)
-        }
-    }
-
-    mutating func retryParked() throws {
-        for (ref, content) in try ParkedRows(db).takeAll() {
-            if let table = tables[ref.table] { try apply(content, to: ref, in: table) }
         }
     }
 }

@@ -210,19 +210,21 @@ public actor SyncEngine {
             _ = try await connected()
             guard let batch = try await store.nextPush(PushLimit(rows: rowLimit)) else { return .nothing(nextDue: nil) }
             lastBatch = batch
-            let verdicts = try await send(batch)
-            guard verdicts.count == batch.sent.count else {
+            let answer = try await send(batch)
+            guard answer.verdicts.count == batch.sent.count else {
                 return .failed(
-                    .protocolError("The remote answered \(verdicts.count) rows of \(batch.sent.count)."), rows: 0)
+                    .protocolError("The remote answered \(answer.verdicts.count) rows of \(batch.sent.count)."),
+                    rows: 0, units: 0)
             }
-            try await store.book(verdicts, of: batch)
+            try await store.book(answer.verdicts, of: batch)
             return .sent
         } catch {
-            return .failed(SyncMachine.Failure(error), rows: lastBatch?.sent.count ?? 0)
+            return .failed(
+                SyncMachine.Failure(error), rows: lastBatch?.sent.count ?? 0, units: lastBatch?.unitCount ?? 0)
         }
     }
 
-    private func send(_ batch: PushBatch) async throws -> [Verdict] {
+    private func send(_ batch: PushBatch) async throws -> PushAnswer {
         do {
             return try await remote.push(batch.push)
         } catch RemoteFailure.notSent(let reason) {
@@ -284,12 +286,16 @@ public actor SyncEngine {
     }
 
     private func setAside(isRejected: Bool) async throws {
-        guard let batch = lastBatch, let row = batch.sent.first, batch.sent.count == 1 else { return }
+        guard let batch = lastBatch, batch.unitCount == 1 else { return }
         if isRejected {
-            let refusal = Refusal(code: "tooLarge", message: "The row is larger than the server accepts.")
+            let refusal = Refusal(
+                code: "tooLarge",
+                message: batch.sent.count == 1
+                    ? "The row is larger than the server accepts."
+                    : "What was written together is larger than the server accepts.")
             try await store.refuse(refusal, batch)
         } else {
-            try await store.hold(row)
+            try await store.hold(batch)
         }
     }
 }

@@ -68,7 +68,7 @@ private struct World {
         else { return }
         let fate = Int.random(in: 0..<4, using: &random)
         if fate == 0 { return }
-        let verdicts = try await InMemoryRemote(server).push(batch.push)
+        let verdicts = try await InMemoryRemote(server).push(batch.push).verdicts
         if fate > 1 { answers.append((index, batch, verdicts)) }
     }
 
@@ -101,7 +101,7 @@ private struct World {
             for phone in phones {
                 phone.advance(120_000)
                 while let batch = try await phone.store.nextPush(PushLimit()) {
-                    try await phone.store.book(try await InMemoryRemote(server).push(batch.push), of: batch)
+                    try await phone.store.book(try await InMemoryRemote(server).push(batch.push).verdicts, of: batch)
                 }
                 while true {
                     let page = try await pull(phone)

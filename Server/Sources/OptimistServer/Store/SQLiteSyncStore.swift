@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import GRDB
+import OptimistServing
 import OptimistWire
 
 /// The embedded store: one SQLite file, one writer with group commit, several readers.
@@ -124,7 +125,7 @@ private final class SQLiteAccount: AccountTransaction {
         return db.changesCount == 1
     }
 
-    func append(_ rows: [(key: RowKey, row: MergeRow, bornSeq: Int64?)]) throws -> Int64 {
+    func append(_ changes: [RowChange]) throws -> Int64 {
         try beginEpochIfNeeded()
         seq += 1
         let update = try db.cachedStatement(sql: "UPDATE optimist_accounts SET seq = ? WHERE account_id = ?")
@@ -136,7 +137,7 @@ private final class SQLiteAccount: AccountTransaction {
                 ON CONFLICT DO UPDATE SET generation = excluded.generation, seq = excluded.seq,
                     ordinal = excluded.ordinal, born_seq = excluded.born_seq, content = excluded.content
                 """)
-        for (ordinal, change) in rows.enumerated() {
+        for (ordinal, change) in changes.enumerated() {
             let stored = StoredRow(row: change.row, seq: seq, ordinal: ordinal, bornSeq: change.bornSeq ?? seq)
             let content = String(decoding: stored.content(id: change.key.id), as: UTF8.self)
             try upsert.execute(arguments: [

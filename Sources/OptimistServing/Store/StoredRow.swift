@@ -1,16 +1,16 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+public import OptimistWire
 
 /// A row as the server keeps it: what merging knows of it, and where it stands in the account's order.
-struct StoredRow: Sendable {
-    var row: MergeRow
+public struct StoredRow: Sendable {
+    public var row: MergeRow
     /// The transaction that changed it last.
-    var seq: Int64
+    public var seq: Int64
     /// Its number within that transaction.
-    var ordinal: Int
+    public var ordinal: Int
     /// The transaction in which its present life began, or the last one if it is deleted.
-    var bornSeq: Int64
+    public var bornSeq: Int64
 
     var place: Place { Place(seq: seq, ordinal: ordinal) }
 
@@ -28,17 +28,17 @@ struct StoredRow: Sendable {
     var tombstone: Tombstone { Tombstone(generation: row.generation, clock: row.deletion, seq: seq) }
 
     /// The JSON that stands in a page for this row, and from which the row can be read again.
-    func content(id: String) -> [UInt8] {
+    public func content(id: String) -> [UInt8] {
         row.isAlive ? JSON.object(patch.json(id: id)).bytes : tombstone.json.bytes
     }
 
     /// Reads a row from what was stored. Nil if the content is not a row's.
-    init?(content: JSON, seq: Int64, ordinal: Int, bornSeq: Int64) {
+    public init?(content: JSON, seq: Int64, ordinal: Int, bornSeq: Int64) {
         guard let members = content.object, let row = MergeRow(content: members) else { return nil }
         self.init(row: row, seq: seq, ordinal: ordinal, bornSeq: bornSeq)
     }
 
-    init(row: MergeRow, seq: Int64, ordinal: Int, bornSeq: Int64) {
+    public init(row: MergeRow, seq: Int64, ordinal: Int, bornSeq: Int64) {
         self.row = row
         self.seq = seq
         self.ordinal = ordinal

@@ -10,12 +10,13 @@ struct SetEvaluation {
     /// The verdicts, in the order of the operations.
     private(set) var verdicts: [RowVerdict]
     /// The rows that changed, in the order in which they were named. A row without `bornSeq` began a life.
-    private(set) var changes: [(key: RowKey, row: MergeRow, bornSeq: Int64?)] = []
+    private(set) var changes: [RowChange] = []
     private(set) var clock: ServerClock
 
     private let operations: [RowOperation]
     private let schema: Schema
     private let stored: [RowKey: StoredRow]
+    private let validate: ServingSettings.Validation
     private var units: [Unit]
     /// The rows after the operations, without those of units that failed.
     private var rows: [RowKey: RowEvaluation] = [:]
@@ -25,10 +26,12 @@ struct SetEvaluation {
     ///   - groups: Rows that succeed or fail together. Groups that share a row are one.
     ///   - stored: The rows named by the operations and those that they refer to, as far as the server has them.
     ///   - clock: The server's. Read it again afterwards.
+    ///   - validate: What else may refuse an operation.
     init(
         _ operations: [RowOperation], groups: [[RowKey]] = [], schema: Schema, stored: [RowKey: StoredRow],
-        clock: ServerClock
+        clock: ServerClock, validate: @escaping ServingSettings.Validation = { _ in nil }
     ) {
+        self.validate = validate
         self.operations = operations
         self.schema = schema
         self.stored = stored
@@ -54,6 +57,10 @@ struct SetEvaluation {
             let operation = operations[index]
             guard let type = schema.types[operation.key.type] else {
                 verdicts[index] = .refused(SetError("invalidArguments", "The schema has no such type."))
+                continue
+            }
+            if let error = validate(operation) {
+                verdicts[index] = .refused(error)
                 continue
             }
             var row =
@@ -124,7 +131,7 @@ struct SetEvaluation {
         for operation in operations {
             guard let row = rows.removeValue(forKey: operation.key), row.hasChanged else { continue }
             let bornSeq = row.isBorn && row.row.isAlive ? nil : stored[operation.key]?.bornSeq
-            changes.append((operation.key, row.row, bornSeq))
+            changes.append(RowChange(key: operation.key, row: row.row, bornSeq: bornSeq))
         }
     }
 }

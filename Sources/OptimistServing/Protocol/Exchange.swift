@@ -7,17 +7,9 @@ import OptimistWire
 /// The calls see one snapshot and each other's writes. The /set calls of a push are one logical transaction; those of
 /// a request without a push number are one each, as RFC 8620 has them.
 struct Exchange {
-    /// What is the same for every request.
-    struct Settings: Sendable {
-        var schema: Schema
-        var epoch: String
-        /// Makes the id of a row whose client did not.
-        var makeRowID: @Sendable () -> String
-    }
-
     let request: Request
     let account: String
-    let settings: Settings
+    let settings: ServingSettings
     let snapshot: any AccountSnapshot
     /// Nil when no call can write.
     let transaction: (any AccountTransaction)?
@@ -31,7 +23,7 @@ struct Exchange {
     private(set) var answers: [MethodAnswer] = []
 
     init(
-        _ request: Request, account: String, settings: Settings, snapshot: any AccountSnapshot,
+        _ request: Request, account: String, settings: ServingSettings, snapshot: any AccountSnapshot,
         transaction: (any AccountTransaction)?, clock: ServerClock
     ) {
         self.request = request

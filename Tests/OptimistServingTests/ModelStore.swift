@@ -2,7 +2,7 @@
 
 import OptimistWire
 
-@testable import OptimistServer
+@testable import OptimistServing
 
 /// The shortest store there can be, for testing decisions: what `SetEvaluation` decides, in a dictionary.
 struct ModelStore {

@@ -6,14 +6,19 @@ import OptimistWire
 ///
 /// A transaction's rows are numbered from zero as they are stored, over all types. The number stays with the row until
 /// the row changes again, so a device that has received the rows below a number misses none when others move on.
-struct Place: Hashable, Comparable, Sendable {
-    var seq: Int64
-    var ordinal: Int
+public struct Place: Hashable, Comparable, Sendable {
+    public var seq: Int64
+    public var ordinal: Int
+
+    public init(seq: Int64, ordinal: Int) {
+        self.seq = seq
+        self.ordinal = ordinal
+    }
 
     /// The beginning of everything.
-    static let start = Place(seq: 1, ordinal: 0)
+    public static let start = Place(seq: 1, ordinal: 0)
 
-    static func < (a: Self, b: Self) -> Bool { (a.seq, a.ordinal) < (b.seq, b.ordinal) }
+    public static func < (a: Self, b: Self) -> Bool { (a.seq, a.ordinal) < (b.seq, b.ordinal) }
 }
 
 extension Place {

@@ -96,7 +96,8 @@ extension Exchange {
         let before = state
         let stored = try storedRows(for: operations, in: transaction)
         let groups = isPush ? request.groups.map { $0.compactMap { RowKey($0) } } : []
-        let evaluation = SetEvaluation(operations, groups: groups, schema: schema, stored: stored, clock: clock)
+        let evaluation = SetEvaluation(
+            operations, groups: groups, schema: schema, stored: stored, clock: clock, validate: settings.validate)
         clock = evaluation.clock
         if !evaluation.changes.isEmpty {
             _ = try transaction.append(evaluation.changes)

@@ -3,7 +3,7 @@
 import OptimistWire
 import Testing
 
-@testable import OptimistServer
+@testable import OptimistServing
 
 @Suite(.timeLimit(.minutes(1)))
 struct PlacesTests {

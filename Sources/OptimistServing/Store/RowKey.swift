@@ -1,17 +1,17 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 /// Names a row within an account. On the wire, in groups and in `by`: `Type:id`.
-struct RowKey: Hashable, Sendable {
-    var type: String
-    var id: String
+public struct RowKey: Hashable, Sendable {
+    public var type: String
+    public var id: String
 
-    init(_ type: String, _ id: String) {
+    public init(_ type: String, _ id: String) {
         self.type = type
         self.id = id
     }
 
     /// Reads the wire form. Nil if there is no colon in it.
-    init?(_ text: String) {
+    public init?(_ text: String) {
         let parts = text.split(separator: ":", maxSplits: 1)
         guard parts.count == 2 else { return nil }
         self.init(String(parts[0]), String(parts[1]))
@@ -19,5 +19,5 @@ struct RowKey: Hashable, Sendable {
 }
 
 extension RowKey: CustomStringConvertible {
-    var description: String { "\(type):\(id)" }
+    public var description: String { "\(type):\(id)" }
 }

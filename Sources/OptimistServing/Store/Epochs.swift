@@ -6,7 +6,7 @@ import OptimistWire
 ///
 /// A new epoch begins whenever the database may have gone back. States of earlier epochs stay valid up to where the
 /// account stood when the next one began: what a device received before is still true.
-struct Epochs: Hashable, Sendable {
+public struct Epochs: Hashable, Sendable {
     /// An epoch and the account's seq when it began.
     struct Epoch: Hashable, Sendable {
         var name: String
@@ -21,7 +21,7 @@ struct Epochs: Hashable, Sendable {
     /// - Parameters:
     ///   - names: Every epoch of the database, oldest first.
     ///   - firstSeqs: Where the account stood when an epoch began, for those in which it changed.
-    init(names: [String], firstSeqs: [String: Int64], seq: Int64) {
+    public init(names: [String], firstSeqs: [String: Int64], seq: Int64) {
         self.seq = seq
         var next = seq
         all = names.reversed().map { name in

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+public import OptimistWire
 
 extension Request {
     /// Reads a request, and refuses what no method call should see.
@@ -66,7 +66,7 @@ extension RequestProblem {
     }
 
     /// Status 413: the client halves its request.
-    static func limit(_ name: String, _ detail: String, status: Int = 413) -> Self {
+    public static func limit(_ name: String, _ detail: String, status: Int = 413) -> Self {
         .init(type: jmapPrefix + "limit", status: status, detail: detail, limit: name)
     }
 

@@ -4,7 +4,7 @@ import OptimistCore
 import OptimistWire
 import Testing
 
-@testable import OptimistServer
+@testable import OptimistServing
 
 @Suite(.timeLimit(.minutes(1)))
 struct MergingTests {

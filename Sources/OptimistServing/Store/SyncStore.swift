@@ -1,12 +1,12 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+public import OptimistWire
 
 /// The one seam between the protocol and a database.
 ///
 /// A store keeps rows in the order of their transactions, account by account. It decides nothing: what a push means is
 /// worked out by `SetEvaluation`, a value, between what a transaction read and what it writes.
-protocol SyncStore: Sendable {
+public protocol SyncStore: Sendable {
     /// Runs `work` on one snapshot of an account, off the event loops.
     ///
     /// - Throws: What `work` throws, ``StoreError/noAccount``, or the database's error.
@@ -23,7 +23,7 @@ protocol SyncStore: Sendable {
 }
 
 /// What a transaction sees of one account. Every statement behind it is bound to that account.
-protocol AccountSnapshot {
+public protocol AccountSnapshot {
     /// The account's last transaction.
     var seq: Int64 { get }
     /// The lives of the database as far as the account knows them.
@@ -45,7 +45,7 @@ protocol AccountSnapshot {
 }
 
 /// A snapshot under the account's lock, to which rows can be written.
-protocol AccountTransaction: AccountSnapshot {
+public protocol AccountTransaction: AccountSnapshot {
     /// Notes the number of a device's push.
     ///
     /// - Returns: Whether it is at least the highest one seen.
@@ -53,25 +53,46 @@ protocol AccountTransaction: AccountSnapshot {
     /// Stores rows under the next seq, in this order.
     ///
     /// - Returns: That seq.
-    func append(_ rows: [(key: RowKey, row: MergeRow, bornSeq: Int64?)]) throws -> Int64
+    func append(_ changes: [RowChange]) throws -> Int64
+}
+
+/// A row on its way into a store.
+public struct RowChange: Sendable {
+    public var key: RowKey
+    public var row: MergeRow
+    /// The transaction in which its present life began. Nil: this one.
+    public var bornSeq: Int64?
 }
 
 /// A row as it stands in the order of changes, its JSON unread.
-struct LoggedRow: Sendable {
-    var id: String
-    var place: Place
-    var bornSeq: Int64
-    var generation: Int
-    var content: [UInt8]
+public struct LoggedRow: Sendable {
+    public var id: String
+    public var place: Place
+    public var bornSeq: Int64
+    public var generation: Int
+    public var content: [UInt8]
+
+    public init(id: String, place: Place, bornSeq: Int64, generation: Int, content: [UInt8]) {
+        self.id = id
+        self.place = place
+        self.bornSeq = bornSeq
+        self.generation = generation
+        self.content = content
+    }
 
     var isAlive: Bool { generation % 2 == 1 }
 }
 
 /// Some rows in the order of changes.
-struct ChangePage: Sendable {
-    var rows: [LoggedRow]
+public struct ChangePage: Sendable {
+    public var rows: [LoggedRow]
     /// Where the first row stands for which there was no room. Nil: there is none.
-    var next: Place?
+    public var next: Place?
+
+    public init(rows: [LoggedRow], next: Place? = nil) {
+        self.rows = rows
+        self.next = next
+    }
 
     /// Where the page ends, or nil if it reaches the present.
     ///
@@ -85,7 +106,7 @@ struct ChangePage: Sendable {
 }
 
 /// Why a store could not do as it was asked.
-enum StoreError: Error {
+public enum StoreError: Error {
     case noAccount
     /// A row's content is not what the server writes.
     case damagedRow(RowKey)

@@ -1,17 +1,17 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+public import OptimistWire
 
 /// What one row of a /set asks for.
-struct RowOperation: Sendable {
-    enum Action: Sendable {
+public struct RowOperation: Sendable {
+    public enum Action: Sendable {
         case create(RowPatch)
         case update(RowPatch)
         case destroy(Tombstone?)
     }
 
-    var key: RowKey
-    var action: Action
+    public var key: RowKey
+    public var action: Action
 }
 
 /// What became of it.

@@ -3,7 +3,7 @@
 import OptimistWire
 import Testing
 
-@testable import OptimistServer
+@testable import OptimistServing
 
 /// What the server refuses, row by row.
 @Suite(.timeLimit(.minutes(1)))

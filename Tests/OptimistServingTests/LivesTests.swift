@@ -3,7 +3,7 @@
 import OptimistWire
 import Testing
 
-@testable import OptimistServer
+@testable import OptimistServing
 
 /// Rows that are created, deleted and created again.
 @Suite(.timeLimit(.minutes(1)))

@@ -1,0 +1,79 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// The arguments of `T/changes` with `snapshot`: the living rows of a type in the order of their ids.
+public struct SnapshotCall: Hashable, Sendable {
+    public var accountID: String
+    /// The state that the first answer noted. Nil: this is the first call.
+    public var at: String?
+    /// The id after which the rows begin. Nil: the first row.
+    public var after: String?
+    /// The most rows to answer with. Nil: the server's default.
+    public var maxChanges: Int?
+
+    public init(accountID: String, at: String? = nil, after: String? = nil, maxChanges: Int? = nil) {
+        self.accountID = accountID
+        self.at = at
+        self.after = after
+        self.maxChanges = maxChanges
+    }
+
+    /// Reads the arguments. Nil if they are not those of a snapshot.
+    public init?(json: JSONObject) {
+        guard let accountID = json["accountId"]?.string, let place = json["snapshot"]?.object else { return nil }
+        for name in ["at", "after"] {
+            if let value = place[name], !value.isNull, value.string == nil { return nil }
+        }
+        self.init(
+            accountID: accountID, at: place["at"]?.string, after: place["after"]?.string,
+            maxChanges: json["maxChanges"]?.int.map(Int.init))
+    }
+
+    public var json: JSONObject {
+        var place = JSONObject()
+        if let at { place.append("at", .string(at)) }
+        if let after { place.append("after", .string(after)) }
+        var object: JSONObject = ["accountId": .string(accountID), "inline": true, "snapshot": .object(place)]
+        if let maxChanges { object.append("maxChanges", .int(Int64(maxChanges))) }
+        return object
+    }
+}
+
+/// The answer to `T/changes` with `snapshot`.
+public struct SnapshotAnswer: Sendable {
+    /// The state that was noted before the first row was read.
+    public var at: String
+    /// The last row's id, if there are more. Nil: these were the last.
+    public var next: String?
+    /// How many rows the type has, roughly. Nil: the server does not say.
+    public var total: Int?
+    public var list: [(id: String, patch: RowPatch)]
+
+    public init(at: String, next: String?, total: Int? = nil, list: [(id: String, patch: RowPatch)]) {
+        self.at = at
+        self.next = next
+        self.total = total
+        self.list = list
+    }
+
+    /// Reads an answer. Nil if a row has no id: a page is taken whole or not at all.
+    public init?(json: JSONObject) {
+        guard let at = json["at"]?.string, let rows = json["list"]?.array else { return nil }
+        self.init(at: at, next: json["next"]?.string, total: json["total"]?.int.map(Int.init), list: [])
+        list.reserveCapacity(rows.count)
+        for row in rows {
+            guard let members = row.object, let id = members["id"]?.string, let patch = RowPatch(json: members) else {
+                return nil
+            }
+            list.append((id, patch))
+        }
+    }
+
+    public func json(accountID: String) -> JSONObject {
+        var object: JSONObject = [
+            "accountId": .string(accountID), "at": .string(at), "next": next.map(JSON.string) ?? .null,
+            "list": .array(list.map { .object($0.patch.json(id: $0.id)) }),
+        ]
+        if let total { object.append("total", .int(Int64(total))) }
+        return object
+    }
+}
