@@ -94,6 +94,9 @@ final class CaptureContext: Sendable {
     /// Makes the next stamp later than this one.
     func witness(_ stamp: Stamp) { state.withLock { $0.clock.witness(stamp) } }
 
+    /// Makes the next stamp later than what the file says that was ever given or seen.
+    func resume(from ceiling: Stamp) { state.withLock { $0.clock = HybridClock(last: ceiling) } }
+
     var isApplying: Bool { state.withLock { $0.author == .server } }
 
     fileprivate func capture(_ row: () -> RowRef?) -> Int64? {

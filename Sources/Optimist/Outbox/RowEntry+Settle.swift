@@ -38,6 +38,10 @@ extension RowEntry {
                 return try enter(life, won, after: sent, device: device, in: layout, quote: quote)
             }
             return try accept(sent, won, seq: seq, isInOrder: isInOrder, device: device, in: layout, quote: quote)
+        case .mergedInto(let seq, _):
+            settled = push
+            self.seq = max(self.seq, seq)
+            return becomeOne(sent, in: layout)
         case .gone:
             settled = push
             return giveUp(sent)
@@ -130,6 +134,18 @@ extension RowEntry {
     }
 
     // MARK: - Gone and rejected
+
+    /// The row lives on as another one. What was edited meanwhile is lost to that.
+    private mutating func becomeOne(_ sentRow: SentRow, in layout: TableLayout) -> Settlement {
+        sent &= ~sentRow.mask
+        acked = max(acked, sentRow.generation + 1)
+        guard generation == sentRow.generation else { return Settlement() }
+        let edited = layout.columns(in: dirty).filter { unsentStamp(of: $0.name) != sentRow.stamps[$0.name] }
+        generation += 1
+        counters = [:]
+        becomeClean()
+        return Settlement(change: .delete, lost: edited.reduce(0) { $0 | $1.mask })
+    }
 
     private mutating func giveUp(_ sentRow: SentRow) -> Settlement {
         sent &= ~sentRow.mask

@@ -119,6 +119,11 @@ struct RowApplication {
         let change = reception.change
         switch change {
         case .delete:
+            if case .deleted(let tombstone) = row.content, let winner = tombstone.mergedInto,
+                let id = table.layout.idForm.stored(winner)
+            {
+                try Mergers(tables, references, db).repoint(from: row.ref, to: id)
+            }
             if try anythingIsPending() {
                 var cascade = ReceivedCascade(entries, tables, references, db, at: milliseconds)
                 try cascade.prepare(deletionOf: row.ref)

@@ -75,9 +75,32 @@ public actor SyncEngine {
 
     /// Syncs until the task is cancelled. What is under way then is repeated at the next run; nothing is lost.
     ///
-    /// A call while another one runs returns at once.
+    /// A call while another one runs returns at once. Of several processes with the same file one syncs: the others are
+    /// paused, and one of them goes on within two seconds of its end, however it ended. A lock beside the database says
+    /// whose turn it is. An app whose file is in a container that it shares cancels this before it is suspended.
     public func run() async {
         guard let events = inbox.open() else { return }
+        let turn: SyncTurn
+        do { turn = try await takeTurn() } catch {
+            inbox.close()
+            return status.show(.idle)
+        }
+        defer { turn.end() }
+        await run(events)
+    }
+
+    /// Waits until no other process syncs this file.
+    private func takeTurn() async throws -> SyncTurn {
+        var wait = Duration.milliseconds(100)
+        while true {
+            if let turn = SyncTurn(for: store.file) { return turn }
+            status.show(.paused(reason: "Another part of this app is syncing."))
+            try await surroundings.clock.sleep(for: wait)
+            wait = min(wait * 2, .seconds(2))
+        }
+    }
+
+    private func run(_ events: AsyncStream<Inbox.Signal>) async {
         let elapsed = Stopwatch(surroundings.clock)
         let watchers = watch()
         defer {
