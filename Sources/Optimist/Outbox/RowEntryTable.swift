@@ -60,17 +60,19 @@ struct RowEntryTable {
 
     /// Writes an entry. One that says nothing, a row nobody ever confirmed and that is not here, is removed.
     mutating func save(_ entry: RowEntry) throws {
-        if entry.generation == 0 {
-            try db.cachedStatement(sql: "DELETE FROM optimist_row WHERE tbl = ? AND id = ?")
-                .execute(arguments: [entry.ref.table, entry.ref.id])
-            return
-        }
+        if entry.generation == 0 { return try forget(entry.ref) }
         let values = try encode(entry)
         if let key = entry.key {
             try updating.execute(values + [key.databaseValue])
         } else {
             try inserting.execute(values + [entry.ref.table.databaseValue, entry.ref.id])
         }
+    }
+
+    /// Removes what is known of a row.
+    func forget(_ ref: RowRef) throws {
+        try db.cachedStatement(sql: "DELETE FROM optimist_row WHERE tbl = ? AND id = ?")
+            .execute(arguments: [ref.table, ref.id])
     }
 
     // MARK: - Coding

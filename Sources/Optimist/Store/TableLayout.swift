@@ -14,6 +14,8 @@ struct TableLayout: Sendable, Equatable {
     /// In the order of the table, without `id` and without generated columns.
     let columns: [Column]
     var rules = SyncRules()
+    /// The tables that its foreign keys refer to.
+    var parents: Set<String> = []
 
     struct Column: Sendable, Equatable {
         let name: String
@@ -64,7 +66,7 @@ extension TableLayout {
         }
         self.init(
             number: number, name: name, idForm: try Self.idForm(of: name, among: synced, in: db), columns: columns,
-            rules: record.syncRules)
+            rules: record.syncRules, parents: Set(targets.tables.values))
     }
 
     /// How a table stores its ids, which is how others refer to them.

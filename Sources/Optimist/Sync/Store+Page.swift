@@ -5,77 +5,61 @@ import OptimistCore
 import OptimistWire
 
 extension Store {
-    /// Returns the synced tables that stand at the earliest cursor, that cursor, and whether these are all tables.
-    /// No cursor: nothing was received yet.
-    ///
-    /// - Parameter served: The tables that the remote keeps. Nil: all.
-    func nextPull(of served: Set<String>? = nil) async throws -> (tables: [String], cursor: String?, isAll: Bool) {
-        let names = layouts.map(\.name).filter { served?.contains($0) ?? true }
-        return try await read { db in
-            let rows = try Row.fetchAll(db, sql: "SELECT name, cursor FROM optimist_table ORDER BY number")
-            let cursors = rows.map { (name: $0[0] as String, cursor: $0[1] as String?) }.filter {
-                names.contains($0.name)
-            }
-            let known = cursors.compactMap(\.cursor)
-            let earliest =
-                known.count < cursors.count ? nil : known.min { (SyncState($0)?.seq ?? 0) < (SyncState($1)?.seq ?? 0) }
-            let tables = cursors.filter { $0.cursor == earliest }.map(\.name)
-            return (tables, earliest, tables.count == cursors.count)
-        }
-    }
-
     /// Applies a page and its cursor in one transaction (R1). A page that comes twice or late changes nothing.
-    ///
-    /// Foreign keys are checked at the end, since a page may bring a child before its parent. If they do not hold then,
-    /// the page is applied once more with each row checked at once, so that the rows at fault are parked alone (R4).
     ///
     /// - Returns: Whether the page was the one that follows what is here.
     @discardableResult
     func apply(_ page: Page, to tables: [String], initialCursor: String) async throws -> Bool {
+        try await receive(
+            page.rows,
+            if: { db in
+                try Intake.fetchAll(tables, in: db).allSatisfy { ($0.cursor ?? initialCursor) == page.from }
+            },
+            then: { db in
+                let counts = page.rows.reduce(into: [:]) { $0[$1.table, default: 0] += 1 }
+                for table in tables {
+                    try Intake.advance(table, to: page.cursor, rows: counts[table] ?? 0, isEnd: !page.hasMore, in: db)
+                }
+            })
+    }
+
+    /// Applies rows of the server's, and whatever records how far they reach, in one transaction.
+    ///
+    /// Foreign keys are checked at the end, since a page may bring a child before its parent. If they do not hold then,
+    /// the rows are applied once more with each one checked at once, so that those at fault are parked alone (R4).
+    ///
+    /// - Returns: Whether the rows are the ones that follow what is here. Otherwise nothing is changed.
+    func receive(
+        _ rows: [PageRow], if follows: @escaping @Sendable (Database) throws -> Bool,
+        then record: @escaping @Sendable (Database) throws -> Void
+    ) async throws -> Bool {
         do {
-            return try await apply(page, to: tables, initialCursor: initialCursor, defersForeignKeys: true)
+            return try await receive(rows, defersForeignKeys: true, if: follows, then: record)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-            return try await apply(page, to: tables, initialCursor: initialCursor, defersForeignKeys: false)
+            return try await receive(rows, defersForeignKeys: false, if: follows, then: record)
         }
     }
 
-    private func apply(_ page: Page, to tables: [String], initialCursor: String, defersForeignKeys: Bool) async throws
-        -> Bool
-    {
+    private func receive(
+        _ rows: [PageRow], defersForeignKeys: Bool, if follows: @escaping @Sendable (Database) throws -> Bool,
+        then record: @escaping @Sendable (Database) throws -> Void
+    ) async throws -> Bool {
         let now = milliseconds
         return try await apply { db in
-            guard try Self.follows(page, tables, initialCursor, in: db) else { return false }
+            guard try follows(db) else { return false }
             try db.execute(sql: "PRAGMA defer_foreign_keys = \(defersForeignKeys ? "ON" : "OFF")")
             var application = PageApplication(
                 entries: try RowEntryTable(db), tables: AppTables(self.layouts, db), db: db, now: now)
             try application.retryParked()
-            for row in page.rows {
+            let unseen = try UnseenRows(of: self.layouts, in: db)
+            for row in rows {
                 if case .row(let patch) = row.content { self.witness(patch.clocks) }
                 try application.apply(row)
+                try unseen.saw(row)
             }
-            for table in tables {
-                try db.execute(
-                    sql: "UPDATE optimist_table SET cursor = ? WHERE name = ?", arguments: [page.cursor, table])
-            }
+            try record(db)
             try Meta.set(.lastSync, to: now, in: db)
             return true
-        }
-    }
-
-    private static func follows(_ page: Page, _ tables: [String], _ initialCursor: String, in db: Database) throws
-        -> Bool
-    {
-        try tables.allSatisfy { table in
-            let cursor = try String.fetchOne(
-                db, sql: "SELECT cursor FROM optimist_table WHERE name = ?", arguments: [table])
-            return (cursor ?? initialCursor) == page.from
-        }
-    }
-
-    /// Starts receiving from the beginning, after the server forgot the cursor. Nothing pending is touched.
-    func forgetCursors() async throws {
-        try await apply { db in
-            try db.execute(sql: "UPDATE optimist_table SET cursor = NULL; UPDATE optimist_row SET seq = 0")
         }
     }
 
@@ -98,7 +82,7 @@ extension Store {
 }
 
 /// Applies the rows of one page.
-private struct PageApplication {
+struct PageApplication {
     var entries: RowEntryTable
     let tables: AppTables
     let db: Database
@@ -109,7 +93,7 @@ private struct PageApplication {
         try apply(row.content, to: RowRef(table: table.layout.number, id: id), in: table)
     }
 
-    private mutating func apply(_ content: PageRow.Content, to ref: RowRef, in table: AppTable) throws {
+    mutating func apply(_ content: PageRow.Content, to ref: RowRef, in table: AppTable) throws {
         let known = try entries.entry(ref)
         var entry = known ?? RowEntry(ref: ref, generation: 0)
         let reception =
