@@ -48,7 +48,10 @@ struct ResyncTests {
     func `L4 local edits are kept: a row that the server forgot is sent as a new life`(hasSnapshots: Bool) async throws
     {
         goOn()
-        backend.settings.withLock { $0.hasSnapshots = hasSnapshots }
+        backend.settings.withLock { settings in
+            settings.hasSnapshots = hasSnapshots
+            settings.pageRows = 100
+        }
         try await reader.write("UPDATE book SET pages = 7 WHERE id IN (?, ?)", [id(11), id(14)])
         try await reader.write("UPDATE book SET title = 'Gone' WHERE id = ?", [id(16)])
         try await reader.write("INSERT INTO book VALUES (?, 'Mine', 1, NULL)", [id(30)])
