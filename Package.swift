@@ -67,7 +67,16 @@ let package = Package(
             name: "OptimistTesting",
             dependencies: [
                 "Optimist", "OptimistCore", "OptimistWire", "OptimistServing", "OptimistSession",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "OptimistTestingTests",
+            dependencies: [
+                "Optimist", "OptimistCore", "OptimistTesting", "OptimistWire",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: settings),
         .testTarget(

@@ -51,7 +51,7 @@ struct Booking {
         postpone(&entry, verdict)
         try record(settlement, sent, in: table)
         do {
-            try table.make(settlement.change, at: sent.ref.id)
+            try make(settlement.change, of: sent, verdict, in: table)
         } catch let error as DatabaseError where error.isConstraint {
             entry = try setAside(settlement.change, entry, before, reason: error.message)
         }
@@ -61,6 +61,14 @@ struct Booking {
     func settle(_ entry: inout RowEntry, _ sent: SentRow, _ verdict: Verdict, _ table: AppTable) throws -> Settlement {
         try entry.settle(
             sent, verdict, push: batch.push.number, device: batch.push.device, in: table.layout, quote: table.quote)
+    }
+
+    private mutating func make(_ change: RowChange, of sent: SentRow, _ verdict: Verdict, in table: AppTable) throws {
+        guard case .mergedInto(_, let winner) = verdict, change == .delete, let id = table.layout.idForm.stored(winner)
+        else { return try table.make(change, at: sent.ref.id) }
+        let mergers = Mergers(tables, references, db)
+        try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
+        try mergers.unite(sent.ref, with: RowRef(table: sent.ref.table, id: id), &entries)
     }
 
     private func postpone(_ entry: inout RowEntry, _ verdict: Verdict) {
@@ -131,7 +139,7 @@ extension Verdict {
     var isFinal: Bool {
         switch self {
         case .retry, .blocked, .groupFailed: false
-        case .accepted, .merged, .gone, .rejected: true
+        case .accepted, .merged, .mergedInto, .gone, .rejected: true
         }
     }
 }

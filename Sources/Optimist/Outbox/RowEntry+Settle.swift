@@ -33,6 +33,10 @@ extension RowEntry {
             self.seq = max(self.seq, seq)
             if let life = won.generation, life > sent.generation { return enter(life, won, after: sent) }
             return try accept(sent, won, device: device, in: layout, quote: quote)
+        case .mergedInto(let seq, _):
+            settled = push
+            self.seq = max(self.seq, seq)
+            return becomeOne(sent, in: layout)
         case .gone:
             settled = push
             return giveUp(sent)
@@ -113,6 +117,17 @@ extension RowEntry {
     }
 
     // MARK: - Gone and rejected
+
+    /// The row lives on as another one. What was edited meanwhile is lost to that.
+    private mutating func becomeOne(_ sentRow: SentRow, in layout: TableLayout) -> Settlement {
+        sent &= ~sentRow.mask
+        acked = max(acked, sentRow.generation + 1)
+        guard generation == sentRow.generation else { return Settlement() }
+        let edited = layout.columns(in: dirty).filter { unsentStamp(of: $0.name) != sentRow.stamps[$0.name] }
+        generation += 1
+        becomeClean()
+        return Settlement(change: .delete, lost: edited.reduce(0) { $0 | $1.mask })
+    }
 
     private mutating func giveUp(_ sentRow: SentRow) -> Settlement {
         sent &= ~sentRow.mask

@@ -116,6 +116,11 @@ struct RowApplication {
     private mutating func make(_ change: RowChange, of row: ReceivedRow, in table: AppTable) throws {
         switch change {
         case .delete:
+            if case .deleted(let tombstone) = row.content, let winner = tombstone.mergedInto,
+                let id = table.layout.idForm.stored(winner)
+            {
+                try Mergers(tables, references, db).repoint(from: row.ref, to: id)
+            }
             if try anythingIsPending() {
                 var cascade = ReceivedCascade(entries, tables, references, db, at: milliseconds)
                 try cascade.prepare(deletionOf: row.ref)

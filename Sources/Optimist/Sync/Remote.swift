@@ -104,6 +104,9 @@ public enum Verdict: Sendable, Hashable {
     case accepted(seq: Int64)
     /// Applied, but these columns of the server's won.
     case merged(seq: Int64, RowPatch)
+    /// Applied to another row of the server's, which has the values of a unique index that this one was to have: the two
+    /// are one from now on, under the other one's id (M6).
+    case mergedInto(seq: Int64, winner: String)
     /// The row is deleted on the server, in a later life than the one that was sent.
     case gone
     /// Never to be applied.
