@@ -18,7 +18,7 @@ import OptimistWire
 ///
 /// The engine decides nothing: `SyncMachine`, a value, does. Nothing here ever blocks a write or a read of the app.
 public actor SyncEngine {
-    private let store: Store
+    let store: Store
     private let remote: any Remote
     let session: Session?
     private let installID: UUID?
