@@ -18,7 +18,7 @@ struct CaptureTriggers {
         [
             ("optimist_insert_\(layout.name)", insert), ("optimist_update_\(layout.name)", update),
             ("optimist_rename_\(layout.name)", rename), ("optimist_delete_\(layout.name)", delete),
-        ]
+        ] + counterDefinitions
     }
 
     /// Creates the triggers that are missing or differ. Returns whether there were any.
@@ -168,7 +168,7 @@ struct CaptureTriggers {
 
     // MARK: - Pieces
 
-    private func stamp(_ row: String) -> String { "optimist_stamp(\(layout.number), \(row).id)" }
+    func stamp(_ row: String) -> String { "optimist_stamp(\(layout.number), \(row).id)" }
 
     /// The stamp, unless the row is too large to be sent: see `CaptureContext`. Only columns that may be large are weighed.
     private func weighed(_ row: String, _ former: String? = nil) -> String {
@@ -178,7 +178,7 @@ struct CaptureTriggers {
         return "optimist_stamp(\(layout.number), \(row).id, \(names.count), \(values.joined(separator: ", ")))"
     }
 
-    private func changed(_ column: TableLayout.Column) -> String {
+    func changed(_ column: TableLayout.Column) -> String {
         "NEW.\"\(column.name)\" COLLATE BINARY IS NOT OLD.\"\(column.name)\""
     }
 

@@ -9,6 +9,7 @@ import OptimistWire
 struct RowEntryTable {
     let db: Database
     private var nodes: Nodes
+    private let counters: CounterTable
     private let finding: RowStatement
     private let updating: RowStatement
     private let inserting: RowStatement
@@ -16,6 +17,7 @@ struct RowEntryTable {
     init(_ db: Database) throws {
         self.db = db
         nodes = try Nodes(in: db)
+        counters = try CounterTable(db)
         finding = try RowStatement("SELECT \(Self.columns) FROM optimist_row WHERE tbl = ? AND id = ?", in: db)
         updating = try RowStatement(
             """
@@ -35,7 +37,14 @@ struct RowEntryTable {
         """
 
     func entry(_ ref: RowRef) throws -> RowEntry? {
-        try finding.first([ref.table.databaseValue, ref.id], decode)
+        try finding.first([ref.table.databaseValue, ref.id], decode).map(counting)
+    }
+
+    /// An entry with its counters, which are kept in a table of their own.
+    func counting(_ entry: RowEntry) throws -> RowEntry {
+        var entry = entry
+        entry.counters = try counters.counters(of: entry.ref)
+        return entry
     }
 
     /// Writes an entry. One that says nothing, a row nobody ever confirmed and that is not here, is removed.
@@ -43,8 +52,9 @@ struct RowEntryTable {
         if entry.generation == 0 {
             try db.cachedStatement(sql: "DELETE FROM optimist_row WHERE tbl = ? AND id = ?")
                 .execute(arguments: [entry.ref.table, entry.ref.id])
-            return
+            return try counters.save([:], of: entry.ref) { try nodes.number(of: $0) }
         }
+        try counters.save(entry.counters, of: entry.ref) { try nodes.number(of: $0) }
         let values = try encode(entry)
         if let key = entry.key {
             try updating.execute(values + [key.databaseValue])

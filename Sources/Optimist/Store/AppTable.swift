@@ -9,6 +9,7 @@ import OptimistWire
 final class AppTable {
     let layout: TableLayout
     let db: Database
+    private let counters: [TableLayout.Column]
     private var puts: [Int64: RowStatement] = [:]
     private var sets: [Int64: RowStatement] = [:]
     private lazy var reading = Result { try RowStatement(selectSQL, in: db) }
@@ -17,6 +18,7 @@ final class AppTable {
     init(layout: TableLayout, db: Database) {
         self.layout = layout
         self.db = db
+        counters = layout.counters
     }
 
     /// The values of a row, or nil if there is none.
@@ -52,13 +54,33 @@ final class AppTable {
     }
 
     /// Makes a change. Values of columns that this app does not know are left out.
-    func make(_ change: RowChange, at id: DatabaseValue) throws {
+    ///
+    /// - Parameter kept: Columns that keep their values, also in a row that is put anew.
+    func make(_ change: RowChange, at id: DatabaseValue, keeping kept: Int64 = 0) throws {
+        if case .put(var values) = change, let mine = try self.values(id, in: kept) {
+            for (name, value) in mine { values[name] = value }
+            return try put(values, at: id)
+        }
         switch change {
         case .none: break
         case .delete: try deleting.get().execute([id])
-        case .put(let values): try put(values, at: id)
-        case .set(let values): try set(values, at: id)
+        case .put(let values): try put(counted(values, at: id, isWhole: true), at: id)
+        case .set(let values): try set(counted(values, at: id), at: id)
         }
+    }
+
+    /// Adds to the present value of a counter what a rejection or the journal kept of it. One that is not named stays.
+    private func counted(_ values: JSONObject, at id: DatabaseValue, isWhole: Bool = false) throws -> JSONObject {
+        if counters.isEmpty { return values }
+        let relative = counters.filter { values[$0.name].map { $0.object != nil } ?? isWhole }
+        if relative.isEmpty { return values }
+        let present = try self.values(id) ?? [:]
+        var values = values
+        for column in relative {
+            let added = values[column.name].flatMap(CounterChange.added) ?? 0
+            values[column.name] = .int((present[column.name]?.int ?? 0) &+ added)
+        }
+        return values
     }
 
     /// A value as SQLite's own literal, to be compared with what the triggers wrote.

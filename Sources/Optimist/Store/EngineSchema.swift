@@ -16,7 +16,10 @@ enum EngineSchema {
         try db.execute(sql: "CREATE TABLE IF NOT EXISTS optimist_meta(name TEXT PRIMARY KEY NOT NULL, value)")
         let present = try Meta.int(.version, in: db) ?? 0
         if present < 1 { try createVersion1(db) }
-        if present < 2 { try upgradeToVersion2(db) }
+        if present < 2 {
+            try upgradeToVersion2(db)
+            try addCountersAndUnknowns(db)
+        }
         try Meta.set(.version, to: Int64(version), in: db)
     }
 

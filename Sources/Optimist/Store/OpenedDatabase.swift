@@ -99,6 +99,15 @@ enum DeviceIdentity {
         return device
     }
 
+    /// Every id that this device has had, if it has tables that count (M3).
+    static func origins(in db: Database) throws -> [String] {
+        let counts = try Bool.fetchOne(
+            db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM optimist_table WHERE counters IS NOT NULL)"))
+        guard counts == true else { return [] }
+        return try String.fetchAll(
+            db.cachedStatement(sql: "SELECT device FROM optimist_node WHERE own ORDER BY number"))
+    }
+
     /// Takes a new device id. What is pending keeps its stamps; what was confirmed keeps its old device.
     static func renew(in db: Database, makeID: () -> UUID) throws {
         let bytes = withUnsafeBytes(of: makeID().uuid) { Array($0) }
@@ -111,7 +120,7 @@ enum DeviceIdentity {
             number /= 62
         }
         try db.execute(
-            sql: "INSERT INTO optimist_node(device) VALUES (?)",
+            sql: "INSERT INTO optimist_node(device, own) VALUES (?, 1)",
             arguments: [String(decoding: characters, as: UTF8.self)])
         try Meta.set(.node, to: db.lastInsertedRowID, in: db)
     }

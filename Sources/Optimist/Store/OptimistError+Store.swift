@@ -19,4 +19,6 @@ extension OptimistError.Code {
     public static let rowTooLarge = Self("rowTooLarge")
     /// There is no such rejection any more.
     public static let unknownRejection = Self("unknownRejection")
+    /// There is no such conflict in the journal any more.
+    public static let unknownConflict = Self("unknownConflict")
 }

@@ -55,6 +55,8 @@ extension TableLayout {
             let number = try Int64.fetchOne(
                 db, sql: "SELECT number FROM optimist_table WHERE name = ?", arguments: [name])
         else { throw OptimistError(.damagedMetadata, "The table \(name) cannot be registered.") }
+        let rules = record.syncRules
+        try Self.note(rules, ofTable: number, in: db)
         let references = try References(of: name, in: db).columns
         var columns: [Column] = []
         for info in try Self.storedColumns(of: name, in: db) where info.name != "id" {
@@ -63,12 +65,21 @@ extension TableLayout {
             columns.append(
                 Column(
                     name: info.name, bit: try Self.bit(of: info.name, table: number, in: db),
-                    form: ValueForm(column: info, record: record, reference: targetForm), isNullable: !info.isNotNull,
-                    reference: reference))
+                    form: rules.counters.contains(info.name)
+                        ? .counter : ValueForm(column: info, record: record, reference: targetForm),
+                    isNullable: !info.isNotNull, reference: reference))
         }
         self.init(
             number: number, name: name, idForm: try Self.idForm(of: name, among: synced, in: db), columns: columns,
-            rules: record.syncRules)
+            rules: rules)
+    }
+
+    /// Keeps what the engine's tables must tell without the app's code.
+    private static func note(_ rules: SyncRules, ofTable number: Int64, in db: Database) throws {
+        let names = JSON.array(rules.counters.sorted().map(JSON.string)).description
+        try db.execute(
+            sql: "UPDATE optimist_table SET counters = ?1 WHERE number = ?2 AND counters IS NOT ?1",
+            arguments: [rules.counters.isEmpty ? nil : names, number])
     }
 
     /// How a table stores its ids, which is how others refer to them.

@@ -72,6 +72,7 @@ struct RowApplication {
     let references: ReferenceGraph
     private let db: Database
     private let milliseconds: Int64
+    private let device: String
     private var isAnythingPending: Bool?
 
     init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64) throws {
@@ -80,6 +81,7 @@ struct RowApplication {
         references = ReferenceGraph(layouts)
         self.db = db
         self.milliseconds = milliseconds
+        device = try DeviceIdentity.current(in: db)
     }
 
     /// The rows whose tables are known here: parents before children, and what is deleted at the end, the other way round.
@@ -104,16 +106,17 @@ struct RowApplication {
         var entry = known ?? RowEntry(ref: row.ref, generation: 0)
         let reception =
             switch row.content {
-            case .row(let patch): try entry.receive(patch, in: table.layout, quote: table.quote)
-            case .deleted(let tombstone): entry.receive(tombstone)
+            case .row(let patch): try entry.receive(patch, device: device, in: table.layout, quote: table.quote)
+            case .deleted(let tombstone): entry.receive(tombstone, device: device, in: table.layout)
             }
-        let mine = try table.values(row.ref.id, in: reception.lost)
-        try make(reception.change, of: row, in: table)
-        if let mine { try Journal(db).record(row.ref, reason: .deleted, mine: mine, at: milliseconds) }
+        let loss = try known.flatMap { try Journal.Loss(reception.lost, of: $0, by: reception.change, in: table) }
+        try make(reception, of: row, in: table)
+        if let loss { try Journal(db).record(loss, of: row.ref, at: milliseconds) }
         if entry != known { try entries.save(entry) }
     }
 
-    private mutating func make(_ change: RowChange, of row: ReceivedRow, in table: AppTable) throws {
+    private mutating func make(_ reception: Reception, of row: ReceivedRow, in table: AppTable) throws {
+        let change = reception.change
         switch change {
         case .delete:
             if case .deleted(let tombstone) = row.content, let winner = tombstone.mergedInto,
@@ -127,12 +130,14 @@ struct RowApplication {
                 entries = cascade.entries
             }
             try table.make(change, at: row.ref.id)
-        case .set:
+        case .set(let values):
             try table.make(change, at: row.ref.id)
             // A cascade of this device's own may have taken the row: the server has it still.
             guard db.changesCount == 0, case .row(let patch) = row.content, patch.seq != nil else { return }
-            try table.make(.put(patch.values), at: row.ref.id)
-        case .none, .put: try table.make(change, at: row.ref.id)
+            var whole = patch.values
+            for (name, value) in values { whole[name] = value }
+            try table.make(.put(whole), at: row.ref.id)
+        case .none, .put: try table.make(change, at: row.ref.id, keeping: reception.kept)
         }
     }
 

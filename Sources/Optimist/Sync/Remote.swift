@@ -65,12 +65,17 @@ public struct Push: Sendable, Hashable {
     public var rows: [PushRow]
     /// Rows that stand next to each other and are applied together: either all of them or none (S2).
     public var groups: [Range<Int>]
+    /// Every id that the device has had, if it counts: answers say under them what sums contain of it. Default: none.
+    public var origins: [String]
 
-    public init(number: Int64, device: String, rows: [PushRow], groups: [Range<Int>] = []) {
+    public init(
+        number: Int64, device: String, rows: [PushRow], groups: [Range<Int>] = [], origins: [String] = []
+    ) {
         self.number = number
         self.device = device
         self.rows = rows
         self.groups = groups
+        self.origins = origins
     }
 }
 

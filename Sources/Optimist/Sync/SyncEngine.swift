@@ -275,7 +275,9 @@ public actor SyncEngine {
             if next.tables.isEmpty { return .page(hasMore: false) }
             let cursor = next.cursor ?? account.initialCursor
             let page = try await remote.pull(
-                PullRequest(tables: next.tables, cursor: cursor, limit: RowSync.Limit.pageRows))
+                PullRequest(
+                    tables: next.tables, cursor: cursor, limit: RowSync.Limit.pageRows,
+                    origins: try await store.origins()))
             try await store.apply(page, to: next.tables, initialCursor: account.initialCursor)
             return .page(hasMore: page.hasMore || (!next.isAll && page.cursor != cursor))
         } catch {
