@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+public import Foundation
 public import Logging
 import OptimistCore
 public import OptimistSession
@@ -19,7 +20,8 @@ import OptimistWire
 public actor SyncEngine {
     let store: Store
     let remote: any Remote
-    private let session: Session?
+    let session: Session?
+    private let installID: UUID?
     let onMassRemoval: @Sendable (MassRemoval) async -> MassRemoval.Answer
     private let reachability: any Reachability
     let surroundings: Surroundings
@@ -54,28 +56,32 @@ public actor SyncEngine {
     ) {
         self.init(
             store: store, remote: JMAPRemote(session: session, schemaVersion: schemaVersion), session: session,
-            reachability: reachability, logger: logger, onMassRemoval: onMassRemoval)
+            installID: nil, reachability: reachability, logger: logger, onMassRemoval: onMassRemoval)
     }
 
     /// Syncs with a backend of the team's own.
+    ///
+    /// - Parameter installID: An id of this installation of the app, kept outside backups, by which a restored or copied
+    ///   file is recognised. Default: none, and the remote's push numbers alone tell.
     public init(
-        store: Store, remote: any Remote, reachability: (any Reachability)? = nil,
+        store: Store, remote: any Remote, reachability: (any Reachability)? = nil, installID: UUID? = nil,
         logger: Logger = Logger(label: "optimist.sync"),
         onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Answer = { _ in .remove }
     ) {
         self.init(
-            store: store, remote: remote, session: nil, reachability: reachability, logger: logger,
-            onMassRemoval: onMassRemoval)
+            store: store, remote: remote, session: nil, installID: installID, reachability: reachability,
+            logger: logger, onMassRemoval: onMassRemoval)
     }
 
     private init(
-        store: Store, remote: any Remote, session: Session?, reachability: (any Reachability)?, logger: Logger,
-        onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Answer
+        store: Store, remote: any Remote, session: Session?, installID: UUID?, reachability: (any Reachability)?,
+        logger: Logger, onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Answer
     ) {
         self.store = store
         self.remote = remote
         self.session = session
         self.onMassRemoval = onMassRemoval
+        self.installID = installID
         self.reachability = reachability ?? SystemReachability()
         self.logger = logger
         surroundings = store.surroundings
@@ -288,6 +294,7 @@ public actor SyncEngine {
     func connected() async throws -> RemoteAccount {
         if let account { return account }
         let account = try await connect()
+        if let install = try await session?.installID() ?? installID { try await store.recognise(install: install) }
         try await store.bind(to: account.id)
         if let served = account.tables { try await store.skip(tablesBut: served) }
         self.account = account
