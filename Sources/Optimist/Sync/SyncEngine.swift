@@ -229,6 +229,8 @@ public actor SyncEngine {
         epoch += 1
         for task in tasks.values { task.cancel() }
         tasks = [:]
+        pulls.ahead?.cancel()
+        pulls.ahead = nil
     }
 
     private func set(_ timer: SyncMachine.Timer, _ wait: Duration, _ token: Int) {
