@@ -57,10 +57,10 @@ struct OtherProcess {
         func connect() async throws -> RemoteAccount { try await base.connect() }
         func pull(_ request: PullRequest) async throws -> Page { try await base.pull(request) }
         func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws { try await base.listen(receive) }
-        func push(_ push: Push) async throws -> [Verdict] {
+        func push(_ push: Push) async throws -> PushAnswer {
             try await add("other pushes", to: store)
             try await Task.sleep(for: .seconds(3600))
-            return []
+            return PushAnswer([])
         }
     }
 }

@@ -16,8 +16,10 @@ extension EngineSchema {
                     PRIMARY KEY(tbl, id, bit, node)
                 ) WITHOUT ROWID;
                 ALTER TABLE optimist_table ADD COLUMN counters TEXT;    -- the columns that count, as JSON, null: none
+                ALTER TABLE optimist_table ADD COLUMN editWins INTEGER NOT NULL DEFAULT 0;
                 ALTER TABLE optimist_journal ADD COLUMN theirs TEXT;    -- what took the edit's place, null: nothing
                 ALTER TABLE optimist_journal ADD COLUMN whole TEXT;     -- every column of a row that was deleted
+                ALTER TABLE optimist_row ADD COLUMN known INTEGER NOT NULL DEFAULT -1;  -- mask: has a value on the server
                 ALTER TABLE optimist_node ADD COLUMN own INTEGER NOT NULL DEFAULT 0;    -- an id of this device
                 UPDATE optimist_node SET own = 1
                 WHERE number = (SELECT value FROM optimist_meta WHERE name = 'node');
