@@ -15,6 +15,9 @@ extension EngineSchema {
                     seq INTEGER NOT NULL DEFAULT 0,     -- as of this transaction of the server
                     PRIMARY KEY(tbl, id, bit, node)
                 ) WITHOUT ROWID;
+                CREATE TABLE optimist_unknown(          -- values of columns that this app does not have
+                    tbl INTEGER NOT NULL, id NOT NULL, row TEXT NOT NULL, PRIMARY KEY(tbl, id)
+                ) WITHOUT ROWID;
                 ALTER TABLE optimist_table ADD COLUMN counters TEXT;    -- the columns that count, as JSON, null: none
                 ALTER TABLE optimist_table ADD COLUMN editWins INTEGER NOT NULL DEFAULT 0;
                 ALTER TABLE optimist_journal ADD COLUMN theirs TEXT;    -- what took the edit's place, null: nothing
