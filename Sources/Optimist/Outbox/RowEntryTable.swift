@@ -23,12 +23,12 @@ struct RowEntryTable {
         updating = try RowStatement(
             """
             UPDATE optimist_row SET generation = ?, acked = ?, seq = ?, clock = ?, node = ?, clocks = ?, pending = ?,
-            stamp = ?, stamps = ?, dirty = ?, sent = ?, base = ?, settled = ?, due = ?, blocked = ? WHERE key = ?
+            stamp = ?, stamps = ?, dirty = ?, sent = ?, base = ?, settled = ?, due = ?, blocked = ?, known = ? WHERE key = ?
             """, in: db)
         inserting = try RowStatement(
             """
             INSERT INTO optimist_row(generation, acked, seq, clock, node, clocks, pending, stamp, stamps, dirty, sent,
-            base, settled, due, blocked, tbl, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            base, settled, due, blocked, known, tbl, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """, in: db)
         insertingFresh = try RowStatement(
             """
@@ -39,7 +39,7 @@ struct RowEntryTable {
 
     static let columns = """
         key, tbl, id, generation, acked, seq, clock, node, clocks, pending, stamp, stamps, dirty, sent, base, settled, due, \
-        blocked
+        blocked, known
         """
 
     func entry(_ ref: RowRef) throws -> RowEntry? {
@@ -112,6 +112,7 @@ struct RowEntryTable {
         entry.settled = row.int(15)
         entry.due = row.optionalInt(16)
         entry.blocked = row.text(17)
+        entry.known = row.int(18)
         return entry
     }
 
@@ -127,6 +128,7 @@ struct RowEntryTable {
             entry.dirty.databaseValue, entry.sent.databaseValue,
             Self.text(entry.base) { .string($0) },
             entry.settled.databaseValue, entry.due?.databaseValue ?? .null, entry.blocked?.databaseValue ?? .null,
+            entry.known.databaseValue,
         ]
     }
 
