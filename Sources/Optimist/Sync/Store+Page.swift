@@ -10,7 +10,8 @@ extension Store {
     ///
     /// - Parameter served: The tables that the remote keeps. Nil: all.
     func nextPull(of served: Set<String>? = nil) async throws -> (tables: [String], cursor: String?, isAll: Bool) {
-        let names = layouts.map(\.name).filter { served?.contains($0) ?? true }
+        let withheld = network.withheld(of: layouts)
+        let names = layouts.filter { !withheld.contains($0) }.map(\.name).filter { served?.contains($0) ?? true }
         return try await read { db in
             let rows = try Row.fetchAll(db, sql: "SELECT name, cursor FROM optimist_table ORDER BY number")
             let cursors = rows.map { (name: $0[0] as String, cursor: $0[1] as String?) }.filter {
