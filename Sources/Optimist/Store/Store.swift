@@ -25,6 +25,7 @@ public final class Store: Sendable {
     let pool: DatabasePool
     let layouts: [TableLayout]
     let surroundings: Surroundings
+    let network = NetworkPolicy()
     /// Sent after every commit.
     let changes = ChangeSignal()
     /// Sent after every commit that made something pending.

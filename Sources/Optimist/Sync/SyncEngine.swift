@@ -153,10 +153,15 @@ public actor SyncEngine {
     // MARK: - What comes from outside
 
     private func watch() -> [Task<Void, Never>] {
-        let (inbox, writes, online) = (inbox, store.writes.stream(), reachability.updates)
+        let (inbox, writes, paths, network) = (inbox, store.writes.stream(), reachability.updates, store.network)
         var watchers = [
             surroundings.spawn { for await _ in writes { inbox.put(.wrote) } },
-            surroundings.spawn { for await isOnline in online { inbox.put(.online(isOnline)) } },
+            surroundings.spawn {
+                for await path in paths {
+                    network.set(path)
+                    inbox.put(.online(path.isOnline))
+                }
+            },
         ]
         if let states = session?.states {
             watchers.append(surroundings.spawn { for await state in states { Self.report(state, to: inbox) } })
