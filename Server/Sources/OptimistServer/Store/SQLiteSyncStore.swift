@@ -1,33 +1,44 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import GRDB
-import OptimistServing
+package import OptimistServing
 import OptimistWire
 
 /// The embedded store: one SQLite file, one writer with group commit, several readers.
-struct SQLiteSyncStore: SyncStore {
+package struct SQLiteSyncStore: SyncStore {
     private let database: ServerDatabase
-    private let commits: GroupCommit
+    private let commits: GroupCommit?
 
-    init(_ database: ServerDatabase, commits: GroupCommit) {
+    /// - Parameter commits: Lets writes share a commit. Nil: everything runs at once on the caller's thread, one write after
+    ///   another, so that a simulation decides the order.
+    package init(_ database: ServerDatabase, commits: GroupCommit?) {
         self.database = database
         self.commits = commits
     }
 
-    func read<Answer: Sendable>(
+    package func read<Answer: Sendable>(
         account: String, _ work: @escaping @Sendable (any AccountSnapshot) throws -> Answer
     ) async throws -> Answer {
-        try await database.pool.read { [epochs = database.epochs] db in
+        let read: @Sendable (Database) throws -> Answer = { [epochs = database.epochs] db in
             try work(SQLiteAccount(db, account: account, epochs: epochs))
         }
+        return commits == nil ? try readNow(read) : try await database.pool.read(read)
     }
 
-    func write<Answer: Sendable>(
+    package func write<Answer: Sendable>(
         account: String, _ work: @escaping @Sendable (any AccountTransaction) throws -> Answer
     ) async throws -> Answer {
-        try await commits.write { [epochs = database.epochs] db in
+        let write: @Sendable (Database) throws -> Answer = { [epochs = database.epochs] db in
             try work(SQLiteAccount(db, account: account, epochs: epochs))
         }
+        guard let commits else { return try writeNow(write) }
+        return try await commits.write(write)
+    }
+
+    /// GRDB's synchronous forms, under names that an async function cannot mistake for the asynchronous ones.
+    private func readNow<Value>(_ read: (Database) throws -> Value) throws -> Value { try database.pool.read(read) }
+    private func writeNow<Value>(_ write: (Database) throws -> Value) throws -> Value {
+        try database.pool.write(write)
     }
 }
 
