@@ -188,14 +188,18 @@ extension SetEvaluation {
     }
 
     private func apply(to consequences: inout Consequences) throws {
+        var causes: [(index: Int, cause: WorkingRow.Cause)] = []
         for (index, operation) in operations.enumerated() {
-            guard let unit = units.number(of: operation.key), !units.hasFailed(unit),
-                let evaluation = evaluations[operation.key]
-            else { continue }
+            guard let unit = units.number(of: operation.key), !units.hasFailed(unit) else { continue }
             let cause = WorkingRow.Cause(unit: unit, key: operation.key)
-            if consequences.rows.rows[operation.key] == nil { consequences.add(evaluation, cause: cause) }
+            causes.append((index, cause))
+            if consequences.rows.rows[operation.key] == nil, let evaluation = evaluations[operation.key] {
+                consequences.add(evaluation, cause: cause)
+            }
+        }
+        for (index, cause) in causes {
             if case .follow(let incoming) = steps[index] {
-                try consequences.follow(operation.key, incoming, cause: cause)
+                try consequences.follow(cause.key, incoming, cause: cause)
             }
         }
     }
