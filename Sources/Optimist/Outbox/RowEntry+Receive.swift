@@ -33,6 +33,7 @@ extension RowEntry {
     ) rethrows -> Reception {
         let life = patch.generation ?? 1
         let isInOrder = (patch.seq ?? .max) >= seq
+        if isForgotten(in: life, at: patch.seq) { (generation, acked) = (0, 0) }
         seq = max(seq, patch.seq ?? 0)
         acked = max(acked, life)
         if life < generation { return Reception() }
@@ -51,6 +52,13 @@ extension RowEntry {
             return Reception()
         }
         return end(tombstone.generation, clock: tombstone.clock)
+    }
+
+    /// Whether a later transaction of the server's knows the row in an earlier life than the one it had confirmed: it has
+    /// forgotten that this one ended, as it does with deleted rows after a while, and another device began from the first
+    /// life again (L4).
+    private func isForgotten(in life: Int, at seq: Int64?) -> Bool {
+        life < generation && !isPending && isKnownToServer && (seq ?? 0) > self.seq
     }
 
     /// The row is deleted in a later life than ours: it goes at once, and what was unsent is kept in the journal.

@@ -49,11 +49,7 @@ struct RowEntryTable {
 
     /// Writes an entry. One that says nothing, a row nobody ever confirmed and that is not here, is removed.
     mutating func save(_ entry: RowEntry) throws {
-        if entry.generation == 0 {
-            try db.cachedStatement(sql: "DELETE FROM optimist_row WHERE tbl = ? AND id = ?")
-                .execute(arguments: [entry.ref.table, entry.ref.id])
-            return try counters.save([:], of: entry.ref) { try nodes.number(of: $0) }
-        }
+        if entry.generation == 0 { return try forget(entry.ref) }
         try counters.save(entry.counters, of: entry.ref) { try nodes.number(of: $0) }
         let values = try encode(entry)
         if let key = entry.key {
@@ -61,6 +57,13 @@ struct RowEntryTable {
         } else {
             try inserting.execute(values + [entry.ref.table.databaseValue, entry.ref.id])
         }
+    }
+
+    /// Removes what is known of a row.
+    mutating func forget(_ ref: RowRef) throws {
+        try db.cachedStatement(sql: "DELETE FROM optimist_row WHERE tbl = ? AND id = ?")
+            .execute(arguments: [ref.table, ref.id])
+        try counters.save([:], of: ref) { try nodes.number(of: $0) }
     }
 
     // MARK: - Coding

@@ -14,6 +14,8 @@ struct TableLayout: Sendable, Equatable {
     /// In the order of the table, without `id` and without generated columns.
     let columns: [Column]
     var rules = SyncRules()
+    /// The tables that its foreign keys refer to.
+    var parents: Set<String> { Set(columns.compactMap { $0.reference?.table }) }
 
     struct Column: Sendable, Equatable {
         let name: String

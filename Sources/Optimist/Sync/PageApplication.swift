@@ -20,35 +20,43 @@ struct PageApplication {
     }
 
     func apply(_ rows: [PageRow]) throws {
+        try apply(RowApplication(layouts, db, at: milliseconds).inOrder(rows))
+    }
+
+    /// Applies rows in the order in which they are given.
+    func apply(_ rows: [ReceivedRow]) throws {
         try forgetParked(rows)
-        var isWhole = false
+        if try fitsAtOnce(rows) { return }
+        var fitting = Fitting(try RowApplication(layouts, db, at: milliseconds), db)
+        try fitting.fit(rows)
+    }
+
+    private func fitsAtOnce(_ rows: [ReceivedRow]) throws -> Bool {
+        var fits = false
         try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
         try db.inSavepoint {
-            var rowByRow = try RowApplication(layouts, db, at: milliseconds)
+            var oneByOne = try RowApplication(layouts, db, at: milliseconds)
             var misfits: [ReceivedRow] = []
-            for row in rowByRow.inOrder(rows) {
-                do { try rowByRow.apply(row) } catch let error as DatabaseError where error.isConstraint {
+            for row in rows {
+                do { try oneByOne.apply(row) } catch let error as DatabaseError where error.isConstraint {
                     misfits.append(row)
                 }
             }
-            isWhole = db.holdsForeignKeys
-            guard isWhole else { return .rollback }
-            var fitting = Fitting(rowByRow, db)
+            fits = db.holdsForeignKeys
+            guard fits else { return .rollback }
+            var fitting = Fitting(oneByOne, db)
             try fitting.fit(misfits)
             return .commit
         }
         try db.execute(sql: "PRAGMA defer_foreign_keys = OFF")
-        if isWhole { return }
-        let rowByRow = try RowApplication(layouts, db, at: milliseconds)
-        var fitting = Fitting(rowByRow, db)
-        try fitting.fit(rowByRow.inOrder(rows))
+        return fits
     }
 
     /// A later version of a parked row takes its place.
-    private func forgetParked(_ rows: [PageRow]) throws {
+    private func forgetParked(_ rows: [ReceivedRow]) throws {
         let parked = ParkedRows(db)
         if try parked.isEmpty { return }
-        for row in try RowApplication(layouts, db, at: milliseconds).inOrder(rows) { try parked.remove(row.ref) }
+        for row in rows { try parked.remove(row.ref) }
     }
 
     /// Tries the parked rows again, after something has gone that may have stood in their way.

@@ -33,13 +33,12 @@ extension SyncMachine.Failure {
 
     private init(_ failure: RemoteFailure) {
         switch failure {
-        case .notSent, .unreachable, .upgradeRequired, .noSnapshots: self = .transient
+        case .notSent, .unreachable, .upgradeRequired, .noSnapshots, .cursorLost, .forked: self = .transient
         case .throttled(let wait): self = .throttled(wait)
         case .signedOut(let reason), .forbidden(let reason): self = .paused(reason)
         case .tooLarge(let isProtocolLimit): self = .tooLarge(isProtocolLimit: isProtocolLimit)
         case .refused: self = .refused
         case .pushRewound: self = .pushRewound
-        case .cursorLost, .forked: self = .cursorLost
         case .protocolError(let message): self = .protocolError(message)
         case .noPokes: self = .noPokes
         }

@@ -50,7 +50,6 @@ struct SyncMachine: Sendable {
         case tooLarge(isProtocolLimit: Bool)
         case refused
         case pushRewound
-        case cursorLost
         case protocolError(String)
         case noPokes
         /// Going on could do harm.
@@ -77,7 +76,7 @@ struct SyncMachine: Sendable {
         case remember(Lane, failures: Int, wait: Duration?, isDemanded: Bool)
         /// The one unit of the last push is the culprit: reject it as too large, or hold it for a day.
         case setAside(isRejected: Bool)
-        case renewDeviceID, forgetCursors, reconnect
+        case renewDeviceID, reconnect
         case publish(SyncStatus.Phase)
     }
 
@@ -214,9 +213,6 @@ struct SyncMachine: Sendable {
     private mutating func pulled(_ outcome: PullOutcome, _ now: Duration) {
         switch outcome {
         case .page(let hasMore): worked(.pull, wantsMore: hasMore)
-        case .failed(.cursorLost):
-            effects += [.forgetCursors, .reconnect]
-            self.failed(.pull, .transient, now)
         case .failed(let failure): failed(.pull, failure, now)
         }
     }

@@ -9,25 +9,46 @@ public final class SyncStatuses: AsyncSequence, Sendable {
     public typealias Element = SyncStatus
     public typealias Failure = Never
 
+    private struct State {
+        var phase = SyncStatus.Phase.idle
+        var upgradeRequired: Set<String> = []
+    }
+
     private let store: Store
     private let counting: StatusCounting
-    private let phase = Mutex(SyncStatus.Phase.idle)
+    private let order: [String]
+    private let state = Mutex(State())
 
     init(store: Store) {
         self.store = store
         counting = StatusCounting(store: store)
+        order = SnapshotOrder.sorted(store.layouts).map(\.name)
     }
 
     /// The status of the moment.
     ///
     /// - Throws: `DatabaseError` if the counts cannot be read.
     public func current() async throws -> SyncStatus {
-        SyncStatus(phase: phase.withLock { $0 }, counts: try await store.counts())
+        let state = state.withLock { $0 }
+        return try await store.read { db in
+            let served = self.order.filter { !state.upgradeRequired.contains($0) }
+            return SyncStatus(
+                phase: state.phase, counts: try SyncCounts.fetch(db),
+                progress: SyncProgress(try Intake.fetchAll(served, in: db)), upgradeRequired: state.upgradeRequired)
+        }
     }
 
     func show(_ phase: SyncStatus.Phase) {
-        self.phase.withLock { $0 = phase }
+        state.withLock { $0.phase = phase }
         store.changes.send()
+    }
+
+    func show(upgradeRequired tables: Set<String>) {
+        let isNews = state.withLock { state in
+            defer { state.upgradeRequired = tables }
+            return state.upgradeRequired != tables
+        }
+        if isNews { store.changes.send() }
     }
 
     public func makeAsyncIterator() -> Iterator { Iterator(statuses: self, followed: counting.follow(self)) }
