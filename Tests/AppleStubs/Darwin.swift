@@ -1,0 +1,23 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+// The names of Darwin, and what Dispatch has on Apple's systems only, that FileNotices uses, so that it can be
+// type-checked on Linux. Nothing here is ever run.
+public import Dispatch
+
+public let O_EVTONLY: Int32 = 0
+public let O_CLOEXEC: Int32 = 0
+public func open(_ path: String, _ flags: Int32) -> Int32 { -1 }
+@discardableResult public func close(_ descriptor: Int32) -> Int32 { -1 }
+
+extension DispatchSource {
+    public struct FileSystemEvent: OptionSet, Sendable {
+        public let rawValue: UInt
+        public init(rawValue: UInt) { self.rawValue = rawValue }
+        public static let write = Self(rawValue: 1)
+        public static let extend = Self(rawValue: 2)
+    }
+
+    public class func makeFileSystemObjectSource(
+        fileDescriptor: Int32, eventMask: FileSystemEvent, queue: DispatchQueue?
+    ) -> any DispatchSourceProtocol { makeUserDataAddSource(queue: queue) }
+}
