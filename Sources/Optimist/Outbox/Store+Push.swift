@@ -105,7 +105,10 @@ private struct UnitReading {
                 try forget(entry)
                 return nil
             }
-            return PushAssembly.Unsent(entry: try entries.counting(entry), values: values, layout: table.layout)
+            let replaces = entry.generation > 1 && !entry.isKnownToServer
+            return PushAssembly.Unsent(
+                entry: try entries.counting(entry), values: values, layout: table.layout,
+                unknown: replaces ? try UnknownColumns(table.db).values(at: entry.ref, in: table.layout) : [:])
         }
     }
 

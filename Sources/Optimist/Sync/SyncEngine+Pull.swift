@@ -10,6 +10,8 @@ extension SyncEngine {
         /// Whether the remote gives snapshots: so it is taken until it says otherwise.
         var hasSnapshots = true
         var followsSnapshot = false
+        /// The part of a snapshot that is on its way while the one before is applied.
+        var ahead: SnapshotAhead?
         /// The app is being asked about a removal.
         var asking: Task<Void, Never>?
     }
@@ -61,7 +63,12 @@ extension SyncEngine {
         do {
             var request = request
             request.origins = try await store.origins()
-            let page = try await remote.snapshot(request)
+            let page = try await snapshot(request)
+            if let next = page.next {
+                var following = request
+                (following.at, following.after) = (request.at ?? page.at, next)
+                pulls.ahead = SnapshotAhead(following, of: remote, surroundings)
+            }
             try await store.apply(page, of: request)
             pulls.followsSnapshot = true
             return true
@@ -73,6 +80,14 @@ extension SyncEngine {
             try await startResync(of: plan.intakes.filter { !$0.isComplete && $0.at == request.at }.map(\.table))
             throw RemoteFailure.cursorLost
         }
+    }
+
+    private func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage {
+        let ahead = pulls.ahead
+        pulls.ahead = nil
+        if let ahead, ahead.request == request { return try await ahead.page }
+        ahead?.cancel()
+        return try await remote.snapshot(request)
     }
 
     private func startResync(of tables: [String]) async throws {

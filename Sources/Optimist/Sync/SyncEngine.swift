@@ -70,8 +70,7 @@ public actor SyncEngine {
     ) {
         self.init(
             store: store, remote: remote, session: nil, installID: installID, reachability: reachability,
-            logger: logger,
-            onMassRemoval: onMassRemoval)
+            logger: logger, onMassRemoval: onMassRemoval)
     }
 
     private init(
@@ -81,8 +80,8 @@ public actor SyncEngine {
         self.store = store
         self.remote = remote
         self.session = session
-        self.installID = installID
         self.onMassRemoval = onMassRemoval
+        self.installID = installID
         self.reachability = reachability ?? SystemReachability()
         self.logger = logger
         surroundings = store.surroundings
@@ -236,6 +235,8 @@ public actor SyncEngine {
         epoch += 1
         for task in tasks.values { task.cancel() }
         tasks = [:]
+        pulls.ahead?.cancel()
+        pulls.ahead = nil
     }
 
     private func set(_ timer: SyncMachine.Timer, _ wait: Duration, _ token: Int) {
