@@ -10,14 +10,7 @@ public func open(_ path: String, _ flags: Int32) -> Int32 { -1 }
 @discardableResult public func close(_ descriptor: Int32) -> Int32 { -1 }
 
 extension DispatchSource {
-    public struct FileSystemEvent: OptionSet, Sendable {
-        public let rawValue: UInt
-        public init(rawValue: UInt) { self.rawValue = rawValue }
-        public static let write = Self(rawValue: 1)
-        public static let extend = Self(rawValue: 2)
-    }
-
-    public class func makeFileSystemObjectSource(
+    public static func makeFileSystemObjectSource(
         fileDescriptor: Int32, eventMask: FileSystemEvent, queue: DispatchQueue?
     ) -> any DispatchSourceProtocol { makeUserDataAddSource(queue: queue) }
 }
