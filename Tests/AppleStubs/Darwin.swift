@@ -1,13 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 // The names of Darwin, and what Dispatch has on Apple's systems only, that FileNotices uses, so that it can be
-// type-checked on Linux. Nothing here is ever run.
+// type-checked on Linux. The rest comes from Glibc, which has the same names. Nothing here is ever run.
 public import Dispatch
 
 public let O_EVTONLY: Int32 = 0
-public let O_CLOEXEC: Int32 = 0
-public func open(_ path: String, _ flags: Int32) -> Int32 { -1 }
-@discardableResult public func close(_ descriptor: Int32) -> Int32 { -1 }
 
 extension DispatchSource {
     public static func makeFileSystemObjectSource(
