@@ -9,13 +9,15 @@ extension Exchange {
         let limit = RowSync.Limit.rowsInSet
         if let ids, ids.count > limit { throw MethodError.requestTooLarge("A /get names at most \(limit) rows.") }
         let properties = try properties(of: type, invocation)
-        let rows = try snapshot.livingRows(type: type, ids: ids, limit: limit + 1)
-        guard rows.count <= limit else {
-            throw MethodError.requestTooLarge("There are more than \(limit) rows: use \(type)/changes.")
+        let room = AnswerLimit.pageBytes
+        let living =
+            try ids.map { try snapshot.livingRows(type: type, ids: $0, maxBytes: room) }
+            ?? snapshot.livingRows(type: type, after: nil, limit: limit, maxBytes: room)
+        if living.hasMore {
+            throw MethodError.requestTooLarge(
+                "There are more than \(limit) rows, or \(room) bytes of them: ask for fewer, or use /changes.")
         }
-        guard rows.reduce(0, { $0 + $1.content.count }) <= AnswerLimit.pageBytes else {
-            throw MethodError.requestTooLarge("The rows are larger than \(AnswerLimit.pageBytes) bytes: ask for fewer.")
-        }
+        let rows = living.rows
         var seen = Set(rows.map(\.id))
         let missing = (ids ?? []).filter { seen.insert($0).inserted }
         let columns = schema.types[type].map { $0.columns.keys.sorted() } ?? []

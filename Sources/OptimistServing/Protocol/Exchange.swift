@@ -21,6 +21,10 @@ struct Exchange {
     /// Answers that were worked out together with an earlier call's, by the call's index.
     var readyAnswers: [Int: MethodAnswer] = [:]
     private(set) var answers: [MethodAnswer] = []
+    /// The state before anything was done.
+    let opening: SyncState
+    /// How many bytes of rows the pages of this request may still hold. Each has room for one row at least.
+    var pageRoom = AnswerLimit.pageBytes
 
     init(
         _ request: Request, account: String, settings: ServingSettings, snapshot: any AccountSnapshot,
@@ -32,6 +36,7 @@ struct Exchange {
         self.snapshot = snapshot
         self.transaction = transaction
         self.clock = clock
+        opening = SyncState(epoch: settings.epoch, seq: snapshot.seq)
     }
 
     var schema: Schema { settings.schema }

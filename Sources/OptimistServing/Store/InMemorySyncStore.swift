@@ -98,10 +98,24 @@ private final class InMemoryTransaction: AccountTransaction {
         return Dictionary(ids.compactMap { id in rows[id].map { (id, $0) } }, uniquingKeysWith: { $1 })
     }
 
-    func livingRows(type: String, ids: [String]?, limit: Int) -> [LoggedRow] {
-        let rows = ids.map { self.rows(type: type, ids: $0) } ?? account.rows[type] ?? [:]
-        return Array(rows.lazy.filter(\.value.row.isAlive).prefix(limit).map { $0.value.logged($0.key) })
+    func livingRows(type: String, ids: [String], maxBytes: Int) -> LivingRows {
+        var living = LivingRows(maxBytes: maxBytes)
+        for (id, stored) in rows(type: type, ids: ids) where stored.row.isAlive {
+            guard living.add(stored.logged(id)) else { break }
+        }
+        return living
     }
+
+    func livingRows(type: String, after id: String?, limit: Int, maxBytes: Int) -> LivingRows {
+        var living = LivingRows(limit: limit, maxBytes: maxBytes)
+        let rows = account.rows[type] ?? [:]
+        for (id, stored) in rows.filter({ $0.value.row.isAlive && $0.key > id ?? "" }).sorted(by: { $0.key < $1.key }) {
+            guard living.add(stored.logged(id)) else { break }
+        }
+        return living
+    }
+
+    func livingCount(type: String) -> Int { account.rows[type]?.count { $0.value.row.isAlive } ?? 0 }
 
     func changes(type: String, from place: Place, limit: Int, maxBytes: Int) -> ChangePage {
         var page = ChangePage(rows: [])

@@ -30,12 +30,19 @@ public protocol AccountSnapshot {
     func epochs() throws -> Epochs
     /// The rows with these ids, deleted ones included. Unknown ids are left out.
     func rows(type: String, ids: [String]) throws -> [String: StoredRow]
-    /// The stored JSON of living rows, in no particular order.
+    /// The stored JSON of the living rows among these, in no particular order.
+    ///
+    /// - Parameter maxBytes: How large their JSON may be together. The rest is left out: at least one row comes.
+    func livingRows(type: String, ids: [String], maxBytes: Int) throws -> LivingRows
+    /// The stored JSON of living rows in the order of their ids: at least one if there is any.
     ///
     /// - Parameters:
-    ///   - ids: Nil means all.
+    ///   - id: The id after which the rows begin. Nil: the first row.
     ///   - limit: The most rows to return.
-    func livingRows(type: String, ids: [String]?, limit: Int) throws -> [LoggedRow]
+    ///   - maxBytes: How large their JSON may be together.
+    func livingRows(type: String, after id: String?, limit: Int, maxBytes: Int) throws -> LivingRows
+    /// How many living rows there are.
+    func livingCount(type: String) throws -> Int
     /// The rows that changed last at a place or later, in order: at least one if there is any.
     ///
     /// - Parameters:
@@ -81,6 +88,30 @@ public struct LoggedRow: Sendable {
     }
 
     var isAlive: Bool { generation % 2 == 1 }
+}
+
+/// Some living rows.
+public struct LivingRows: Sendable {
+    public var rows: [LoggedRow] = []
+    /// Whether there are others, for which there was no room.
+    public var hasMore = false
+    private var room: Int
+    private let limit: Int
+
+    public init(limit: Int = .max, maxBytes: Int) {
+        self.limit = limit
+        room = maxBytes
+    }
+
+    /// Adds a row, if there is room for it.
+    ///
+    /// - Returns: Whether there was.
+    public mutating func add(_ row: LoggedRow) -> Bool {
+        room -= row.content.count
+        hasMore = rows.count == limit || (room < 0 && !rows.isEmpty)
+        if !hasMore { rows.append(row) }
+        return !hasMore
+    }
 }
 
 /// Some rows in the order of changes.

@@ -80,18 +80,40 @@ private final class SQLiteAccount: AccountTransaction {
         return found
     }
 
-    func livingRows(type: String, ids: [String]?, limit: Int) throws -> [LoggedRow] {
+    func livingRows(type: String, ids: [String], maxBytes: Int) throws -> LivingRows {
         let query = try db.cachedStatement(
             sql: """
                 SELECT id, seq, ordinal, born_seq, generation, content FROM optimist_rows
-                WHERE account_id = ? AND type = ? AND generation % 2 = 1
-                \(ids == nil ? "" : "AND id IN (SELECT value FROM json_each(?))") LIMIT ?
+                WHERE account_id = ? AND type = ? AND generation % 2 = 1 AND id IN (SELECT value FROM json_each(?))
                 """)
-        let selected: [(any DatabaseValueConvertible)?] = ids.map { [$0.jsonText] } ?? []
-        let cursor = try Row.fetchCursor(query, arguments: StatementArguments([account, type] + selected + [limit]))
-        var rows: [LoggedRow] = []
-        while let row = try cursor.next() { rows.append(try LoggedRow(row)) }
-        return rows
+        let cursor = try Row.fetchCursor(query, arguments: [account, type, ids.jsonText])
+        var living = LivingRows(maxBytes: maxBytes)
+        while let row = try cursor.next(), living.add(try LoggedRow(row)) {}
+        return living
+    }
+
+    /// In the order of the primary key, from where the last page ended.
+    static let livingInOrder = """
+        SELECT id, seq, ordinal, born_seq, generation, content FROM optimist_rows
+        WHERE account_id = ? AND type = ? AND id > ? AND generation % 2 = 1 ORDER BY id
+        """
+
+    func livingRows(type: String, after id: String?, limit: Int, maxBytes: Int) throws -> LivingRows {
+        let cursor = try Row.fetchCursor(
+            try db.cachedStatement(sql: Self.livingInOrder), arguments: [account, type, id ?? ""])
+        var living = LivingRows(limit: limit, maxBytes: maxBytes)
+        while let row = try cursor.next(), living.add(try LoggedRow(row)) {}
+        return living
+    }
+
+    /// Counted in two indexes, without reading a row.
+    func livingCount(type: String) throws -> Int {
+        let query = try db.cachedStatement(
+            sql: """
+                SELECT (SELECT count(*) FROM optimist_rows WHERE account_id = ?1 AND type = ?2)
+                    - (SELECT count(*) FROM optimist_rows WHERE account_id = ?1 AND type = ?2 AND generation % 2 = 0)
+                """)
+        return try Int.fetchOne(query, arguments: [account, type]) ?? 0
     }
 
     func changes(type: String, from place: Place, limit: Int, maxBytes: Int) throws -> ChangePage {
