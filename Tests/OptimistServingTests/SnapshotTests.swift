@@ -45,7 +45,9 @@ struct SnapshotTests {
         #expect(snapshot["total"] == 1)
     }
 
-    @Test func `R6: tables of one request have one state, which what is written between pages does not move`() async throws {
+    @Test func `R6: tables of one request have one state, which what is written between pages does not move`()
+        async throws
+    {
         try await fill(2)
         let answers = try await served.call([
             ("List/changes", ["snapshot": [:]]), ("Todo/changes", ["snapshot": [:], "maxChanges": 1]),
@@ -66,7 +68,7 @@ struct SnapshotTests {
         let answers = try await served.call([
             ("Todo/set", .create([(.todo, ["content": "a"])])), ("Todo/changes", ["snapshot": [:]]),
         ])
-        #expect(answers[1].arguments["at"] == "e1.0")
+        #expect(answers[1].arguments["at"] == "e1.0.0.0")
     }
 
     @Test func `R6: a page ends when its bytes are full, and has room for one row at least`() async throws {
@@ -84,9 +86,11 @@ struct SnapshotTests {
         #expect(!both.hasMore)
     }
 
-    @Test(arguments: [
-        ["snapshot": "all"], ["snapshot": ["at": 4]], ["snapshot": [:], "maxChanges": 0], ["snapshot": ["after": 1]],
-    ] as [JSON])
+    @Test(
+        arguments: [
+            ["snapshot": "all"], ["snapshot": ["at": 4]], ["snapshot": [:], "maxChanges": 0],
+            ["snapshot": ["after": 1]],
+        ] as [JSON])
     func `R6: what is no snapshot call is invalid`(arguments: JSON) async throws {
         #expect(try await served.call("Todo/changes", arguments)["type"] == "invalidArguments")
     }

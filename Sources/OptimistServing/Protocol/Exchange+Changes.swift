@@ -58,7 +58,8 @@ extension Exchange {
             invocation.name,
             [
                 "accountId": .string(account), "oldState": .string(asked.since.state.description),
-                "newState": .string(end.state(epoch: settings.epoch).description),
+                "newState": .string(
+                    state(at: end, begun: page.next == nil ? nil : asked.since.begun).description),
                 "hasMoreChanges": .bool(page.next != nil), "created": .array(created), "updated": .array(updated),
                 "destroyed": .array(destroyed),
             ], callID: invocation.callID)
@@ -104,11 +105,12 @@ extension Exchange {
         let stop = max(start, end ?? Place(after: state.seq))
         let rows = table.page.rows.prefix { $0.place < stop }
         let living = rows.filter(\.isAlive)
-        // Whoever starts from nothing has nothing to remove.
-        let dead = start == .start ? [] : rows.filter { !$0.isAlive }
+        // Also for a device that starts from nothing: it may have pushed rows before it pulled.
+        let dead = rows.filter { !$0.isAlive }
         var members: JSONObject = [
             "accountId": .string(account), "oldState": .string(table.asked.since.state.description),
-            "newState": .string(stop.state(epoch: settings.epoch).description), "hasMoreChanges": .bool(end != nil),
+            "newState": .string(state(at: stop, begun: end == nil ? nil : table.asked.since.begun).description),
+            "hasMoreChanges": .bool(end != nil),
             "created": [], "updated": [], "destroyed": .array(dead.map { .string($0.id) }),
         ]
         if let epochs = table.asked.since.epochs { members.append("epochs", epochs) }

@@ -100,7 +100,7 @@ extension Exchange {
             operations, groups: groups, schema: schema, stored: stored, clock: clock, validate: settings.validate)
         clock = evaluation.clock
         if !evaluation.changes.isEmpty {
-            _ = try transaction.append(evaluation.changes)
+            _ = try transaction.append(evaluation.changes, day: clock.day)
             changedTypes.formUnion(evaluation.changes.map(\.key.type))
         }
         for plan in planned {

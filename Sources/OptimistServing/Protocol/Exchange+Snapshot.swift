@@ -11,7 +11,9 @@ extension Exchange {
         guard let call = SnapshotCall(json: invocation.arguments), call.maxChanges.map({ $0 > 0 }) ?? true else {
             throw MethodError.invalidArguments("They are not those of a snapshot: \"snapshot\": {\"at\", \"after\"}.")
         }
-        let at = try call.at.map { try place($0, knowsEpochs: true) } ?? KnownState(state: opening)
+        let at =
+            try call.at.map { try place($0, knowsEpochs: true) }
+            ?? KnownState(state: state(at: Place(after: opening.seq)))
         let limit = min(call.maxChanges ?? RowSync.Limit.pageRows, RowSync.Limit.maxPageRows)
         let page = try snapshot.livingRows(type: type, after: call.after, limit: limit, maxBytes: max(0, pageRoom))
         pageRoom -= page.rows.reduce(0) { $0 + $1.content.count }

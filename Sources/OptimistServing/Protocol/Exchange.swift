@@ -48,7 +48,9 @@ struct Exchange {
     /// - Throws: ``RequestProblem`` `pushRewound`, or the database's error. Then nothing must be kept.
     mutating func run() throws {
         if let number = request.push, let device = request.device, let transaction {
-            guard try transaction.notePush(number, device: device) else { throw RequestProblem.pushRewound }
+            guard try transaction.notePush(number, device: device, day: clock.day) else {
+                throw RequestProblem.pushRewound
+            }
         }
         answers.reserveCapacity(request.methodCalls.count)
         var room = AnswerLimit.requestBytes

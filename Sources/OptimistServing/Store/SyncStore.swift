@@ -20,12 +20,21 @@ public protocol SyncStore: Sendable {
     func write<Answer: Sendable>(
         account: String, _ work: @escaping @Sendable (any AccountTransaction) throws -> Answer
     ) async throws -> Answer
+
+    /// The ids of some accounts, in order.
+    ///
+    /// - Parameter id: The account after which they begin. Nil: the first one.
+    func accounts(after id: String?, limit: Int) async throws -> [String]
 }
 
 /// What a transaction sees of one account. Every statement behind it is bound to that account.
 public protocol AccountSnapshot {
     /// The account's last transaction.
     var seq: Int64 { get }
+    /// The last transaction of which deleted rows have been forgotten. Nobody can go on from a state before it.
+    var floor: Int64 { get }
+    /// Whether there is anything to forget.
+    func hasExpired(_ expiry: Expiry) throws -> Bool
     /// The lives of the database as far as the account knows them.
     func epochs() throws -> Epochs
     /// The rows with these ids, deleted ones included. Unknown ids are left out.
@@ -55,12 +64,18 @@ public protocol AccountSnapshot {
 public protocol AccountTransaction: AccountSnapshot {
     /// Notes the number of a device's push.
     ///
+    /// - Parameter day: The present one, as ``Expiry`` counts them.
     /// - Returns: Whether it is at least the highest one seen.
-    func notePush(_ number: Int64, device: String) throws -> Bool
+    func notePush(_ number: Int64, device: String, day: Int) throws -> Bool
     /// Stores rows under the next seq, in this order.
     ///
+    /// - Parameter day: The present one. It tells later what was deleted when.
     /// - Returns: That seq.
-    func append(_ changes: [RowChange]) throws -> Int64
+    func append(_ changes: [RowChange], day: Int) throws -> Int64
+    /// Forgets deleted rows, the oldest first, and raises the floor to the last of them.
+    ///
+    /// - Returns: Whether there is more.
+    func forget(_ expiry: Expiry, limit: Int) throws -> Bool
 }
 
 /// A row on its way into a store.

@@ -29,25 +29,39 @@ struct SQLiteSyncStore: SyncStore {
             try work(SQLiteAccount(db, account: account, epochs: epochs))
         }
     }
+
+    func accounts(after id: String?, limit: Int) async throws -> [String] {
+        try await database.pool.read { db in
+            try String.fetchAll(
+                db, sql: "SELECT account_id FROM optimist_accounts WHERE account_id > ? ORDER BY account_id LIMIT ?",
+                arguments: [id ?? "", limit])
+        }
+    }
 }
 
 /// One account within an open transaction. Alive only as long as that is.
-private final class SQLiteAccount: AccountTransaction {
-    private let db: Database
-    private let account: String
+final class SQLiteAccount: AccountTransaction {
+    let db: Database
+    let account: String
     private let epochNames: [String]
     private(set) var seq: Int64
+    var floor: Int64
     /// The epoch in which the account last changed.
     private var epoch: String?
+    /// The day on which the account last changed.
+    var lastDay: Int?
 
     init(_ db: Database, account: String, epochs: [String]) throws {
-        let query = try db.cachedStatement(sql: "SELECT seq, epoch FROM optimist_accounts WHERE account_id = ?")
+        let query = try db.cachedStatement(
+            sql: "SELECT seq, epoch, floor, day FROM optimist_accounts WHERE account_id = ?")
         guard let row = try Row.fetchOne(query, arguments: [account]) else { throw StoreError.noAccount }
         self.db = db
         self.account = account
         epochNames = epochs
         seq = row[0]
         epoch = row[1]
+        floor = row[2]
+        lastDay = row[3]
     }
 
     func epochs() throws -> Epochs {
@@ -137,18 +151,19 @@ private final class SQLiteAccount: AccountTransaction {
         return page
     }
 
-    func notePush(_ number: Int64, device: String) throws -> Bool {
+    func notePush(_ number: Int64, device: String, day: Int) throws -> Bool {
         let upsert = try db.cachedStatement(
             sql: """
-                INSERT INTO optimist_pushes (account_id, device, number) VALUES (?, ?, ?)
-                ON CONFLICT DO UPDATE SET number = excluded.number WHERE excluded.number >= number
+                INSERT INTO optimist_pushes (account_id, device, number, day) VALUES (?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET number = excluded.number, day = excluded.day WHERE excluded.number >= number
                 """)
-        try upsert.execute(arguments: [account, device, number])
+        try upsert.execute(arguments: [account, device, number, day])
         return db.changesCount == 1
     }
 
-    func append(_ changes: [RowChange]) throws -> Int64 {
+    func append(_ changes: [RowChange], day: Int) throws -> Int64 {
         try beginEpochIfNeeded()
+        try begin(day: day)
         seq += 1
         let update = try db.cachedStatement(sql: "UPDATE optimist_accounts SET seq = ? WHERE account_id = ?")
         try update.execute(arguments: [seq, account])
