@@ -13,7 +13,7 @@ final class GroupCommit: Sendable {
     private typealias Answer = @Sendable (_ failure: (any Error)?) -> Void
     private struct Job: Sendable {
         /// Runs inside the open transaction, perhaps twice.
-        var run: @Sendable (Database) -> (hasFailed: Bool, answer: Answer)
+        var run: @Sendable (Database) -> (failure: (any Error)?, answer: Answer)
         /// Answers without having been run, or when that was in vain.
         var refuse: Answer
     }
@@ -28,7 +28,16 @@ final class GroupCommit: Sendable {
     /// The most writes that share a commit, so that none waits long for its neighbours.
     private let maxJobs = 512
 
-    init(writer: any DatabaseWriter) { self.writer = writer }
+    /// Runs commits, each call after those before it. It need not wait for them.
+    typealias Runner = @Sendable (_ commits: @escaping @Sendable () -> Void) -> Void
+
+    private let runner: Runner?
+
+    /// - Parameter runner: Decides when and where commits are made. Nil, the default: at once, on the writer's own queue.
+    init(writer: any DatabaseWriter, runner: Runner? = nil) {
+        self.writer = writer
+        self.runner = runner
+    }
 
     /// Runs `work` in a transaction, and returns once that is durable.
     ///
@@ -38,8 +47,8 @@ final class GroupCommit: Sendable {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
             let job = Job { db in
                 let result = Result { try work(db) }
-                let hasFailed = if case .failure = result { true } else { false }
-                return (hasFailed, { failure in continuation.resume(with: failure.map { .failure($0) } ?? result) })
+                let failure: (any Error)? = if case .failure(let error) = result { error } else { nil }
+                return (failure, { failure in continuation.resume(with: failure.map { .failure($0) } ?? result) })
             } refuse: { failure in
                 continuation.resume(throwing: failure ?? CancellationError())
             }
@@ -56,7 +65,12 @@ final class GroupCommit: Sendable {
             defer { waiting.isDraining = true }
             return !waiting.isDraining
         }
-        if mustStart { writer.asyncWriteWithoutTransaction { db in self.drain(db) } }
+        if mustStart { start() }
+    }
+
+    private func start() {
+        guard let runner else { return writer.asyncWriteWithoutTransaction { db in self.drain(db) } }
+        runner { self.writer.writeWithoutTransaction { db in self.drain(db) } }
     }
 
     private func drain(_ db: Database) {
@@ -84,11 +98,11 @@ final class GroupCommit: Sendable {
             try db.inTransaction(.immediate) {
                 for job in jobs {
                     let before = db.totalChangesCount
-                    let (hasFailed, answer) = job.run(db)
+                    let (failure, answer) = job.run(db)
                     answers.append(answer)
                     // SQLite ends the transaction by itself when the disk is full: nothing may be written after that.
-                    guard db.isInsideTransaction else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
-                    isSpoilt = hasFailed && db.totalChangesCount != before
+                    guard db.isInsideTransaction else { throw failure ?? DatabaseError(resultCode: .SQLITE_ABORT) }
+                    isSpoilt = failure != nil && db.totalChangesCount != before
                     if isSpoilt { return .rollback }
                 }
                 return .commit

@@ -1,28 +1,36 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import GRDB
-import OptimistServing
+package import OptimistServing
 import OptimistWire
 
 /// The embedded store: one SQLite file, one writer with group commit, several readers.
-struct SQLiteSyncStore: SyncStore {
-    private let database: ServerDatabase
+package struct SQLiteSyncStore: SyncStore {
+    let database: ServerDatabase
     private let commits: GroupCommit
+    /// Whether reading holds up the caller's thread.
+    private let readsInPlace: Bool
 
-    init(_ database: ServerDatabase, commits: GroupCommit) {
+    init(_ database: ServerDatabase, commits: GroupCommit, readsInPlace: Bool = false) {
         self.database = database
         self.commits = commits
+        self.readsInPlace = readsInPlace
     }
 
-    func read<Answer: Sendable>(
+    package func read<Answer: Sendable>(
         account: String, _ work: @escaping @Sendable (any AccountSnapshot) throws -> Answer
     ) async throws -> Answer {
-        try await database.pool.read { [epochs = database.epochs] db in
+        try await reading { [epochs = database.epochs] db in
             try work(SQLiteAccount(db, account: account, epochs: epochs))
         }
     }
 
-    func write<Answer: Sendable>(
+    private func reading<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value
+    {
+        readsInPlace ? try database.pool.readInPlace(work) : try await database.pool.read(work)
+    }
+
+    package func write<Answer: Sendable>(
         account: String, _ work: @escaping @Sendable (any AccountTransaction) throws -> Answer
     ) async throws -> Answer {
         try await commits.write { [epochs = database.epochs] db in
@@ -30,8 +38,8 @@ struct SQLiteSyncStore: SyncStore {
         }
     }
 
-    func accounts(after id: String?, limit: Int) async throws -> [String] {
-        try await database.pool.read { db in
+    package func accounts(after id: String?, limit: Int) async throws -> [String] {
+        try await reading { db in
             try String.fetchAll(
                 db, sql: "SELECT account_id FROM optimist_accounts WHERE account_id > ? ORDER BY account_id LIMIT ?",
                 arguments: [id ?? "", limit])
@@ -214,4 +222,9 @@ extension Row {
 extension [String] {
     /// What SQLite's `json_each` lists.
     fileprivate var jsonText: String { JSON.array(map(JSON.string)).description }
+}
+
+extension DatabaseReader {
+    /// GRDB's `read` has a synchronous and an asynchronous form under one name: this is the former.
+    fileprivate func readInPlace<Value>(_ work: (Database) throws -> Value) throws -> Value { try read(work) }
 }
