@@ -33,7 +33,7 @@ struct ExpiryTests {
     @Test func `R6: pages in the order of ids hold every living row once`() async throws {
         let server = try file.open(epoch: "e1")
         for number in [5, 1, 4, 2, 3] { try await server.put(number, "\(number)", push: 1) }
-        _ = try await server.call("todo/set", ["destroy": [.string(StoreFile.id(4))]])
+        _ = try await server.call("todo/set", ["destroy": [.string(RowKey.id(4))]])
         var (place, found): (JSON, [String]) = ([:], [])
         while true {
             let page = try await server.call("todo/changes", ["snapshot": place, "maxChanges": 2])
@@ -50,7 +50,7 @@ struct ExpiryTests {
     {
         var server = try file.open(epoch: "e1", day: 20_000)
         for number in 1...7 { try await server.put(number, "a", push: Int64(number)) }
-        for number in 1...5 { _ = try await server.call("todo/set", ["destroy": [.string(StoreFile.id(number))]]) }
+        for number in 1...5 { _ = try await server.call("todo/set", ["destroy": [.string(RowKey.id(number))]]) }
         try server.database.pool.close()
         server = try file.open(epoch: "e2", day: 20_089)
         try await server.put(8, "b", push: 8)
@@ -99,7 +99,7 @@ struct ExpiryTests {
                     INSERT INTO optimist_accounts (account_id, email, password, created_at, seq)
                         VALUES ('a1', 'a@b', '', '', 2);
                     INSERT INTO optimist_rows VALUES
-                        ('a1', 'todo', '\(StoreFile.id(1))', 2, 2, 0, 1, '{"@gen":2,"@hlc":"0000000000010000-dev"}');
+                        ('a1', 'todo', '\(RowKey.id(1))', 2, 2, 0, 1, '{"@gen":2,"@hlc":"0000000000010000-dev"}');
                     INSERT INTO optimist_pushes VALUES ('a1', 'deviceAA', 9);
                     PRAGMA user_version = 1;
                     """)
@@ -108,7 +108,7 @@ struct ExpiryTests {
         try server.database.pool.close()
         server = try file.open(epoch: "e3", day: 20_090)
         try await sweep(server)
-        #expect(try await server.pull("e1.1")["destroyed"] == [.string(StoreFile.id(1))])
+        #expect(try await server.pull("e1.1")["destroyed"] == [.string(RowKey.id(1))])
         try server.database.pool.close()
         server = try file.open(epoch: "e4", day: 20_091)
         try await sweep(server)

@@ -23,7 +23,11 @@ final class StoreFile: Sendable {
     var path: String { directory.appending(path: "optimist.sqlite").path }
 
     /// Starts a server's store. The account is made if there is none.
-    func open(epoch: String, schema: Schema = .planner, day: Int = 20_000) throws -> Opened {
+    ///
+    /// - Parameter runner: Runs commits. Nil: the store does.
+    func open(
+        epoch: String, schema: Schema = .planner, day: Int = 20_000, runner: GroupCommit.Runner? = nil
+    ) throws -> Opened {
         let database = try ServerDatabase(path: path, epoch: epoch, day: day)
         try database.pool.write { db in
             try db.execute(
@@ -32,11 +36,12 @@ final class StoreFile: Sendable {
                     ON CONFLICT DO NOTHING
                     """, arguments: [Self.account])
         }
-        let store = SQLiteSyncStore(database, commits: GroupCommit(writer: database.pool))
+        let commits = GroupCommit(writer: database.pool, runner: runner)
+        let store = SQLiteSyncStore(database, commits: commits)
         let settings = ServingSettings(schema: schema, epoch: epoch, makeRowID: { UUID().uuidString.lowercased() })
         let noon = Date(timeIntervalSince1970: Double(day) * 86_400 + 43_200)
         return Opened(
-            database: database, store: store,
+            database: database, store: store, commits: commits,
             service: JMAPService(store: store, settings: settings, now: { noon }), now: noon)
     }
 
@@ -44,6 +49,7 @@ final class StoreFile: Sendable {
     struct Opened: Sendable {
         let database: ServerDatabase
         let store: SQLiteSyncStore
+        let commits: GroupCommit
         let service: JMAPService
         let now: Date
 
@@ -66,17 +72,12 @@ final class StoreFile: Sendable {
             let clock = Clock(stamp: Stamp(milliseconds: milliseconds), device: device)
             return try await call(
                 "todo/set",
-                ["create": [StoreFile.id(number): ["content": .string(content), "@hlc": .string(clock.description)]]],
+                ["create": [RowKey.id(number): ["content": .string(content), "@hlc": .string(clock.description)]]],
                 push: push)
         }
 
         func pull(_ state: String) async throws -> JSONObject {
             try await call("todo/changes", ["sinceState": .string(state), "inline": true])
         }
-    }
-
-    static func id(_ number: Int) -> String {
-        let digits = String(number, radix: 16)
-        return "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
     }
 }
