@@ -36,7 +36,7 @@ public final class JMAPRemote: Remote {
         connection.withLock { $0 = Connection(resource: resource, account: account) }
         return RemoteAccount(
             id: "\(session.server.host() ?? "")#\(account)", initialCursor: resource.initialState,
-            tables: resource.accounts[account].map { Set($0.types.keys) })
+            tables: resource.accounts[account].map { $0.typeNames(at: schemaVersion) })
     }
 
     public func push(_ push: Push) async throws -> PushAnswer {

@@ -25,24 +25,28 @@ extension Exchange {
             invocation.name,
             [
                 "accountId": .string(account), "state": .string(state.description),
-                "list": .array(try rows.map { try row($0, columns: columns, properties) }),
+                "list": .array(
+                    try rows.map { row in
+                        .object(vocabulary.former(try self.row(row, columns: columns, properties), of: type))
+                    }),
                 "notFound": .array(missing.map(JSON.string)),
             ], callID: invocation.callID)
     }
 
     /// A row with all its columns, or with those asked for. A column that was never written is null.
-    private func row(_ logged: LoggedRow, columns: [String], _ properties: Set<String>?) throws -> JSON {
+    private func row(_ logged: LoggedRow, columns: [String], _ properties: Set<String>?) throws -> JSONObject {
         guard var members = try JSON(parsing: logged.content).object else { throw StoreError.noAccount }
         for column in columns where members[column] == nil { members.append(column, .null) }
-        guard let properties else { return .object(members) }
-        return .object(JSONObject(members.members.filter { $0.key == "id" || properties.contains($0.key) }))
+        guard let properties else { return members }
+        return JSONObject(members.members.filter { $0.key == "id" || properties.contains($0.key) })
     }
 
     private func properties(of type: String, _ invocation: Invocation) throws(MethodError) -> Set<String>? {
-        guard let names = try texts(invocation.arguments["properties"], "properties") else { return nil }
+        let asked = try texts(invocation.arguments["properties"], "properties")
+        guard let names = asked?.map({ vocabulary.presentColumn($0, of: type) }) else { return nil }
         let known = Set(schema.types[type]?.columns.keys.map(\.self) ?? []).union(["id", "@gen", "@hlc", "@seq"])
         guard let unknown = names.first(where: { !known.contains($0) }) else { return Set(names) }
-        throw .invalidArguments("\(type) has no column \"\(unknown.prefix(64))\".")
+        throw .invalidArguments("There is no column \"\(unknown.prefix(64))\".")
     }
 
     private func texts(_ value: JSON?, _ name: String) throws(MethodError) -> [String]? {

@@ -44,7 +44,7 @@ extension Exchange {
         _ invocation: Invocation, at index: Int, _ planned: inout [Planned], _ operations: inout [RowOperation]
     ) throws(MethodError) {
         let (type, _) = try method(invocation.name)
-        guard var call = SetCall(json: invocation.arguments) else {
+        guard var call = SetCall(json: presentNames(invocation.arguments, of: type)) else {
             throw .invalidArguments("They are not those of a /set: see RFC 8620, section 5.3, and the @-members of RS.")
         }
         guard call.rowCount <= RowSync.Limit.rowsInSet else {
@@ -95,7 +95,7 @@ extension Exchange {
         guard let transaction else { throw MethodError("serverFail", "The request was not opened for writing.") }
         let before = state
         let stored = try storedRows(for: operations, in: transaction)
-        let groups = isPush ? request.groups.map { $0.compactMap { RowKey($0) } } : []
+        let groups = isPush ? request.groups.map { $0.compactMap { RowKey(vocabulary.presentRow($0)) } } : []
         let evaluation = SetEvaluation(
             operations, groups: groups, schema: schema, stored: stored, clock: clock, validate: settings.validate)
         clock = evaluation.clock
@@ -106,7 +106,8 @@ extension Exchange {
         for plan in planned {
             let answer = answer(plan, evaluation.verdicts, before: before)
             readyAnswers[plan.index] = MethodAnswer(
-                "\(plan.type)/set", answer.json(accountID: account), callID: plan.callID)
+                "\(vocabulary.formerType(plan.type))/set",
+                clientNames(answer.json(accountID: account), of: plan.type), callID: plan.callID)
         }
     }
 

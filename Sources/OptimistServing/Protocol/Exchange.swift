@@ -21,6 +21,8 @@ struct Exchange {
     /// Answers that were worked out together with an earlier call's, by the call's index.
     var readyAnswers: [Int: MethodAnswer] = [:]
     private(set) var answers: [MethodAnswer] = []
+    /// The names that the client knows.
+    let vocabulary: Vocabulary
     /// The state before anything was done.
     let opening: SyncState
     /// How many bytes of rows the pages of this request may still hold. Each has room for one row at least.
@@ -36,6 +38,7 @@ struct Exchange {
         self.snapshot = snapshot
         self.transaction = transaction
         self.clock = clock
+        vocabulary = Vocabulary(settings.schema, version: request.schemaVersion)
         opening = SyncState(epoch: settings.epoch, seq: snapshot.seq)
     }
 
@@ -84,17 +87,21 @@ struct Exchange {
     }
 
     /// Splits a method's name, and refuses the ones that the schema has no type for.
+    ///
+    /// - Returns: The type's present name.
+    /// - Throws: ``MethodError`` `unknownMethod`, or `schemaTooOld` for a type that the client's app is too old for.
     func method(_ name: String) throws(MethodError) -> (type: String, verb: String) {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 2, schema.types[parts[0]] != nil, ["get", "set", "changes"].contains(parts[1]) else {
-            throw .unknownMethod(String(name.prefix(100)))
-        }
-        if let version = request.schemaVersion, version < schema.minClientVersion {
+        guard parts.count == 2, ["get", "set", "changes"].contains(parts[1]),
+            let definition = schema.types[vocabulary.presentType(parts[0])]
+        else { throw .unknownMethod(String(name.prefix(100))) }
+        let oldest = max(schema.minClientVersion, definition.minClientVersion ?? 1)
+        if let version = request.schemaVersion, version < oldest {
             throw MethodError(
-                "schemaTooOld", "This version of the app is too old to sync.",
-                ["minClientVersion": .int(Int64(schema.minClientVersion))])
+                "schemaTooOld", "This version of the app is too old to sync \(parts[0]).",
+                ["minClientVersion": .int(Int64(oldest))])
         }
-        return (parts[0], parts[1])
+        return (vocabulary.presentType(parts[0]), parts[1])
     }
 
     func checkAccount(_ arguments: JSONObject) throws(MethodError) {
