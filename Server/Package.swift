@@ -110,6 +110,7 @@ let package = Package(
                 .product(name: "OptimistTesting", package: "optimist"),
                 .product(name: "OptimistWire", package: "optimist"),
             ],
+            resources: [.copy("Fixtures")],
             swiftSettings: settings),
         .testTarget(
             name: "OptimistProxyTests",

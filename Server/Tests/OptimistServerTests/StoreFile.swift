@@ -54,12 +54,14 @@ final class StoreFile: Sendable {
         let now: Date
 
         func call(
-            _ name: String, _ arguments: JSON, push: Int64? = nil, device: String = "deviceAA"
+            _ name: String, _ arguments: JSON, push: Int64? = nil, device: String = "deviceAA",
+            schemaVersion: Int? = nil
         ) async throws -> JSONObject {
             var arguments = arguments.object ?? [:]
             arguments.append("accountId", .string(StoreFile.account))
             let request = Request(
-                methodCalls: [Invocation(name, arguments, callID: "0")], device: push == nil ? nil : device, push: push)
+                methodCalls: [Invocation(name, arguments, callID: "0")], device: push == nil ? nil : device, push: push,
+                schemaVersion: schemaVersion)
             let outcome = try await service.answer(request.json.bytes, account: StoreFile.account)
             return try #require(Response(json: JSON(parsing: outcome.response))).methodResponses[0].arguments
         }

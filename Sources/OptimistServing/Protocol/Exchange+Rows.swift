@@ -4,10 +4,12 @@ import OptimistWire
 
 /// How stored rows are shown to a client.
 extension Exchange {
-    /// The JSON of a living row for a page: as it was stored, unread, unless the client has other names for its columns.
+    /// The JSON of a living row for a page: as it was stored, unread, unless it has counters or
+    /// the client other names for its columns.
     func text(of row: LoggedRow, _ type: String) throws -> [UInt8] {
-        guard vocabulary.renamesColumns(of: type) else { return row.content }
-        guard let members = try JSON(parsing: row.content).object else {
+        let content = row.content(for: origins)
+        guard vocabulary.renamesColumns(of: type) else { return content }
+        guard let members = try JSON(parsing: content).object else {
             throw StoreError.damagedRow(RowKey(type, row.id))
         }
         return JSON.object(vocabulary.former(members, of: type)).bytes

@@ -16,6 +16,8 @@ struct Exchange {
     var clock: ServerClock
     /// The ids of rows by creation id.
     var createdIDs: [String: String] = [:]
+    /// The types of /set calls that could not be read: whoever shares a group with their rows must not be applied.
+    var unreadTypes: Set<String> = []
     /// The types in which rows changed.
     var changedTypes: Set<String> = []
     /// Answers that were worked out together with an earlier call's, by the call's index.
@@ -44,6 +46,8 @@ struct Exchange {
 
     var schema: Schema { settings.schema }
     var isPush: Bool { request.push != nil && request.device != nil }
+    /// The origins whose totals of counters the client hears.
+    var origins: [String] { request.origins ?? request.device.map { [$0] } ?? [] }
     var state: SyncState { SyncState(epoch: settings.epoch, seq: snapshot.seq) }
 
     /// Carries out every call, in order.
@@ -67,6 +71,7 @@ struct Exchange {
                 room -= answer.arguments.count
                 answers.append(answer)
             } catch let error as MethodError {
+                noteUnread(call)
                 answers.append(MethodAnswer(error, callID: call.callID))
             }
         }
@@ -83,6 +88,12 @@ struct Exchange {
         case "get": return try get(type, resolved)
         case "changes": return try changes(type, resolved, at: index)
         default: return try set(resolved, at: index)
+        }
+    }
+
+    mutating func noteUnread(_ call: Invocation) {
+        if call.isSet, let type = call.name.split(separator: "/").first {
+            unreadTypes.insert(vocabulary.presentType(String(type)))
         }
     }
 

@@ -76,13 +76,13 @@ public final class InMemorySyncStore: SyncStore {
 }
 
 /// An account within an open transaction.
-private final class InMemoryTransaction: AccountTransaction {
+final class InMemoryTransaction: AccountTransaction {
     var account: InMemoryAccount
     private let epochNames: [String]
     /// What the account was. Its rows are not looked at: see `formerRows`.
     private let former: AccountNotes
     /// What the rows were that have been changed, newest change last.
-    private var formerRows: [(key: RowKey, row: StoredRow?)] = []
+    private var formerRows: [(change: RowChange, row: StoredRow?)] = []
     private var forgotten: [(key: RowKey, row: StoredRow)] = []
 
     init(_ account: InMemoryAccount, epochs: [String]) {
@@ -99,6 +99,11 @@ private final class InMemoryTransaction: AccountTransaction {
     func rows(type: String, ids: [String]) -> [String: StoredRow] {
         guard let rows = account.rows[type] else { return [:] }
         return Dictionary(ids.compactMap { id in rows[id].map { (id, $0) } }, uniquingKeysWith: { $1 })
+    }
+
+    func holders(type: String, index: String, keys: [String]) -> [String: [String]] {
+        let found = keys.map { ($0, account.holders(type, IndexEntry(index: index, key: $0))) }
+        return Dictionary(found.filter { !$0.1.isEmpty }, uniquingKeysWith: { $1 })
     }
 
     func livingRows(type: String, ids: [String], maxBytes: Int) -> LivingRows {
@@ -163,15 +168,14 @@ private final class InMemoryTransaction: AccountTransaction {
         if let epoch = epochNames.last, account.notes.epochs[epoch] == nil { account.notes.epochs[epoch] = seq }
         account.notes.seq += 1
         for (ordinal, change) in changes.enumerated() {
-            let stored = StoredRow(row: change.row, seq: seq, ordinal: ordinal, bornSeq: change.bornSeq ?? seq)
-            formerRows.append((change.key, account.put(stored, at: change.key)))
+            formerRows.append((change, account.put(change, ordinal: ordinal)))
         }
         return seq
     }
 
     /// Takes back everything.
     func undo() {
-        for (key, former) in formerRows.reversed() { account.takeBack(key, former: former) }
+        for (change, former) in formerRows.reversed() { account.takeBack(change, former: former) }
         for (key, row) in forgotten { account.remember(row, at: key) }
         account.notes = former
     }
@@ -180,6 +184,7 @@ private final class InMemoryTransaction: AccountTransaction {
 extension StoredRow {
     fileprivate func logged(_ id: String) -> LoggedRow {
         LoggedRow(
-            id: id, place: place, bornSeq: bornSeq, generation: row.generation, content: content(id: id))
+            id: id, place: place, bornSeq: bornSeq, generation: row.generation, content: content(id: id), hidden: hidden
+        )
     }
 }

@@ -32,12 +32,14 @@ public struct Request: Hashable, Sendable {
     public var push: Int64?
     /// The version of the schema that the client was built with. RS only.
     public var schemaVersion: Int?
-    /// Rows as `Type:id` that succeed or fail together. RS only.
+    /// Rows as `Type:id` that succeed or fail together. Only in a push. RS only.
     public var groups: [[String]]
+    /// The origins whose totals of counters the client wants to hear. Nil: the device alone. RS only.
+    public var origins: [String]?
 
     public init(
         using: [String] = [RowSync.core, RowSync.capability], methodCalls: [Invocation], device: String? = nil,
-        push: Int64? = nil, schemaVersion: Int? = nil, groups: [[String]] = []
+        push: Int64? = nil, schemaVersion: Int? = nil, groups: [[String]] = [], origins: [String]? = nil
     ) {
         self.using = using
         self.methodCalls = methodCalls
@@ -45,6 +47,7 @@ public struct Request: Hashable, Sendable {
         self.push = push
         self.schemaVersion = schemaVersion
         self.groups = groups
+        self.origins = origins
     }
 
     /// Reads a request. Nil if it is not one, by RFC 8620 §3.3.
@@ -63,10 +66,17 @@ public struct Request: Hashable, Sendable {
             self.push = number
         }
         if let groups = object["groups"] {
-            guard let lists = groups.array?.map({ $0.array?.compactMap(\.string) }), !lists.contains(nil) else {
+            guard let lists = groups.array?.map({ $0.array?.map(\.string) }),
+                lists.isEmpty || (device != nil && push != nil),
+                lists.allSatisfy({ $0?.allSatisfy { $0?.contains(":") == true } == true })
+            else { return nil }
+            self.groups = lists.map { ($0 ?? []).compactMap(\.self) }
+        }
+        if let origins = object["origins"] {
+            guard let list = origins.array?.map(\.string), list.allSatisfy({ $0.map(Clock.isDeviceID) ?? false }) else {
                 return nil
             }
-            self.groups = lists.compactMap(\.self)
+            self.origins = list.compactMap(\.self)
         }
         schemaVersion = object["schemaVersion"]?.int.map(Int.init)
     }
@@ -76,6 +86,7 @@ public struct Request: Hashable, Sendable {
         if let device { object.append("device", .string(device)) }
         if let push { object.append("push", .int(push)) }
         if let schemaVersion { object.append("schemaVersion", .int(Int64(schemaVersion))) }
+        if let origins { object.append("origins", .array(origins.map(JSON.string))) }
         if !groups.isEmpty { object.append("groups", .array(groups.map { .array($0.map(JSON.string)) })) }
         object.append("methodCalls", .array(methodCalls.map(\.json)))
         return .object(object)

@@ -80,7 +80,10 @@ struct ServerDatabase: Sendable {
     private static func migrate(_ db: Database, day: Int) throws {
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         if found < 1 { try makeTables(db) }
-        if found < 2 { try addExpiry(db, day: day) }
+        if found < 2 {
+            try addIndexes(db)
+            try addExpiry(db, day: day)
+        }
         try db.execute(sql: "PRAGMA user_version = \(version)")
     }
 
@@ -118,6 +121,19 @@ struct ServerDatabase: Sendable {
                     PRIMARY KEY (account_id, type, id)
                 );
                 CREATE INDEX optimist_rows_in_order ON optimist_rows (account_id, type, seq, ordinal);
+                """)
+    }
+
+    /// What the second version looks rows up by.
+    private static func addIndexes(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                ALTER TABLE optimist_rows ADD COLUMN hidden TEXT;
+                CREATE TABLE optimist_index (
+                    account_id TEXT NOT NULL, type TEXT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL,
+                    id TEXT NOT NULL, PRIMARY KEY (account_id, type, name, key, id)
+                ) WITHOUT ROWID;
+                CREATE TABLE optimist_settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
                 """)
     }
 }
