@@ -67,7 +67,16 @@ let package = Package(
             name: "OptimistTesting",
             dependencies: [
                 "Optimist", "OptimistCore", "OptimistWire", "OptimistServing", "OptimistSession",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "OptimistTestingTests",
+            dependencies: [
+                "Optimist", "OptimistCore", "OptimistTesting", "OptimistWire",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: settings),
         .testTarget(
@@ -81,8 +90,12 @@ let package = Package(
                 "OptimistSession", "OptimistTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings),
+        .executableTarget(
+            name: "OtherProcess",
+            dependencies: ["Optimist", "OptimistTesting", .product(name: "GRDB", package: "GRDB.swift")],
+            path: "Tests/OtherProcess", swiftSettings: settings),
         .testTarget(
-            name: "OptimistTests", dependencies: ["Optimist", "OptimistTesting"],
+            name: "OptimistTests", dependencies: ["Optimist", "OptimistTesting", "OtherProcess"],
             resources: [.copy("Fixtures")], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

@@ -53,6 +53,19 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "OptimistSimulation",
+            dependencies: [
+                "OptimistServer",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Optimist", package: "optimist"),
+                .product(name: "OptimistCore", package: "optimist"),
+                .product(name: "OptimistServing", package: "optimist"),
+                .product(name: "OptimistSession", package: "optimist"),
+                .product(name: "OptimistTesting", package: "optimist"),
+                .product(name: "OptimistWire", package: "optimist"),
+            ],
+            swiftSettings: settings),
+        .target(
             name: "OptimistProxy",
             dependencies: [
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -83,7 +96,7 @@ let package = Package(
         .executableTarget(
             name: "OptimistCommandLine",
             dependencies: [
-                "OptimistLab", "OptimistProxy", "OptimistServer",
+                "OptimistLab", "OptimistProxy", "OptimistServer", "OptimistSimulation",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Optimist", package: "optimist"),
@@ -112,6 +125,9 @@ let package = Package(
             ],
             resources: [.copy("Fixtures")],
             swiftSettings: settings),
+        .testTarget(
+            name: "OptimistSimulationTests", dependencies: ["OptimistSimulation"],
+            resources: [.copy("Seeds")], swiftSettings: settings),
         .testTarget(
             name: "OptimistProxyTests",
             dependencies: [

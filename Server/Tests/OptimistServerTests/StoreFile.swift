@@ -23,10 +23,8 @@ final class StoreFile: Sendable {
     var path: String { directory.appending(path: "optimist.sqlite").path }
 
     /// Starts a server's store. The account is made if there is none.
-    ///
-    /// - Parameter runner: Runs commits. Nil: the store does.
     func open(
-        epoch: String, schema: Schema = .planner, day: Int = 20_000, runner: GroupCommit.Runner? = nil
+        epoch: String, schema: Schema = .planner, day: Int = 20_000
     ) throws -> Opened {
         let database = try ServerDatabase(path: path, epoch: epoch, day: day)
         try database.pool.write { db in
@@ -36,7 +34,7 @@ final class StoreFile: Sendable {
                     ON CONFLICT DO NOTHING
                     """, arguments: [Self.account])
         }
-        let commits = GroupCommit(writer: database.pool, runner: runner)
+        let commits = GroupCommit(writer: database.pool)
         let store = SQLiteSyncStore(database, commits: commits)
         let settings = ServingSettings(schema: schema, epoch: epoch, makeRowID: { UUID().uuidString.lowercased() })
         let noon = Date(timeIntervalSince1970: Double(day) * 86_400 + 43_200)

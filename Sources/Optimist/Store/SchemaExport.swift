@@ -53,5 +53,16 @@ extension TypeSchema {
                 reference == nil ? ValueForm.columnType(declared: column.type) : .ref, isRequired: isRequired,
                 target: reference?.table)
         }
+        try read(rulesOf: table, in: db)
+    }
+
+    /// What the app's code says of the table, as its store has noted it. Of a table that no store has opened: nothing.
+    private mutating func read(rulesOf table: String, in db: Database) throws {
+        guard try db.tableExists("optimist_meta"), try Meta.int(.version, in: db) ?? 0 >= 2 else { return }
+        let sql = "SELECT counters, editWins FROM optimist_table WHERE name = ?"
+        guard let row = try Row.fetchOne(db, sql: sql, arguments: [table]) else { return }
+        let counters = (row[0] as String?).flatMap { try? JSON(parsing: $0.utf8) }?.array ?? []
+        for name in counters.compactMap(\.string) { columns[name] = ColumnSchema(.counter) }
+        editWins = row[1]
     }
 }

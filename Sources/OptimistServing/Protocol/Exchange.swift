@@ -47,7 +47,7 @@ struct Exchange {
     var schema: Schema { settings.schema }
     var isPush: Bool { request.push != nil && request.device != nil }
     /// The origins whose totals of counters the client hears.
-    var origins: [String] { request.origins ?? request.device.map { [$0] } ?? [] }
+    var origins: [String] { request.origins.isEmpty ? request.device.map { [$0] } ?? [] : request.origins }
     var state: SyncState { SyncState(epoch: settings.epoch, seq: snapshot.seq) }
 
     /// Carries out every call, in order.

@@ -26,28 +26,28 @@ public struct Invocation: Hashable, Sendable {
 public struct Request: Hashable, Sendable {
     public var using: [String]
     public var methodCalls: [Invocation]
-    /// The device that pushes. RS only.
+    /// The device that asks. RS only.
     public var device: String?
+    /// The ids that the device has had: under them it is told its own totals of counters. Empty: `device` alone. RS only.
+    public var origins: [String]
     /// The number of the push, one more for each new request of the device. RS only.
     public var push: Int64?
     /// The version of the schema that the client was built with. RS only.
     public var schemaVersion: Int?
     /// Rows as `Type:id` that succeed or fail together. Only in a push. RS only.
     public var groups: [[String]]
-    /// The origins whose totals of counters the client wants to hear. Nil: the device alone. RS only.
-    public var origins: [String]?
 
     public init(
         using: [String] = [RowSync.core, RowSync.capability], methodCalls: [Invocation], device: String? = nil,
-        push: Int64? = nil, schemaVersion: Int? = nil, groups: [[String]] = [], origins: [String]? = nil
+        origins: [String] = [], push: Int64? = nil, schemaVersion: Int? = nil, groups: [[String]] = []
     ) {
         self.using = using
         self.methodCalls = methodCalls
         self.device = device
+        self.origins = origins
         self.push = push
         self.schemaVersion = schemaVersion
         self.groups = groups
-        self.origins = origins
     }
 
     /// Reads a request. Nil if it is not one, by RFC 8620 §3.3.
@@ -61,6 +61,12 @@ public struct Request: Hashable, Sendable {
             guard let text = device.string, Clock.isDeviceID(text) else { return nil }
             self.device = text
         }
+        if let origins = object["origins"] {
+            guard let ids = origins.array?.map(\.string), ids.allSatisfy({ $0.map(Clock.isDeviceID) == true }) else {
+                return nil
+            }
+            self.origins = ids.compactMap(\.self)
+        }
         if let push = object["push"] {
             guard let number = push.int, number > 0 else { return nil }
             self.push = number
@@ -72,21 +78,15 @@ public struct Request: Hashable, Sendable {
             else { return nil }
             self.groups = lists.map { ($0 ?? []).compactMap(\.self) }
         }
-        if let origins = object["origins"] {
-            guard let list = origins.array?.map(\.string), list.allSatisfy({ $0.map(Clock.isDeviceID) ?? false }) else {
-                return nil
-            }
-            self.origins = list.compactMap(\.self)
-        }
         schemaVersion = object["schemaVersion"]?.int.map(Int.init)
     }
 
     public var json: JSON {
         var object: JSONObject = ["using": .array(using.map(JSON.string))]
         if let device { object.append("device", .string(device)) }
+        if !origins.isEmpty { object.append("origins", .array(origins.map(JSON.string))) }
         if let push { object.append("push", .int(push)) }
         if let schemaVersion { object.append("schemaVersion", .int(Int64(schemaVersion))) }
-        if let origins { object.append("origins", .array(origins.map(JSON.string))) }
         if !groups.isEmpty { object.append("groups", .array(groups.map { .array($0.map(JSON.string)) })) }
         object.append("methodCalls", .array(methodCalls.map(\.json)))
         return .object(object)

@@ -8,7 +8,7 @@ import Synchronization
 /// While one transaction is being made durable, those that arrive queue up, and all of them go into the next one. Each is
 /// answered after the commit. One that fails is nobody else's concern: if it had already written something, the shared
 /// transaction is undone and everybody in it runs again alone, so there need be no savepoint for each.
-final class GroupCommit: Sendable {
+package final class GroupCommit: Sendable {
     /// Called once the fate of the transaction is known, with its error if it failed.
     private typealias Answer = @Sendable (_ failure: (any Error)?) -> Void
     private struct Job: Sendable {
@@ -28,16 +28,7 @@ final class GroupCommit: Sendable {
     /// The most writes that share a commit, so that none waits long for its neighbours.
     private let maxJobs = 512
 
-    /// Runs commits, each call after those before it. It need not wait for them.
-    typealias Runner = @Sendable (_ commits: @escaping @Sendable () -> Void) -> Void
-
-    private let runner: Runner?
-
-    /// - Parameter runner: Decides when and where commits are made. Nil, the default: at once, on the writer's own queue.
-    init(writer: any DatabaseWriter, runner: Runner? = nil) {
-        self.writer = writer
-        self.runner = runner
-    }
+    init(writer: any DatabaseWriter) { self.writer = writer }
 
     /// Runs `work` in a transaction, and returns once that is durable.
     ///
@@ -65,12 +56,7 @@ final class GroupCommit: Sendable {
             defer { waiting.isDraining = true }
             return !waiting.isDraining
         }
-        if mustStart { start() }
-    }
-
-    private func start() {
-        guard let runner else { return writer.asyncWriteWithoutTransaction { db in self.drain(db) } }
-        runner { self.writer.writeWithoutTransaction { db in self.drain(db) } }
+        if mustStart { writer.asyncWriteWithoutTransaction { db in self.drain(db) } }
     }
 
     private func drain(_ db: Database) {

@@ -6,44 +6,48 @@ import OptimistWire
 
 /// The embedded store: one SQLite file, one writer with group commit, several readers.
 package struct SQLiteSyncStore: SyncStore {
-    let database: ServerDatabase
-    private let commits: GroupCommit
-    /// Whether reading holds up the caller's thread.
-    private let readsInPlace: Bool
+    private let database: ServerDatabase
+    private let commits: GroupCommit?
 
-    init(_ database: ServerDatabase, commits: GroupCommit, readsInPlace: Bool = false) {
+    /// - Parameter commits: Lets writes share a commit. Nil: everything runs at once on the caller's thread, one write after
+    ///   another, so that a simulation decides the order.
+    package init(_ database: ServerDatabase, commits: GroupCommit?) {
         self.database = database
         self.commits = commits
-        self.readsInPlace = readsInPlace
     }
 
     package func read<Answer: Sendable>(
         account: String, _ work: @escaping @Sendable (any AccountSnapshot) throws -> Answer
     ) async throws -> Answer {
-        try await reading { [epochs = database.epochs] db in
+        let read: @Sendable (Database) throws -> Answer = { [epochs = database.epochs] db in
             try work(SQLiteAccount(db, account: account, epochs: epochs))
         }
-    }
-
-    private func reading<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value
-    {
-        readsInPlace ? try database.pool.readInPlace(work) : try await database.pool.read(work)
+        return commits == nil ? try readNow(read) : try await database.pool.read(read)
     }
 
     package func write<Answer: Sendable>(
         account: String, _ work: @escaping @Sendable (any AccountTransaction) throws -> Answer
     ) async throws -> Answer {
-        try await commits.write { [epochs = database.epochs] db in
+        let write: @Sendable (Database) throws -> Answer = { [epochs = database.epochs] db in
             try work(SQLiteAccount(db, account: account, epochs: epochs))
         }
+        guard let commits else { return try writeNow(write) }
+        return try await commits.write(write)
     }
 
     package func accounts(after id: String?, limit: Int) async throws -> [String] {
-        try await reading { db in
+        let read: @Sendable (Database) throws -> [String] = { db in
             try String.fetchAll(
                 db, sql: "SELECT account_id FROM optimist_accounts WHERE account_id > ? ORDER BY account_id LIMIT ?",
                 arguments: [id ?? "", limit])
         }
+        return commits == nil ? try readNow(read) : try await database.pool.read(read)
+    }
+
+    /// GRDB's synchronous forms, under names that an async function cannot mistake for the asynchronous ones.
+    private func readNow<Value>(_ read: (Database) throws -> Value) throws -> Value { try database.pool.read(read) }
+    private func writeNow<Value>(_ write: (Database) throws -> Value) throws -> Value {
+        try database.pool.write(write)
     }
 }
 
@@ -254,9 +258,4 @@ extension Row {
 extension [String] {
     /// What SQLite's `json_each` lists.
     fileprivate var jsonText: String { JSON.array(map(JSON.string)).description }
-}
-
-extension DatabaseReader {
-    /// GRDB's `read` has a synchronous and an asynchronous form under one name: this is the former.
-    fileprivate func readInPlace<Value>(_ work: (Database) throws -> Value) throws -> Value { try read(work) }
 }
