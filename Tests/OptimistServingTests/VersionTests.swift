@@ -141,6 +141,18 @@ struct VersionTests {
         #expect(try row(task)?.row.cells.keys.sorted() == ["title"])
     }
 
+    @Test func `L1: what a newer app knows and the server does not yet waits, and is not refused for ever`()
+        async throws
+    {
+        let row: JSON = ["title": "a", "shape": "round", "@hlc": clock]
+        let newer = try await push(1, [("Task/set", create(task, row)), ("Shape/set", create(task, row))], version: 4)
+        #expect(newer[0].arguments["notCreated"]?[task.id]?["type"] == "schemaTooNew")
+        #expect(newer[0].arguments["notCreated"]?[task.id]?["properties"] == ["shape"])
+        #expect(newer[1].arguments["type"] == "unknownMethod")
+        let present = try await push(2, [("Task/set", create(task, row))], version: 3)
+        #expect(present[0].arguments["notCreated"]?[task.id]?["type"] == "invalidProperties")
+    }
+
     @Test func `L1: a table's name at a version is the one that it had then`() {
         #expect(Self.schema.typeNames(at: 1) == ["List", "Secret", "Todo"])
         #expect(Self.schema.typeNames(at: 2) == ["List", "Secret", "Task"])

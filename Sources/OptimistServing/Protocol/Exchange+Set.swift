@@ -104,8 +104,9 @@ extension Exchange {
             _ = try transaction.append(evaluation.changes, day: clock.day)
             changedTypes.formUnion(evaluation.changes.map(\.key.type))
         }
+        let verdicts = waitingForUpdate(evaluation.verdicts, of: operations)
         for plan in planned {
-            let answer = answer(plan, evaluation.verdicts, before: before)
+            let answer = answer(plan, verdicts, before: before)
             readyAnswers[plan.index] = MethodAnswer(
                 "\(vocabulary.formerType(plan.type))/set",
                 clientNames(answer.json(accountID: account), of: plan.type), callID: plan.callID)
