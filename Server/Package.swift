@@ -131,6 +131,7 @@ let package = Package(
                 .product(name: "OptimistTesting", package: "optimist"),
                 .product(name: "OptimistWire", package: "optimist"),
             ],
+            resources: [.copy("Fixtures")],
             swiftSettings: settings),
         .testTarget(
             name: "OptimistSimulationTests", dependencies: ["OptimistSimulation"],

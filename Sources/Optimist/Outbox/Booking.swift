@@ -66,7 +66,8 @@ struct Booking {
     private mutating func make(
         _ settlement: Settlement, of sent: SentRow, _ verdict: Verdict, in table: AppTable
     ) throws {
-        guard case .mergedInto(_, let winner) = verdict, settlement.change == .delete, let id = table.layout.idForm.stored(winner)
+        guard case .mergedInto(_, let winner) = verdict, settlement.change == .delete,
+            let id = table.layout.idForm.stored(winner)
         else { return try table.make(settlement.change, at: sent.ref.id, keeping: settlement.kept) }
         let mergers = Mergers(tables, references, db)
         try db.execute(sql: "PRAGMA defer_foreign_keys = ON")

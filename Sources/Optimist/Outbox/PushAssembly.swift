@@ -9,6 +9,8 @@ struct PushAssembly {
         let entry: RowEntry
         let values: JSONObject
         let layout: TableLayout
+        /// What newer apps wrote into columns that this app does not know. It goes along into a new life (L1).
+        var unknown = JSONObject()
     }
 
     /// How large a group may be to go whole, in bytes of its values (S2).
@@ -67,7 +69,8 @@ struct PushAssembly {
                     ? totals[column.name].map { (column.name, $0.json) }
                     : (column.name, values[column.name] ?? .null)
             })
-        rows.append(PushRow(table: layout.name, id: id, change: change(kind, entry, patch, totals)))
+        let whole = JSONObject(patch.members + unsent.unknown.members)
+        rows.append(PushRow(table: layout.name, id: id, change: change(kind, entry, whole, totals)))
         sent.append(
             SentRow(
                 ref: entry.ref, kind: kind, generation: entry.generation, mask: entry.dirty, lifeStamp: entry.lifeStamp,

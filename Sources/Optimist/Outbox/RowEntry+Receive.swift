@@ -33,7 +33,13 @@ extension RowEntry {
     ) rethrows -> Reception {
         let life = patch.generation ?? 1
         let isInOrder = (patch.seq ?? .max) >= seq
+        if isForgotten(in: life, at: patch.seq) { (generation, acked) = (0, 0) }
         seq = max(seq, patch.seq ?? 0)
+        if acked < life, life == generation {
+            // The server's first word on this life: what was confirmed of an earlier one counts no more.
+            confirmed = ColumnClocks()
+            known = 0
+        }
         acked = max(acked, life)
         if life < generation { return Reception() }
         if survives(into: life, in: layout) {
@@ -53,6 +59,13 @@ extension RowEntry {
         return end(tombstone.generation, clock: tombstone.clock)
     }
 
+    /// Whether a later transaction of the server's knows the row in an earlier life than the one it had confirmed: it has
+    /// forgotten that this one ended, as it does with deleted rows after a while, and another device began from the first
+    /// life again (L4).
+    private func isForgotten(in life: Int, at seq: Int64?) -> Bool {
+        life < generation && !isPending && isKnownToServer && (seq ?? 0) > self.seq
+    }
+
     /// The row is deleted in a later life than ours: it goes at once, and what was unsent is kept in the journal.
     mutating func end(_ life: Int, clock: Clock?) -> Reception {
         let reception = Reception(change: isAlive ? .delete : .none, lost: isAlive ? dirty & ~TableLayout.lifeMask : 0)
@@ -68,7 +81,7 @@ extension RowEntry {
     mutating func begin(_ life: Int, _ patch: RowPatch, in layout: TableLayout) -> Reception {
         let lost = isAlive ? dirty & ~TableLayout.lifeMask : 0
         generation = life
-        confirmed = patch.clocks ?? ColumnClocks()
+        confirm(patch, in: layout)
         becomeClean()
         return Reception(change: .put(beginCounters(of: patch, in: layout)), lost: lost)
     }
@@ -86,12 +99,14 @@ extension RowEntry {
                 continue
             }
             let clock = patch.clocks?[name]
-            guard clock.map({ isNews($0, of: name) }) ?? isInOrder else { continue }
-            if let clock { confirm(name, clock) }
+            guard clock.map({ isNews($0, of: column) }) ?? isInOrder else { continue }
+            if let clock { confirm(column, clock) }
             if dirty & column.mask != 0 { base[name] = try quote(column, value) } else { taken.append(name, value) }
         }
         return Reception(change: taken.isEmpty ? .none : .set(taken))
     }
 
-    private func isNews(_ clock: Clock, of column: String) -> Bool { confirmed[column].map { clock > $0 } ?? true }
+    private func isNews(_ clock: Clock, of column: TableLayout.Column) -> Bool {
+        confirmedClock(of: column).map { clock > $0 } ?? true
+    }
 }

@@ -13,6 +13,7 @@ struct RowEntryTable {
     private let finding: RowStatement
     private let updating: RowStatement
     private let inserting: RowStatement
+    private let insertingFresh: RowStatement
 
     init(_ db: Database) throws {
         self.db = db
@@ -22,18 +23,23 @@ struct RowEntryTable {
         updating = try RowStatement(
             """
             UPDATE optimist_row SET generation = ?, acked = ?, seq = ?, clock = ?, node = ?, clocks = ?, pending = ?,
-            stamp = ?, stamps = ?, dirty = ?, sent = ?, base = ?, settled = ?, due = ?, blocked = ? WHERE key = ?
+            stamp = ?, stamps = ?, dirty = ?, sent = ?, base = ?, settled = ?, due = ?, blocked = ?, known = ? WHERE key = ?
             """, in: db)
         inserting = try RowStatement(
             """
             INSERT INTO optimist_row(generation, acked, seq, clock, node, clocks, pending, stamp, stamps, dirty, sent,
-            base, settled, due, blocked, tbl, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            base, settled, due, blocked, known, tbl, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """, in: db)
+        insertingFresh = try RowStatement(
+            """
+            INSERT INTO optimist_row(tbl, id, generation, acked, seq, clock, node, clocks)
+            VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7)
             """, in: db)
     }
 
     static let columns = """
         key, tbl, id, generation, acked, seq, clock, node, clocks, pending, stamp, stamps, dirty, sent, base, settled, due, \
-        blocked
+        blocked, known
         """
 
     func entry(_ ref: RowRef) throws -> RowEntry? {
@@ -49,11 +55,7 @@ struct RowEntryTable {
 
     /// Writes an entry. One that says nothing, a row nobody ever confirmed and that is not here, is removed.
     mutating func save(_ entry: RowEntry) throws {
-        if entry.generation == 0 {
-            try db.cachedStatement(sql: "DELETE FROM optimist_row WHERE tbl = ? AND id = ?")
-                .execute(arguments: [entry.ref.table, entry.ref.id])
-            return try counters.save([:], of: entry.ref) { try nodes.number(of: $0) }
-        }
+        if entry.generation == 0 { return try forget(entry.ref) }
         try counters.save(entry.counters, of: entry.ref) { try nodes.number(of: $0) }
         let values = try encode(entry)
         if let key = entry.key {
@@ -61,6 +63,32 @@ struct RowEntryTable {
         } else {
             try inserting.execute(values + [entry.ref.table.databaseValue, entry.ref.id])
         }
+    }
+
+    /// Whether nothing is known of the rows from one id to another, both included.
+    func isEmpty(_ table: Int64, from first: DatabaseValue, to last: DatabaseValue) throws -> Bool {
+        try Bool.fetchOne(
+            db.cachedStatement(
+                sql: "SELECT NOT EXISTS (SELECT 1 FROM optimist_row WHERE tbl = ? AND id BETWEEN ? AND ?)"),
+            arguments: [table, first, last]) ?? false
+    }
+
+    /// Adds the entry of a row of which nothing was known, as the server has it.
+    mutating func insertFresh(_ ref: RowRef, _ patch: RowPatch) throws {
+        let common = patch.clocks?.common
+        try insertingFresh.execute([
+            ref.table.databaseValue, ref.id, Int64(patch.generation ?? 1).databaseValue, (patch.seq ?? 0).databaseValue,
+            (common?.stamp.rawValue ?? 0).databaseValue,
+            try common.map { try nodes.number(of: $0.device) }?.databaseValue ?? Int64(0).databaseValue,
+            Self.text(patch.clocks?.exceptions ?? [:]) { .string($0.description) },
+        ])
+    }
+
+    /// Removes what is known of a row.
+    mutating func forget(_ ref: RowRef) throws {
+        try db.cachedStatement(sql: "DELETE FROM optimist_row WHERE tbl = ? AND id = ?")
+            .execute(arguments: [ref.table, ref.id])
+        try counters.save([:], of: ref) { try nodes.number(of: $0) }
     }
 
     // MARK: - Coding
@@ -84,6 +112,7 @@ struct RowEntryTable {
         entry.settled = row.int(15)
         entry.due = row.optionalInt(16)
         entry.blocked = row.text(17)
+        entry.known = row.int(18)
         return entry
     }
 
@@ -99,6 +128,7 @@ struct RowEntryTable {
             entry.dirty.databaseValue, entry.sent.databaseValue,
             Self.text(entry.base) { .string($0) },
             entry.settled.databaseValue, entry.due?.databaseValue ?? .null, entry.blocked?.databaseValue ?? .null,
+            entry.known.databaseValue,
         ]
     }
 

@@ -113,6 +113,8 @@ enum EngineSchema {
 enum Meta {
     enum Name: String {
         case version, node, account, push, stampCeiling, lastSync
+        /// The installation that the file was last synced from.
+        case install
         /// The number of the push that is on its way, or null.
         case inFlight
         case pushWait, pullWait, streamWait

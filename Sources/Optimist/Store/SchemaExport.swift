@@ -53,14 +53,16 @@ extension TypeSchema {
                 reference == nil ? ValueForm.columnType(declared: column.type) : .ref, isRequired: isRequired,
                 target: reference?.table)
         }
-        for name in try Self.counters(of: table, in: db) { columns[name] = ColumnSchema(.counter) }
+        try read(rulesOf: table, in: db)
     }
 
-    /// The columns that count. A table that no store has opened has none.
-    private static func counters(of table: String, in db: Database) throws -> [String] {
-        guard try db.tableExists("optimist_meta"), try Meta.int(.version, in: db) ?? 0 >= 2 else { return [] }
-        let text = try String.fetchOne(
-            db, sql: "SELECT counters FROM optimist_table WHERE name = ?", arguments: [table])
-        return text.flatMap { try? JSON(parsing: $0.utf8) }?.array?.compactMap(\.string) ?? []
+    /// What the app's code says of the table, as its store has noted it. Of a table that no store has opened: nothing.
+    private mutating func read(rulesOf table: String, in db: Database) throws {
+        guard try db.tableExists("optimist_meta"), try Meta.int(.version, in: db) ?? 0 >= 2 else { return }
+        let sql = "SELECT counters, editWins FROM optimist_table WHERE name = ?"
+        guard let row = try Row.fetchOne(db, sql: sql, arguments: [table]) else { return }
+        let counters = (row[0] as String?).flatMap { try? JSON(parsing: $0.utf8) }?.array ?? []
+        for name in counters.compactMap(\.string) { columns[name] = ColumnSchema(.counter) }
+        editWins = row[1]
     }
 }

@@ -24,6 +24,9 @@ struct ServerClock: Sendable {
     /// Makes the next tick later than everything in a row, so that a write stamped now is the last one.
     mutating func witness(_ row: MergeRow) {
         for cell in row.cells.values { hybrid.witness(cell.clock.stamp) }
+        for totals in row.counters.values {
+            for total in totals.values { hybrid.witness(total.clock.stamp) }
+        }
         if let deletion = row.deletion { hybrid.witness(deletion.stamp) }
     }
 

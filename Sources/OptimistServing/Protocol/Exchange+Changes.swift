@@ -122,7 +122,7 @@ extension Exchange {
         JSON.string(account).write(to: &text)
         text += ",\"oldState\":\"\(table.asked.since)\",\"newState\":\"\(stop.state(epoch: settings.epoch))\"".utf8
         text += ",\"hasMoreChanges\":\(end != nil),\"created\":[],\"updated\":[],\"list\":[".utf8
-        text.append(separating: living.map(\.content))
+        text.append(separating: living.map { $0.content(for: origins) })
         text += "],\"destroyed\":[".utf8
         text.append(separating: dead.map { JSON.string($0.id).bytes })
         text += "],\"destroyClocks\":{".utf8

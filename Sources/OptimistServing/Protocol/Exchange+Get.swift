@@ -18,7 +18,7 @@ extension Exchange {
         }
         var seen = Set(rows.map(\.id))
         let missing = (ids ?? []).filter { seen.insert($0).inserted }
-        let columns = schema.types[type].map { $0.columns.keys.sorted() } ?? []
+        let columns = schema.types[type].map { $0.columns.sorted { $0.key < $1.key } } ?? []
         return MethodAnswer(
             invocation.name,
             [
@@ -28,17 +28,23 @@ extension Exchange {
             ], callID: invocation.callID)
     }
 
-    /// A row with all its columns, or with those asked for. A column that was never written is null.
-    private func row(_ logged: LoggedRow, columns: [String], _ properties: Set<String>?) throws -> JSON {
-        guard var members = try JSON(parsing: logged.content).object else { throw StoreError.noAccount }
-        for column in columns where members[column] == nil { members.append(column, .null) }
+    /// A row with all its columns, or with those asked for. A column that was never written is null, a counter zero.
+    private func row(_ logged: LoggedRow, columns: [(key: String, value: ColumnSchema)], _ properties: Set<String>?)
+        throws -> JSON
+    {
+        guard var members = try JSON(parsing: logged.content(for: origins)).object else { throw StoreError.noAccount }
+        for (column, definition) in columns where members[column] == nil {
+            members.append(column, definition.type == .counter ? 0 : .null)
+        }
         guard let properties else { return .object(members) }
         return .object(JSONObject(members.members.filter { $0.key == "id" || properties.contains($0.key) }))
     }
 
     private func properties(of type: String, _ invocation: Invocation) throws(MethodError) -> Set<String>? {
         guard let names = try texts(invocation.arguments["properties"], "properties") else { return nil }
-        let known = Set(schema.types[type]?.columns.keys.map(\.self) ?? []).union(["id", "@gen", "@hlc", "@seq"])
+        let known = Set(schema.types[type]?.columns.keys.map(\.self) ?? []).union([
+            "id", "@gen", "@hlc", "@seq", "@mine",
+        ])
         guard let unknown = names.first(where: { !known.contains($0) }) else { return Set(names) }
         throw .invalidArguments("\(type) has no column \"\(unknown.prefix(64))\".")
     }

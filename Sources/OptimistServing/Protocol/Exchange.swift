@@ -16,6 +16,8 @@ struct Exchange {
     var clock: ServerClock
     /// The ids of rows by creation id.
     var createdIDs: [String: String] = [:]
+    /// The types of /set calls that could not be read: whoever shares a group with their rows must not be applied.
+    var unreadTypes: Set<String> = []
     /// The types in which rows changed.
     var changedTypes: Set<String> = []
     /// Answers that were worked out together with an earlier call's, by the call's index.
@@ -36,6 +38,8 @@ struct Exchange {
 
     var schema: Schema { settings.schema }
     var isPush: Bool { request.push != nil && request.device != nil }
+    /// The origins whose totals of counters the client hears.
+    var origins: [String] { request.origins.isEmpty ? request.device.map { [$0] } ?? [] : request.origins }
     var state: SyncState { SyncState(epoch: settings.epoch, seq: snapshot.seq) }
 
     /// Carries out every call, in order.
@@ -57,6 +61,7 @@ struct Exchange {
                 room -= answer.arguments.count
                 answers.append(answer)
             } catch let error as MethodError {
+                noteUnread(call)
                 answers.append(MethodAnswer(error, callID: call.callID))
             }
         }
@@ -74,6 +79,10 @@ struct Exchange {
         case "changes": return try changes(type, resolved, at: index)
         default: return try set(resolved, at: index)
         }
+    }
+
+    mutating func noteUnread(_ call: Invocation) {
+        if call.isSet, let type = call.name.split(separator: "/").first { unreadTypes.insert(String(type)) }
     }
 
     /// Splits a method's name, and refuses the ones that the schema has no type for.

@@ -72,14 +72,14 @@ public final class InMemorySyncStore: SyncStore {
 }
 
 /// An account within an open transaction.
-private final class InMemoryTransaction: AccountTransaction {
+final class InMemoryTransaction: AccountTransaction {
     var account: InMemoryAccount
     private let epochNames: [String]
     private let formerSeq: Int64
     private let formerPushes: [String: Int64]
     private let formerEpochs: [String: Int64]
     /// What the rows were that have been changed, newest change last.
-    private var formerRows: [(key: RowKey, row: StoredRow?)] = []
+    private var formerRows: [(change: RowChange, row: StoredRow?)] = []
 
     init(_ account: InMemoryAccount, epochs: [String]) {
         self.account = account
@@ -96,6 +96,11 @@ private final class InMemoryTransaction: AccountTransaction {
     func rows(type: String, ids: [String]) -> [String: StoredRow] {
         guard let rows = account.rows[type] else { return [:] }
         return Dictionary(ids.compactMap { id in rows[id].map { (id, $0) } }, uniquingKeysWith: { $1 })
+    }
+
+    func holders(type: String, index: String, keys: [String]) -> [String: [String]] {
+        let found = keys.map { ($0, account.holders(type, IndexEntry(index: index, key: $0))) }
+        return Dictionary(found.filter { !$0.1.isEmpty }, uniquingKeysWith: { $1 })
     }
 
     func livingRows(type: String, ids: [String]?, limit: Int) -> [LoggedRow] {
@@ -128,15 +133,14 @@ private final class InMemoryTransaction: AccountTransaction {
         if let epoch = epochNames.last, account.epochs[epoch] == nil { account.epochs[epoch] = account.seq }
         account.seq += 1
         for (ordinal, change) in changes.enumerated() {
-            let stored = StoredRow(row: change.row, seq: seq, ordinal: ordinal, bornSeq: change.bornSeq ?? seq)
-            formerRows.append((change.key, account.put(stored, at: change.key)))
+            formerRows.append((change, account.put(change, ordinal: ordinal)))
         }
         return seq
     }
 
     /// Takes back everything.
     func undo() {
-        for (key, former) in formerRows.reversed() { account.takeBack(key, former: former) }
+        for (change, former) in formerRows.reversed() { account.takeBack(change, former: former) }
         account.seq = formerSeq
         account.pushes = formerPushes
         account.epochs = formerEpochs
@@ -146,6 +150,7 @@ private final class InMemoryTransaction: AccountTransaction {
 extension StoredRow {
     fileprivate func logged(_ id: String) -> LoggedRow {
         LoggedRow(
-            id: id, place: place, bornSeq: bornSeq, generation: row.generation, content: content(id: id))
+            id: id, place: place, bornSeq: bornSeq, generation: row.generation, content: content(id: id), hidden: hidden
+        )
     }
 }

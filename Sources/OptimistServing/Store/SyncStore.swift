@@ -30,6 +30,10 @@ public protocol AccountSnapshot {
     func epochs() throws -> Epochs
     /// The rows with these ids, deleted ones included. Unknown ids are left out.
     func rows(type: String, ids: [String]) throws -> [String: StoredRow]
+    /// The living rows of a type with these keys in an index: their ids, sorted, by key. Keys that none has are left out.
+    ///
+    /// - Parameter index: A name that ``RowChange`` uses in its entries.
+    func holders(type: String, index: String, keys: [String]) throws -> [String: [String]]
     /// The stored JSON of living rows, in no particular order.
     ///
     /// - Parameters:
@@ -50,7 +54,7 @@ public protocol AccountTransaction: AccountSnapshot {
     ///
     /// - Returns: Whether it is at least the highest one seen.
     func notePush(_ number: Int64, device: String) throws -> Bool
-    /// Stores rows under the next seq, in this order.
+    /// Stores rows under the next seq, in this order, with their index entries.
     ///
     /// - Returns: That seq.
     func append(_ changes: [RowChange]) throws -> Int64
@@ -60,8 +64,13 @@ public protocol AccountTransaction: AccountSnapshot {
 public struct RowChange: Sendable {
     public var key: RowKey
     public var row: MergeRow
+    public var memory: RowMemory
     /// The transaction in which its present life began. Nil: this one.
     public var bornSeq: Int64?
+    /// The entries under which the row is no longer found.
+    public var droppedEntries: Set<IndexEntry>
+    /// Those under which it is found from now on.
+    public var addedEntries: Set<IndexEntry>
 }
 
 /// A row as it stands in the order of changes, its JSON unread.
@@ -71,13 +80,18 @@ public struct LoggedRow: Sendable {
     public var bornSeq: Int64
     public var generation: Int
     public var content: [UInt8]
+    /// What ``StoredRow/hidden`` was.
+    public var hidden: [UInt8]?
 
-    public init(id: String, place: Place, bornSeq: Int64, generation: Int, content: [UInt8]) {
+    public init(
+        id: String, place: Place, bornSeq: Int64, generation: Int, content: [UInt8], hidden: [UInt8]? = nil
+    ) {
         self.id = id
         self.place = place
         self.bornSeq = bornSeq
         self.generation = generation
         self.content = content
+        self.hidden = hidden
     }
 
     var isAlive: Bool { generation % 2 == 1 }

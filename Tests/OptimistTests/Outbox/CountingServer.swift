@@ -204,8 +204,8 @@ final class CountingServer: Sendable {
             for origin in origins { mine[counter, default: [:]][origin] = totals[origin]?.total }
         }
         return RowPatch(
-            generation: stored.merged.generation, clocks: ColumnClocks(packing: clocks), seq: stored.seq, mine: mine,
-            values: JSONObject(values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }))
+            generation: stored.merged.generation, clocks: ColumnClocks(packing: clocks), seq: stored.seq,
+            values: JSONObject(values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }), mine: mine)
     }
 
     func pull(_ request: PullRequest) -> Page {

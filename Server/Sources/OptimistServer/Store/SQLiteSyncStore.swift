@@ -76,25 +76,39 @@ private final class SQLiteAccount: AccountTransaction {
         let isOne = ids.count == 1
         let query = try db.cachedStatement(
             sql: """
-                SELECT id, seq, ordinal, born_seq, content FROM optimist_rows
+                SELECT id, seq, ordinal, born_seq, content, hidden FROM optimist_rows
                 WHERE account_id = ? AND type = ? AND id \(isOne ? "= ?" : "IN (SELECT value FROM json_each(?))")
                 """)
         let rows = try Row.fetchCursor(query, arguments: [account, type, isOne ? ids[0] : ids.jsonText])
         while let row = try rows.next() {
             let id: String = row[0]
-            let content = try JSON(parsing: row.bytes(at: 4))
-            guard let stored = StoredRow(content: content, seq: row[1], ordinal: row[2], bornSeq: row[3]) else {
-                throw StoreError.damagedRow(RowKey(type, id))
-            }
+            guard
+                let stored = StoredRow(
+                    content: try row.bytes(at: 4), hidden: try row.bytesIfAny(at: 5), seq: row[1], ordinal: row[2],
+                    bornSeq: row[3])
+            else { throw StoreError.damagedRow(RowKey(type, id)) }
             found[id] = stored
         }
+        return found
+    }
+
+    func holders(type: String, index: String, keys: [String]) throws -> [String: [String]] {
+        let isOne = keys.count == 1
+        let query = try db.cachedStatement(
+            sql: """
+                SELECT key, id FROM optimist_index WHERE account_id = ? AND type = ? AND name = ?
+                AND key \(isOne ? "= ?" : "IN (SELECT value FROM json_each(?))") ORDER BY key, id
+                """)
+        var found: [String: [String]] = [:]
+        let rows = try Row.fetchCursor(query, arguments: [account, type, index, isOne ? keys[0] : keys.jsonText])
+        while let row = try rows.next() { found[row[0], default: []].append(row[1]) }
         return found
     }
 
     func livingRows(type: String, ids: [String]?, limit: Int) throws -> [LoggedRow] {
         let query = try db.cachedStatement(
             sql: """
-                SELECT id, seq, ordinal, born_seq, generation, content FROM optimist_rows
+                SELECT id, seq, ordinal, born_seq, generation, content, hidden FROM optimist_rows
                 WHERE account_id = ? AND type = ? AND generation % 2 = 1
                 \(ids == nil ? "" : "AND id IN (SELECT value FROM json_each(?))") LIMIT ?
                 """)
@@ -108,7 +122,7 @@ private final class SQLiteAccount: AccountTransaction {
     func changes(type: String, from place: Place, limit: Int, maxBytes: Int) throws -> ChangePage {
         let query = try db.cachedStatement(
             sql: """
-                SELECT id, seq, ordinal, born_seq, generation, content FROM optimist_rows
+                SELECT id, seq, ordinal, born_seq, generation, content, hidden FROM optimist_rows
                 WHERE account_id = ? AND type = ? AND (seq, ordinal) >= (?, ?) ORDER BY seq, ordinal LIMIT ?
                 """)
         let cursor = try Row.fetchCursor(query, arguments: [account, type, place.seq, place.ordinal, limit + 1])
@@ -143,19 +157,34 @@ private final class SQLiteAccount: AccountTransaction {
         try update.execute(arguments: [seq, account])
         let upsert = try db.cachedStatement(
             sql: """
-                INSERT INTO optimist_rows (account_id, type, id, generation, seq, ordinal, born_seq, content)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO optimist_rows (account_id, type, id, generation, seq, ordinal, born_seq, content, hidden)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT DO UPDATE SET generation = excluded.generation, seq = excluded.seq,
-                    ordinal = excluded.ordinal, born_seq = excluded.born_seq, content = excluded.content
+                    ordinal = excluded.ordinal, born_seq = excluded.born_seq, content = excluded.content,
+                    hidden = excluded.hidden
                 """)
         for (ordinal, change) in changes.enumerated() {
-            let stored = StoredRow(row: change.row, seq: seq, ordinal: ordinal, bornSeq: change.bornSeq ?? seq)
+            let stored = StoredRow(change, seq: seq, ordinal: ordinal)
             let content = String(decoding: stored.content(id: change.key.id), as: UTF8.self)
+            let hidden = stored.hidden.map { String(decoding: $0, as: UTF8.self) }
             try upsert.execute(arguments: [
                 account, change.key.type, change.key.id, change.row.generation, seq, ordinal, stored.bornSeq, content,
+                hidden,
             ])
+            try index(change)
         }
         return seq
+    }
+
+    private func index(_ change: RowChange) throws {
+        for entry in change.droppedEntries {
+            let delete = try db.cachedStatement(
+                sql: """
+                    DELETE FROM optimist_index WHERE account_id = ? AND type = ? AND name = ? AND key = ? AND id = ?
+                    """)
+            try delete.execute(arguments: [account, change.key.type, entry.index, entry.key, change.key.id])
+        }
+        for entry in change.addedEntries { try RowIndex.add(entry, change.key, account: account, db) }
     }
 
     /// Notes where the account stood before its first change in this epoch.
@@ -174,14 +203,17 @@ extension LoggedRow {
     fileprivate init(_ row: Row) throws {
         self.init(
             id: row[0], place: Place(seq: row[1], ordinal: row[2]), bornSeq: row[3], generation: row[4],
-            content: try row.bytes(at: 5))
+            content: try row.bytes(at: 5), hidden: try row.bytesIfAny(at: 6))
     }
 }
 
 extension Row {
     /// The bytes of a text, without making a string of them.
-    fileprivate func bytes(at index: Int) throws -> [UInt8] {
-        try withUnsafeData(atIndex: index) { data in data.map { [UInt8]($0) } ?? [] }
+    func bytes(at index: Int) throws -> [UInt8] { try bytesIfAny(at: index) ?? [] }
+
+    /// The same, or nil for null.
+    func bytesIfAny(at index: Int) throws -> [UInt8]? {
+        try withUnsafeData(atIndex: index) { data in data.map { [UInt8]($0) } }
     }
 }
 

@@ -28,6 +28,7 @@ enum SchemaRegister {
                 sql: "INSERT OR IGNORE INTO optimist_schemas (id, version, content) VALUES (?, ?, ?)",
                 arguments: [schema.id, schema.version, content])
             try makeViews(schema, db)
+            try RowIndex.keepUp(with: schema, db)
         }
     }
 

@@ -13,7 +13,7 @@ package struct ServerDatabase: Sendable {
     package var epoch: String { epochs[epochs.count - 1] }
 
     /// The version of the tables below. A file of a later version is refused untouched.
-    static let version = 1
+    static let version = 2
 
     /// - Parameters:
     ///   - path: Where the file is. It is made if there is none.
@@ -33,7 +33,11 @@ package struct ServerDatabase: Sendable {
             }
         }
         epochs = try pool.write { db in
-            if try Int.fetchOne(db, sql: "PRAGMA user_version") == 0 { try Self.makeTables(db) }
+            switch try Int.fetchOne(db, sql: "PRAGMA user_version") {
+            case 0: try Self.makeTables(db)
+            case 1: try Self.addIndexes(db)
+            default: break
+            }
             try db.execute(sql: "INSERT INTO optimist_epochs (name) VALUES (?)", arguments: [epoch])
             return try String.fetchAll(db, sql: "SELECT name FROM optimist_epochs ORDER BY number")
         }
@@ -107,6 +111,20 @@ package struct ServerDatabase: Sendable {
                     PRIMARY KEY (account_id, type, id)
                 );
                 CREATE INDEX optimist_rows_in_order ON optimist_rows (account_id, type, seq, ordinal);
+                """)
+        try addIndexes(db)
+    }
+
+    /// From version 1 to version 2.
+    private static func addIndexes(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                ALTER TABLE optimist_rows ADD COLUMN hidden TEXT;
+                CREATE TABLE optimist_index (
+                    account_id TEXT NOT NULL, type TEXT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL,
+                    id TEXT NOT NULL, PRIMARY KEY (account_id, type, name, key, id)
+                ) WITHOUT ROWID;
+                CREATE TABLE optimist_settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
                 PRAGMA user_version = \(version);
                 """)
     }
