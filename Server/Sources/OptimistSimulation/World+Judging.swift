@@ -31,10 +31,12 @@ extension World {
     private func look(at device: SimulatedDevice) {
         do {
             let (rows, unsettled) = try read(device) { db in (try Rows.all(db), try Self.unsettled(db)) }
+            let served = withState(\.history.served)
             for (name, values) in rows.sorted(by: { $0.key < $1.key }) where !unsettled.contains(name) {
-                let wasServed = withState { $0.history.served[name]?.contains(values) ?? false }
-                if !wasServed {
-                    find("untrue: \(name) on \(device.name) is called synced, and the server never had it: \(values)")
+                for (column, value) in values where served[name]?[column]?.contains(value) != true {
+                    find(
+                        "untrue: \(name).\(column) on \(device.name) is called synced, and the server never had "
+                            + (value ?? "null"))
                 }
             }
         } catch { find("the judges cannot read \(device.name): \(error)") }
