@@ -91,8 +91,12 @@ let package = Package(
                 "OptimistSession", "OptimistTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings),
+        .executableTarget(
+            name: "OtherProcess",
+            dependencies: ["Optimist", "OptimistTesting", .product(name: "GRDB", package: "GRDB.swift")],
+            path: "Tests/OtherProcess", swiftSettings: settings),
         .testTarget(
-            name: "OptimistTests", dependencies: ["Optimist", "OptimistTesting"],
+            name: "OptimistTests", dependencies: ["Optimist", "OptimistTesting", "OtherProcess"],
             resources: [.copy("Fixtures")], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

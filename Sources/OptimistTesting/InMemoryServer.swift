@@ -179,7 +179,7 @@ extension SetError {
     /// The error that gives this verdict on a device. Nil if it is none.
     fileprivate init?(_ verdict: Verdict) {
         switch verdict {
-        case .accepted, .merged: return nil
+        case .accepted, .merged, .mergedInto: return nil
         case .gone: self.init("notFound")
         case .rejected(let refusal):
             self.init(

@@ -127,6 +127,13 @@ func tombstone(_ todo: Todo, seq: Int64, generation: Int = 2) -> PageRow {
 }
 
 extension Store {
+    /// What an engine whose remote has no snapshots would ask for.
+    func nextPull() async throws -> (tables: [String], cursor: String?) {
+        let plan = PullPlan(intakes: try await intakes(), limit: 1, hasSnapshots: false)
+        guard case .changes(let tables, let cursor) = plan.step else { return ([], nil) }
+        return (tables, cursor)
+    }
+
     func receive(_ rows: [PageRow], from: String, to cursor: String) async throws {
         try await apply(
             Page(from: from, cursor: cursor, hasMore: false, rows: rows), to: ["todo"], initialCursor: "e1.0")

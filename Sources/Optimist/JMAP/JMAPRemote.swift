@@ -49,7 +49,7 @@ public final class JMAPRemote: Remote {
         let connection = try await connected()
         let call = PullCall(
             tables: request.tables, cursor: request.cursor, limit: request.limit, account: connection.account,
-            schemaVersion: schemaVersion)
+            origins: request.origins, schemaVersion: schemaVersion)
         return try call.page(from: try await send(call.request, to: connection.resource))
     }
 

@@ -27,7 +27,7 @@ package struct PushCall {
             methodCalls: tables.enumerated().map { index, table in
                 Invocation("\(table)/set", sets[table]?.json ?? [:], callID: String(index))
             },
-            device: push.device, push: push.number, schemaVersion: schemaVersion,
+            device: push.device, origins: push.origins, push: push.number, schemaVersion: schemaVersion,
             groups: push.groups.map { $0.map { push.rows[$0].name } })
     }
 
@@ -64,12 +64,17 @@ package struct PushCall {
         return push.rows.map { answers[$0.table]?[$0.id] ?? .retry(after: nil) }
     }
 
+    private static func verdict(_ won: RowPatch?, _ seq: Int64) -> Verdict {
+        guard let won else { return .accepted(seq: seq) }
+        if let winner = won.mergedInto { return .mergedInto(seq: seq, winner: winner) }
+        return won.values.isEmpty ? .accepted(seq: seq) : .merged(seq: seq, won)
+    }
+
     private static func verdicts(_ answer: SetAnswer, change: (String) -> PushRow.Change?) -> [String: Verdict] {
         let seq = SyncState(answer.newState)?.seq ?? 0
         var verdicts: [String: Verdict] = [:]
         for (id, won) in answer.created + answer.updated {
-            verdicts[id] =
-                won.map { $0.values.isEmpty ? .accepted(seq: seq) : .merged(seq: seq, $0) } ?? .accepted(seq: seq)
+            verdicts[id] = verdict(won, seq)
         }
         for id in answer.destroyed { verdicts[id] = .accepted(seq: seq) }
         for (id, error) in answer.notCreated + answer.notUpdated + answer.notDestroyed {

@@ -11,7 +11,8 @@ struct SnapshotPull {
         table = asked.table
         let call = SnapshotCall(accountID: account, at: asked.at, after: asked.after, maxChanges: asked.limit)
         request = Request(
-            methodCalls: [Invocation("\(asked.table)/changes", call.json, callID: "0")], schemaVersion: schemaVersion)
+            methodCalls: [Invocation("\(asked.table)/changes", call.json, callID: "0")],
+            origins: asked.origins, schemaVersion: schemaVersion)
     }
 
     /// - Throws: ``RemoteFailure``: `noSnapshots` if the server does not know of any.

@@ -60,8 +60,14 @@ struct PushAssembly {
         guard let id = layout.idForm.wire(entry.ref.id) else { return }
         let kind: SentRow.Kind = !entry.isAlive ? .delete : entry.isKnownToServer ? .update : .create
         let columns = kind == .delete ? [] : unsentColumns(entry, values, layout)
-        let patch = JSONObject(columns.map { ($0.name, values[$0.name] ?? .null) })
-        rows.append(PushRow(table: layout.name, id: id, change: change(kind, entry, patch)))
+        let totals = entry.pushedTotals(of: columns)
+        let patch = JSONObject(
+            columns.compactMap { column in
+                column.isCounter
+                    ? totals[column.name].map { (column.name, $0.json) }
+                    : (column.name, values[column.name] ?? .null)
+            })
+        rows.append(PushRow(table: layout.name, id: id, change: change(kind, entry, patch, totals)))
         sent.append(
             SentRow(
                 ref: entry.ref, kind: kind, generation: entry.generation, mask: entry.dirty, lifeStamp: entry.lifeStamp,
@@ -69,7 +75,7 @@ struct PushAssembly {
                     uniqueKeysWithValues: layout.columns(in: entry.dirty).map {
                         ($0.name, entry.unsentStamp(of: $0.name))
                     }),
-                values: patch, sentBefore: entry.sent))
+                values: patch, totals: totals, sentBefore: entry.sent))
     }
 
     /// A new row goes without its nulls, which are the default of every column, but for those written later than the row:
@@ -77,18 +83,20 @@ struct PushAssembly {
     private func unsentColumns(_ entry: RowEntry, _ values: JSONObject, _ layout: TableLayout) -> [TableLayout.Column] {
         let isNew = entry.dirty & TableLayout.lifeMask != 0
         return layout.columns(in: entry.dirty).filter { column in
-            !isNew || values[column.name]?.isNull == false
+            !isNew || values[column.name]?.isNull == false || column.isCounter
                 || entry.unsentStamp(of: column.name) != entry.lifeStamp
         }
     }
 
-    private func change(_ kind: SentRow.Kind, _ entry: RowEntry, _ values: JSONObject) -> PushRow.Change {
+    private func change(
+        _ kind: SentRow.Kind, _ entry: RowEntry, _ values: JSONObject, _ totals: [String: [RunningTotal]]
+    ) -> PushRow.Change {
         let common = Clock(stamp: entry.lifeStamp, device: device)
         if kind == .delete { return .delete(Tombstone(generation: entry.generation, clock: common)) }
         var clocks = ColumnClocks(common: common)
         for (name, _) in values {
-            let stamp = entry.unsentStamp(of: name)
-            if stamp != entry.lifeStamp { clocks.exceptions[name] = Clock(stamp: stamp, device: device) }
+            let clock = totals[name]?.latestClock ?? Clock(stamp: entry.unsentStamp(of: name), device: device)
+            if clock != common { clocks.exceptions[name] = clock }
         }
         let patch = RowPatch(generation: entry.generation, clocks: clocks, values: values)
         return kind == .create ? .create(patch) : .update(patch)

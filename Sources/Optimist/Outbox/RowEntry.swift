@@ -30,6 +30,8 @@ struct RowEntry: Equatable, Sendable {
     var sent: Int64 = 0
     /// What the server holds of dirty columns, as SQL literals. Only while the server knows this life.
     var base: [String: String] = [:]
+    /// What this device has counted, by the column's bit.
+    var counters: [Int64: Counter] = [:]
     /// The last push that the server answered for this row.
     var settled: Int64 = 0
     /// Not to be sent before, in milliseconds since 1970.
@@ -44,8 +46,8 @@ struct RowEntry: Equatable, Sendable {
 
     var isAlive: Bool { generation % 2 == 1 }
     var isPending: Bool { pending != nil }
-    /// Whether the server has this life of the row, so that columns suffice.
-    var isKnownToServer: Bool { acked == generation }
+    /// Whether the server has had this life of the row, so that columns suffice.
+    var isKnownToServer: Bool { acked >= generation }
 
     /// The stamp of an unsent column.
     func unsentStamp(of column: String) -> Stamp { stamps[column] ?? lifeStamp }

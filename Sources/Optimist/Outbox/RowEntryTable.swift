@@ -9,13 +9,16 @@ import OptimistWire
 struct RowEntryTable {
     let db: Database
     private var nodes: Nodes
+    private let counters: CounterTable
     private let finding: RowStatement
     private let updating: RowStatement
     private let inserting: RowStatement
+    private let insertingFresh: RowStatement
 
     init(_ db: Database) throws {
         self.db = db
         nodes = try Nodes(in: db)
+        counters = try CounterTable(db)
         finding = try RowStatement("SELECT \(Self.columns) FROM optimist_row WHERE tbl = ? AND id = ?", in: db)
         updating = try RowStatement(
             """
@@ -27,6 +30,11 @@ struct RowEntryTable {
             INSERT INTO optimist_row(generation, acked, seq, clock, node, clocks, pending, stamp, stamps, dirty, sent,
             base, settled, due, blocked, tbl, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """, in: db)
+        insertingFresh = try RowStatement(
+            """
+            INSERT INTO optimist_row(tbl, id, generation, acked, seq, clock, node, clocks)
+            VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7)
+            """, in: db)
     }
 
     static let columns = """
@@ -35,22 +43,52 @@ struct RowEntryTable {
         """
 
     func entry(_ ref: RowRef) throws -> RowEntry? {
-        try finding.first([ref.table.databaseValue, ref.id], decode)
+        try finding.first([ref.table.databaseValue, ref.id], decode).map(counting)
+    }
+
+    /// An entry with its counters, which are kept in a table of their own.
+    func counting(_ entry: RowEntry) throws -> RowEntry {
+        var entry = entry
+        entry.counters = try counters.counters(of: entry.ref)
+        return entry
     }
 
     /// Writes an entry. One that says nothing, a row nobody ever confirmed and that is not here, is removed.
     mutating func save(_ entry: RowEntry) throws {
-        if entry.generation == 0 {
-            try db.cachedStatement(sql: "DELETE FROM optimist_row WHERE tbl = ? AND id = ?")
-                .execute(arguments: [entry.ref.table, entry.ref.id])
-            return
-        }
+        if entry.generation == 0 { return try forget(entry.ref) }
+        try counters.save(entry.counters, of: entry.ref) { try nodes.number(of: $0) }
         let values = try encode(entry)
         if let key = entry.key {
             try updating.execute(values + [key.databaseValue])
         } else {
             try inserting.execute(values + [entry.ref.table.databaseValue, entry.ref.id])
         }
+    }
+
+    /// Whether nothing is known of the rows from one id to another, both included.
+    func isEmpty(_ table: Int64, from first: DatabaseValue, to last: DatabaseValue) throws -> Bool {
+        try Bool.fetchOne(
+            db.cachedStatement(
+                sql: "SELECT NOT EXISTS (SELECT 1 FROM optimist_row WHERE tbl = ? AND id BETWEEN ? AND ?)"),
+            arguments: [table, first, last]) ?? false
+    }
+
+    /// Adds the entry of a row of which nothing was known, as the server has it.
+    mutating func insertFresh(_ ref: RowRef, _ patch: RowPatch) throws {
+        let common = patch.clocks?.common
+        try insertingFresh.execute([
+            ref.table.databaseValue, ref.id, Int64(patch.generation ?? 1).databaseValue, (patch.seq ?? 0).databaseValue,
+            (common?.stamp.rawValue ?? 0).databaseValue,
+            try common.map { try nodes.number(of: $0.device) }?.databaseValue ?? Int64(0).databaseValue,
+            Self.text(patch.clocks?.exceptions ?? [:]) { .string($0.description) },
+        ])
+    }
+
+    /// Removes what is known of a row.
+    mutating func forget(_ ref: RowRef) throws {
+        try db.cachedStatement(sql: "DELETE FROM optimist_row WHERE tbl = ? AND id = ?")
+            .execute(arguments: [ref.table, ref.id])
+        try counters.save([:], of: ref) { try nodes.number(of: $0) }
     }
 
     // MARK: - Coding

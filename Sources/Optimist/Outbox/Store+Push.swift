@@ -53,7 +53,9 @@ extension Store {
             try Meta.set(.push, to: number, in: db)
             try Meta.set(.inFlight, to: number, in: db)
             return PushBatch(
-                push: Push(number: number, device: assembly.device, rows: assembly.rows, groups: assembly.groups),
+                push: Push(
+                    number: number, device: assembly.device, rows: assembly.rows, groups: assembly.groups,
+                    origins: try DeviceIdentity.origins(in: db)),
                 sent: assembly.sent)
         }
     }
@@ -100,7 +102,7 @@ private struct UnitReading {
                 try forget(entry)
                 return nil
             }
-            return PushAssembly.Unsent(entry: entry, values: values, layout: table.layout)
+            return PushAssembly.Unsent(entry: try entries.counting(entry), values: values, layout: table.layout)
         }
     }
 

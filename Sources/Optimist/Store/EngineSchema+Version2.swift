@@ -17,6 +17,17 @@ extension EngineSchema {
                 ALTER TABLE optimist_parked ADD COLUMN parentTable INTEGER; -- the row it refers to, if that is missing
                 ALTER TABLE optimist_parked ADD COLUMN parent;
                 ALTER TABLE optimist_rejection ADD COLUMN bundle INTEGER;   -- the rejection it belongs to, null: itself
+                -- The snapshot that a table starts with: the cursor that it noted, the last id received, how many rows came
+                -- and how many there are, roughly; and whether what came after it has been received too.
+                ALTER TABLE optimist_table ADD COLUMN snapshot TEXT;
+                ALTER TABLE optimist_table ADD COLUMN place TEXT;
+                ALTER TABLE optimist_table ADD COLUMN received INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE optimist_table ADD COLUMN total INTEGER;
+                ALTER TABLE optimist_table ADD COLUMN isComplete INTEGER NOT NULL DEFAULT 0;
+                UPDATE optimist_table SET isComplete = 1 WHERE cursor IS NOT NULL;
+                CREATE TABLE optimist_unseen(           -- rows that a resync has not brought again so far
+                    tbl INTEGER NOT NULL, id NOT NULL, PRIMARY KEY(tbl, id)
+                ) WITHOUT ROWID;
                 CREATE INDEX optimist_rejection_bundle ON optimist_rejection(bundle) WHERE bundle IS NOT NULL;
                 """)
     }

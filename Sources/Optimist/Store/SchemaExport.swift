@@ -53,5 +53,14 @@ extension TypeSchema {
                 reference == nil ? ValueForm.columnType(declared: column.type) : .ref, isRequired: isRequired,
                 target: reference?.table)
         }
+        for name in try Self.counters(of: table, in: db) { columns[name] = ColumnSchema(.counter) }
+    }
+
+    /// The columns that count. A table that no store has opened has none.
+    private static func counters(of table: String, in db: Database) throws -> [String] {
+        guard try db.tableExists("optimist_meta"), try Meta.int(.version, in: db) ?? 0 >= 2 else { return [] }
+        let text = try String.fetchOne(
+            db, sql: "SELECT counters FROM optimist_table WHERE name = ?", arguments: [table])
+        return text.flatMap { try? JSON(parsing: $0.utf8) }?.array?.compactMap(\.string) ?? []
     }
 }

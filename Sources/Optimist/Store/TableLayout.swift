@@ -14,6 +14,8 @@ struct TableLayout: Sendable, Equatable {
     /// In the order of the table, without `id` and without generated columns.
     let columns: [Column]
     var rules = SyncRules()
+    /// The tables that its foreign keys refer to.
+    var parents: Set<String> { Set(columns.compactMap { $0.reference?.table }) }
 
     struct Column: Sendable, Equatable {
         let name: String
@@ -37,6 +39,9 @@ struct TableLayout: Sendable, Equatable {
 
     subscript(column name: String) -> Column? { columns.first { $0.name == name } }
 
+    /// Whether every column that a patch names is here.
+    func knows(_ patch: RowPatch) -> Bool { patch.values.members.allSatisfy { self[column: $0.key] != nil } }
+
     func columns(in mask: Int64) -> [Column] { columns.filter { $0.mask & mask != 0 } }
 }
 
@@ -55,6 +60,8 @@ extension TableLayout {
             let number = try Int64.fetchOne(
                 db, sql: "SELECT number FROM optimist_table WHERE name = ?", arguments: [name])
         else { throw OptimistError(.damagedMetadata, "The table \(name) cannot be registered.") }
+        let rules = record.syncRules
+        try Self.note(rules, ofTable: number, in: db)
         let references = try References(of: name, in: db).columns
         var columns: [Column] = []
         for info in try Self.storedColumns(of: name, in: db) where info.name != "id" {
@@ -63,12 +70,21 @@ extension TableLayout {
             columns.append(
                 Column(
                     name: info.name, bit: try Self.bit(of: info.name, table: number, in: db),
-                    form: ValueForm(column: info, record: record, reference: targetForm), isNullable: !info.isNotNull,
-                    reference: reference))
+                    form: rules.counters.contains(info.name)
+                        ? .counter : ValueForm(column: info, record: record, reference: targetForm),
+                    isNullable: !info.isNotNull, reference: reference))
         }
         self.init(
             number: number, name: name, idForm: try Self.idForm(of: name, among: synced, in: db), columns: columns,
-            rules: record.syncRules)
+            rules: rules)
+    }
+
+    /// Keeps what the engine's tables must tell without the app's code.
+    private static func note(_ rules: SyncRules, ofTable number: Int64, in db: Database) throws {
+        let names = JSON.array(rules.counters.sorted().map(JSON.string)).description
+        try db.execute(
+            sql: "UPDATE optimist_table SET counters = ?1 WHERE number = ?2 AND counters IS NOT ?1",
+            arguments: [rules.counters.isEmpty ? nil : names, number])
     }
 
     /// How a table stores its ids, which is how others refer to them.

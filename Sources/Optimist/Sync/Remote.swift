@@ -65,12 +65,17 @@ public struct Push: Sendable, Hashable {
     public var rows: [PushRow]
     /// Rows that stand next to each other and are applied together: either all of them or none (S2).
     public var groups: [Range<Int>]
+    /// Every id that the device has had, if it counts: answers say under them what sums contain of it. Default: none.
+    public var origins: [String]
 
-    public init(number: Int64, device: String, rows: [PushRow], groups: [Range<Int>] = []) {
+    public init(
+        number: Int64, device: String, rows: [PushRow], groups: [Range<Int>] = [], origins: [String] = []
+    ) {
         self.number = number
         self.device = device
         self.rows = rows
         self.groups = groups
+        self.origins = origins
     }
 }
 
@@ -104,6 +109,9 @@ public enum Verdict: Sendable, Hashable {
     case accepted(seq: Int64)
     /// Applied, but these columns of the server's won.
     case merged(seq: Int64, RowPatch)
+    /// Applied to another row of the server's, which has the values of a unique index that this one was to have: the two
+    /// are one from now on, under the other one's id (M6).
+    case mergedInto(seq: Int64, winner: String)
     /// The row is deleted on the server, in a later life than the one that was sent.
     case gone
     /// Never to be applied.

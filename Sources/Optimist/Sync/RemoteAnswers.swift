@@ -36,11 +36,15 @@ public struct PullRequest: Sendable, Hashable {
     public var cursor: String
     /// The most rows wanted. The remote may send fewer or, to keep a transaction whole, more.
     public var limit: Int
+    /// Every id that the device has had, if it counts: the page says under them what sums contain of it, in
+    /// `RowPatch.mine`. Default: none.
+    public var origins: [String]
 
-    public init(tables: [String], cursor: String, limit: Int) {
+    public init(tables: [String], cursor: String, limit: Int, origins: [String] = []) {
         self.tables = tables
         self.cursor = cursor
         self.limit = limit
+        self.origins = origins
     }
 }
 
@@ -77,8 +81,13 @@ public struct SnapshotRequest: Sendable, Hashable {
     public var after: String?
     /// The most rows wanted.
     public var limit: Int
+    /// As in ``PullRequest/origins``. Default: none.
+    public var origins: [String]
 
-    public init(table: String, at: String? = nil, after: String? = nil, limit: Int) {
+    public init(
+        table: String, at: String? = nil, after: String? = nil, limit: Int, origins: [String] = []
+    ) {
+        self.origins = origins
         self.table = table
         self.at = at
         self.after = after

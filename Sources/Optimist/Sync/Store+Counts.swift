@@ -14,22 +14,21 @@ public struct SyncCounts: Sendable, Hashable {
     public init() {}
 }
 
+extension SyncCounts {
+    static func fetch(_ db: Database) throws -> SyncCounts {
+        func count(_ sql: String) throws -> Int { try Int.fetchOne(db.cachedStatement(sql: sql)) ?? 0 }
+        var counts = SyncCounts()
+        counts.pending = try count("SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL")
+        counts.rejected = try count("SELECT count(*) FROM optimist_rejection WHERE bundle IS NULL")
+        counts.parked = try count("SELECT count(*) FROM optimist_parked")
+        counts.lastSync = try Meta.int(.lastSync, in: db).map { Date(timeIntervalSince1970: Double($0) / 1000) }
+        return counts
+    }
+}
+
 extension Store {
     /// Counts what is pending, rejected and parked now.
     ///
     /// - Complexity: O(pending rows), in an index.
-    public func counts() async throws -> SyncCounts {
-        try await read { db in
-            var counts = SyncCounts()
-            counts.pending =
-                try Int.fetchOne(
-                    db.cachedStatement(sql: "SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL")) ?? 0
-            counts.rejected =
-                try Int.fetchOne(
-                    db.cachedStatement(sql: "SELECT count(*) FROM optimist_rejection WHERE bundle IS NULL")) ?? 0
-            counts.parked = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM optimist_parked")) ?? 0
-            counts.lastSync = try Meta.int(.lastSync, in: db).map { Date(timeIntervalSince1970: Double($0) / 1000) }
-            return counts
-        }
-    }
+    public func counts() async throws -> SyncCounts { try await read { try SyncCounts.fetch($0) } }
 }

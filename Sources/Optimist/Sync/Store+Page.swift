@@ -5,60 +5,43 @@ import OptimistCore
 import OptimistWire
 
 extension Store {
-    /// Returns the synced tables that stand at the earliest cursor, that cursor, and whether these are all tables.
-    /// No cursor: nothing was received yet.
-    ///
-    /// - Parameter served: The tables that the remote keeps. Nil: all.
-    func nextPull(of served: Set<String>? = nil) async throws -> (tables: [String], cursor: String?, isAll: Bool) {
-        let names = layouts.map(\.name).filter { served?.contains($0) ?? true }
-        return try await read { db in
-            let rows = try Row.fetchAll(db, sql: "SELECT name, cursor FROM optimist_table ORDER BY number")
-            let cursors = rows.map { (name: $0[0] as String, cursor: $0[1] as String?) }.filter {
-                names.contains($0.name)
-            }
-            let known = cursors.compactMap(\.cursor)
-            let earliest =
-                known.count < cursors.count ? nil : known.min { (SyncState($0)?.seq ?? 0) < (SyncState($1)?.seq ?? 0) }
-            let tables = cursors.filter { $0.cursor == earliest }.map(\.name)
-            return (tables, earliest, tables.count == cursors.count)
-        }
-    }
-
     /// Applies a page and its cursor in one transaction (R1). A page that comes twice or late changes nothing.
     ///
     /// - Returns: Whether the page was the one that follows what is here.
     @discardableResult
     func apply(_ page: Page, to tables: [String], initialCursor: String) async throws -> Bool {
+        try await receive(
+            page.rows,
+            if: { db in
+                try Intake.fetchAll(tables, in: db).allSatisfy { ($0.cursor ?? initialCursor) == page.from }
+            },
+            then: { db in
+                let counts = page.rows.reduce(into: [:]) { $0[$1.table, default: 0] += 1 }
+                for table in tables {
+                    try Intake.advance(table, to: page.cursor, rows: counts[table] ?? 0, isEnd: !page.hasMore, in: db)
+                }
+            })
+    }
+
+    /// Applies rows of the server's, and whatever records how far they reach, in one transaction.
+    ///
+    /// - Returns: Whether the rows are the ones that follow what is here. Otherwise nothing is changed.
+    func receive(
+        _ rows: [PageRow], if follows: @escaping @Sendable (Database) throws -> Bool,
+        then record: @escaping @Sendable (Database) throws -> Void
+    ) async throws -> Bool {
         let now = milliseconds
         return try await apply { db in
-            guard try Self.follows(page, tables, initialCursor, in: db) else { return false }
-            for row in page.rows {
+            guard try follows(db) else { return false }
+            let unseen = try UnseenRows(of: self.layouts, in: db)
+            for row in rows {
                 if case .row(let patch) = row.content { self.witness(patch.clocks) }
+                try unseen.saw(row)
             }
-            try PageApplication(self.layouts, db, at: now).apply(page.rows)
-            for table in tables {
-                try db.execute(
-                    sql: "UPDATE optimist_table SET cursor = ? WHERE name = ?", arguments: [page.cursor, table])
-            }
+            try PageApplication(self.layouts, db, at: now).apply(rows)
+            try record(db)
             try Meta.set(.lastSync, to: now, in: db)
             return true
-        }
-    }
-
-    private static func follows(_ page: Page, _ tables: [String], _ initialCursor: String, in db: Database) throws
-        -> Bool
-    {
-        try tables.allSatisfy { table in
-            let cursor = try String.fetchOne(
-                db, sql: "SELECT cursor FROM optimist_table WHERE name = ?", arguments: [table])
-            return (cursor ?? initialCursor) == page.from
-        }
-    }
-
-    /// Starts receiving from the beginning, after the server forgot the cursor. Nothing pending is touched.
-    func forgetCursors() async throws {
-        try await apply { db in
-            try db.execute(sql: "UPDATE optimist_table SET cursor = NULL; UPDATE optimist_row SET seq = 0")
         }
     }
 

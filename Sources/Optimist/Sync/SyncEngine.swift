@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+public import Foundation
 public import Logging
 import OptimistCore
 public import OptimistSession
@@ -17,18 +18,21 @@ import OptimistWire
 ///
 /// The engine decides nothing: `SyncMachine`, a value, does. Nothing here ever blocks a write or a read of the app.
 public actor SyncEngine {
-    private let store: Store
-    private let remote: any Remote
-    private let session: Session?
+    let store: Store
+    let remote: any Remote
+    let session: Session?
+    private let installID: UUID?
+    let onMassRemoval: @Sendable (MassRemoval) async -> MassRemoval.Answer
     private let reachability: any Reachability
-    private let surroundings: Surroundings
-    private let logger: Logger
+    let surroundings: Surroundings
+    let logger: Logger
     private let inbox = Inbox()
     /// Where sync stands: now, and whenever it changes. Newest only; safe to follow from any task.
     public nonisolated let status: SyncStatuses
 
     private var machine: SyncMachine
-    private var account: RemoteAccount?
+    var account: RemoteAccount?
+    var pulls = Pulls()
     private var epoch = 0
     private var tasks: [Int: Task<Void, Never>] = [:]
     private var timers: [SyncMachine.Timer: Task<Void, Never>] = [:]
@@ -43,29 +47,41 @@ public actor SyncEngine {
     ///   - reachability: A hint of when to try. Default: the system's.
     ///   - schemaVersion: The version of the schema that the app was built with.
     ///   - logger: Gets what could not be thrown, without content.
+    ///   - onMassRemoval: Asked before more than half of a table leaves this device, since the server has those rows no
+    ///     longer. Sync goes on meanwhile, and asks once in each run until there is an answer. Default: they are removed.
     public init(
         store: Store, session: Session, reachability: (any Reachability)? = nil, schemaVersion: Int = 1,
-        logger: Logger = Logger(label: "optimist.sync")
+        logger: Logger = Logger(label: "optimist.sync"),
+        onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Answer = { _ in .remove }
     ) {
         self.init(
             store: store, remote: JMAPRemote(session: session, schemaVersion: schemaVersion), session: session,
-            reachability: reachability, logger: logger)
+            installID: nil, reachability: reachability, logger: logger, onMassRemoval: onMassRemoval)
     }
 
     /// Syncs with a backend of the team's own.
+    ///
+    /// - Parameter installID: An id of this installation of the app, kept outside backups, by which a restored or copied
+    ///   file is recognised. Default: none, and the remote's push numbers alone tell.
     public init(
-        store: Store, remote: any Remote, reachability: (any Reachability)? = nil,
-        logger: Logger = Logger(label: "optimist.sync")
+        store: Store, remote: any Remote, reachability: (any Reachability)? = nil, installID: UUID? = nil,
+        logger: Logger = Logger(label: "optimist.sync"),
+        onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Answer = { _ in .remove }
     ) {
-        self.init(store: store, remote: remote, session: nil, reachability: reachability, logger: logger)
+        self.init(
+            store: store, remote: remote, session: nil, installID: installID, reachability: reachability,
+            logger: logger, onMassRemoval: onMassRemoval)
     }
 
     private init(
-        store: Store, remote: any Remote, session: Session?, reachability: (any Reachability)?, logger: Logger
+        store: Store, remote: any Remote, session: Session?, installID: UUID?, reachability: (any Reachability)?,
+        logger: Logger, onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Answer
     ) {
         self.store = store
         self.remote = remote
         self.session = session
+        self.onMassRemoval = onMassRemoval
+        self.installID = installID
         self.reachability = reachability ?? SystemReachability()
         self.logger = logger
         surroundings = store.surroundings
@@ -75,9 +91,32 @@ public actor SyncEngine {
 
     /// Syncs until the task is cancelled. What is under way then is repeated at the next run; nothing is lost.
     ///
-    /// A call while another one runs returns at once.
+    /// A call while another one runs returns at once. Of several processes with the same file one syncs: the others are
+    /// paused, and one of them goes on within two seconds of its end, however it ended. A lock beside the database says
+    /// whose turn it is. An app whose file is in a container that it shares cancels this before it is suspended.
     public func run() async {
         guard let events = inbox.open() else { return }
+        let turn: SyncTurn
+        do { turn = try await takeTurn() } catch {
+            inbox.close()
+            return status.show(.idle)
+        }
+        defer { turn.end() }
+        await run(events)
+    }
+
+    /// Waits until no other process syncs this file.
+    private func takeTurn() async throws -> SyncTurn {
+        var wait = Duration.milliseconds(100)
+        while true {
+            if let turn = SyncTurn(for: store.file) { return turn }
+            status.show(.paused(reason: "Another part of this app is syncing."))
+            try await surroundings.clock.sleep(for: wait)
+            wait = min(wait * 2, .seconds(2))
+        }
+    }
+
+    private func run(_ events: AsyncStream<Inbox.Signal>) async {
         let elapsed = Stopwatch(surroundings.clock)
         let watchers = watch()
         defer {
@@ -85,11 +124,13 @@ public actor SyncEngine {
             status.show(.idle)
             for task in watchers { task.cancel() }
             abandon()
+            pulls.asking?.cancel()
             for timer in timers.values { timer.cancel() }
             timers = [:]
         }
         machine = SyncMachine(random: surroundings.randomness(for: "sync.backoff"))
         account = nil
+        pulls = Pulls()
         await forgetPushInFlight()
         await perform(machine.handle(.started(await savedWaits()), at: elapsed()))
         for await signal in events {
@@ -167,7 +208,6 @@ public actor SyncEngine {
             try await store.saveWait(of: lane, failures: failures, wait: wait, isDemanded: isDemanded)
         case .setAside(let isRejected): try await setAside(isRejected: isRejected)
         case .renewDeviceID: try await store.renewDeviceID()
-        case .forgetCursors: try await store.forgetCursors()
         case .reconnect: account = nil
         case .publish(let phase): status.show(phase)
         }
@@ -189,6 +229,8 @@ public actor SyncEngine {
         epoch += 1
         for task in tasks.values { task.cancel() }
         tasks = [:]
+        pulls.ahead?.cancel()
+        pulls.ahead = nil
     }
 
     private func set(_ timer: SyncMachine.Timer, _ wait: Duration, _ token: Int) {
@@ -236,21 +278,6 @@ public actor SyncEngine {
         }
     }
 
-    private func pull() async -> SyncMachine.PullOutcome {
-        do {
-            let account = try await connected()
-            let next = try await store.nextPull(of: account.tables)
-            if next.tables.isEmpty { return .page(hasMore: false) }
-            let cursor = next.cursor ?? account.initialCursor
-            let page = try await remote.pull(
-                PullRequest(tables: next.tables, cursor: cursor, limit: RowSync.Limit.pageRows))
-            try await store.apply(page, to: next.tables, initialCursor: account.initialCursor)
-            return .page(hasMore: page.hasMore || (!next.isAll && page.cursor != cursor))
-        } catch {
-            return .failed(SyncMachine.Failure(error))
-        }
-    }
-
     private func listen() {
         let (inbox, epoch, remote) = (inbox, epoch, remote)
         start {
@@ -266,10 +293,12 @@ public actor SyncEngine {
         }
     }
 
-    private func connected() async throws -> RemoteAccount {
+    func connected() async throws -> RemoteAccount {
         if let account { return account }
         let account = try await connect()
+        if let install = try await session?.installID() ?? installID { try await store.recognise(install: install) }
         try await store.bind(to: account.id)
+        if let served = account.tables { try await store.skip(tablesBut: served) }
         self.account = account
         return account
     }

@@ -12,7 +12,17 @@ extension SyncMachine.Failure {
         case let error as OptimistError where error.code == .otherAccount: self = .paused(error.message)
         case let error as DatabaseError where Self.isDamage(error.resultCode):
             self = .fatal("The database cannot be read (\(error.resultCode)). Nothing was deleted.")
+        case let error as DatabaseError: self = .device(Self.message(of: error.resultCode))
         default: self = .transient
+        }
+    }
+
+    /// What this device's disk cannot do for now.
+    private static func message(of code: ResultCode) -> String {
+        switch code {
+        case .SQLITE_FULL: "This device's disk is full. Free some space: sync then goes on by itself."
+        case .SQLITE_BUSY, .SQLITE_LOCKED: "The database is busy. It is tried again by itself."
+        default: "This device's disk cannot be read or written (\(code)). It is tried again by itself."
         }
     }
 
@@ -23,13 +33,12 @@ extension SyncMachine.Failure {
 
     private init(_ failure: RemoteFailure) {
         switch failure {
-        case .notSent, .unreachable, .upgradeRequired, .noSnapshots: self = .transient
+        case .notSent, .unreachable, .upgradeRequired, .noSnapshots, .cursorLost, .forked: self = .transient
         case .throttled(let wait): self = .throttled(wait)
         case .signedOut(let reason), .forbidden(let reason): self = .paused(reason)
         case .tooLarge(let isProtocolLimit): self = .tooLarge(isProtocolLimit: isProtocolLimit)
         case .refused: self = .refused
         case .pushRewound: self = .pushRewound
-        case .cursorLost, .forked: self = .cursorLost
         case .protocolError(let message): self = .protocolError(message)
         case .noPokes: self = .noPokes
         }

@@ -9,33 +9,58 @@ public final class SyncStatuses: AsyncSequence, Sendable {
     public typealias Element = SyncStatus
     public typealias Failure = Never
 
-    private let store: Store
-    private let phase = Mutex(SyncStatus.Phase.idle)
+    private struct State {
+        var phase = SyncStatus.Phase.idle
+        var upgradeRequired: Set<String> = []
+    }
 
-    init(store: Store) { self.store = store }
+    private let store: Store
+    private let counting: StatusCounting
+    private let order: [String]
+    private let state = Mutex(State())
+
+    init(store: Store) {
+        self.store = store
+        counting = StatusCounting(store: store)
+        order = SnapshotOrder.sorted(store.layouts).map(\.name)
+    }
 
     /// The status of the moment.
     ///
     /// - Throws: `DatabaseError` if the counts cannot be read.
     public func current() async throws -> SyncStatus {
-        SyncStatus(phase: phase.withLock { $0 }, counts: try await store.counts())
+        let state = state.withLock { $0 }
+        return try await store.read { db in
+            let served = self.order.filter { !state.upgradeRequired.contains($0) }
+            return SyncStatus(
+                phase: state.phase, counts: try SyncCounts.fetch(db),
+                progress: SyncProgress(try Intake.fetchAll(served, in: db)), upgradeRequired: state.upgradeRequired)
+        }
     }
 
     func show(_ phase: SyncStatus.Phase) {
-        self.phase.withLock { $0 = phase }
+        state.withLock { $0.phase = phase }
         store.changes.send()
     }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(statuses: self, changes: store.changes.stream()) }
+    func show(upgradeRequired tables: Set<String>) {
+        let isNews = state.withLock { state in
+            defer { state.upgradeRequired = tables }
+            return state.upgradeRequired != tables
+        }
+        if isNews { store.changes.send() }
+    }
+
+    public func makeAsyncIterator() -> Iterator { Iterator(statuses: self, followed: counting.follow(self)) }
 
     public struct Iterator: AsyncIteratorProtocol {
         private let statuses: SyncStatuses
-        private var changes: AsyncStream<Void>.Iterator
+        private var followed: AsyncStream<SyncStatus>.Iterator
         private var last: SyncStatus?
 
-        init(statuses: SyncStatuses, changes: AsyncStream<Void>) {
+        init(statuses: SyncStatuses, followed: AsyncStream<SyncStatus>) {
             self.statuses = statuses
-            self.changes = changes.makeAsyncIterator()
+            self.followed = followed.makeAsyncIterator()
         }
 
         public mutating func next() async -> SyncStatus? { await next(isolation: #isolation) }
@@ -46,8 +71,8 @@ public final class SyncStatuses: AsyncSequence, Sendable {
                 last = first
                 return first
             }
-            while await changes.next(isolation: actor) != nil {
-                guard let status = try? await statuses.current(), status != last else { continue }
+            while let status = await followed.next(isolation: actor) {
+                if status == last { continue }
                 last = status
                 return status
             }

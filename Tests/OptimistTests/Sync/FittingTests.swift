@@ -114,6 +114,59 @@ struct FittingTests {
         #expect(try await store.counts().parked == 1)
     }
 
+    @Test func `M6 a row that the server made one with another lives on as that one, and references follow`()
+        async throws
+    {
+        let mine = Project(title: "Trip")
+        let visa = Step(text: "Visa", project: mine.id)
+        try await store.write { db in
+            try mine.insert(db)
+            try visa.insert(db)
+        }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        let verdicts: [Verdict] = batch.push.rows.map {
+            $0.table == "project" ? .mergedInto(seq: 3, winner: trip.wireID) : .accepted(seq: 3)
+        }
+        try await store.book(verdicts, of: batch)
+        #expect(try await store.read { try Project.fetchAll($0).map(\.id) } == [trip.id])
+        #expect(try await store.read { try Step.fetchAll($0).map(\.project) } == [trip.id])
+        #expect(try await store.pendingCount() == 0)
+        try await store.take([.project(trip, part: nil), .step(visa, seq: 3, in: trip)])
+        #expect(try await store.projects() == ["Trip"])
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test func `M6 a row that is parked beside its double takes the double's place with the verdict`() async throws {
+        let mine = Project(title: "Trip")
+        let visa = Step(text: "Visa", project: mine.id)
+        try await store.write { db in
+            try mine.insert(db)
+            try visa.insert(db)
+        }
+        try await store.take([.project(trip, part: nil), .project(tour, part: trip)])
+        #expect(try await store.counts().parked == 2)
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        let verdicts: [Verdict] = batch.push.rows.map {
+            $0.table == "project" ? .mergedInto(seq: 3, winner: trip.wireID) : .accepted(seq: 3)
+        }
+        try await store.book(verdicts, of: batch)
+        #expect(try await store.projects() == ["Tour", "Trip"])
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test func `M6 a received row that became one with another passes its references on`() async throws {
+        try await store.take([.project(trip), .project(tour), .step(tickets, in: trip)], to: 1)
+        let visa = Step(text: "Visa", project: trip.id)
+        try await store.write { try visa.insert($0) }
+        let tombstone = Tombstone(
+            generation: 2, clock: Clock(stamp: Stamp(milliseconds: 1_790_000_001_000), device: "server"), seq: 2,
+            mergedInto: tour.wireID)
+        try await store.take(
+            [PageRow(table: "project", id: trip.wireID, content: .deleted(tombstone))], from: 1, to: 2)
+        #expect(try await store.read { try Step.fetchAll($0).map(\.project) } == [tour.id, tour.id])
+        #expect(try await store.pendingCount() == 1)
+    }
+
     // MARK: - R2 and M2: deletes
 
     @Test func `R2 a received delete takes unsent children along, and the journal has them`() async throws {

@@ -43,7 +43,7 @@ struct MachineRun {
             remembered[lane] = wait.map {
                 SyncMachine.Wait(failures: failures, remaining: now + $0, isDemanded: isDemanded)
             }
-        case .setAside, .renewDeviceID, .forgetCursors, .reconnect, .publish: break
+        case .setAside, .renewDeviceID, .reconnect, .publish: break
         }
     }
 
@@ -204,7 +204,7 @@ struct SyncMachineTests {
 
     /// Whatever the answers are, they never make a loop without a wait.
     @Test(arguments: [
-        SyncMachine.Failure.transient, .throttled(.zero), .cursorLost, .pushRewound, .paused("p"), .protocolError("x"),
+        SyncMachine.Failure.transient, .throttled(.zero), .pushRewound, .paused("p"), .protocolError("x"),
     ])
     func `S5 no failure is repeated without bound at one moment`(failure: SyncMachine.Failure) {
         var run = MachineRun(seed: 6)
@@ -297,7 +297,7 @@ struct SyncMachineTests {
         for _ in 0..<300 {
             let failure: SyncMachine.Failure =
                 [
-                    .transient, .transient, .throttled(.seconds(5)), .refused, .cursorLost, .pushRewound,
+                    .transient, .transient, .throttled(.seconds(5)), .refused, .pushRewound,
                     .protocolError("x"),
                     .paused("p"), .noPokes,
                 ].randomElement(using: &random) ?? .transient

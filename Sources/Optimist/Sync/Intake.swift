@@ -1,0 +1,81 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// How far one table has been received: a row of `optimist_table`.
+///
+/// A table starts with a snapshot, goes on with the tail (what has changed since the snapshot began), and is complete once
+/// it has reached the end of that. From then on it follows the changes. A resync starts anew (L4).
+struct Intake: Equatable, Sendable {
+    let table: String
+    /// The cursor up to which everything was received. Nil: the snapshot is not here yet.
+    var cursor: String?
+    /// The cursor that the snapshot noted, empty if it was received without one. Kept until what did not come is settled.
+    var at: String?
+    /// The last id that was received of the snapshot.
+    var place: String?
+    /// Whether the end of the tail was reached.
+    var isComplete = false
+    /// How many rows have come before that.
+    var received = 0
+    /// How many there are, roughly.
+    var total: Int?
+
+    var awaitsSnapshot: Bool { cursor == nil }
+}
+
+/// What the engine asks for next.
+enum PullStep: Equatable, Sendable {
+    case snapshot(SnapshotRequest)
+    /// No cursor: from the remote's first one.
+    case changes(tables: [String], cursor: String?)
+    /// What the server has no longer is to go (L4).
+    case removal
+    case nothing
+}
+
+/// Decides what is asked for next (R6). Pure.
+struct PullPlan: Sendable {
+    /// The tables that can be received, in the order of their snapshots.
+    var intakes: [Intake]
+    var limit: Int
+    var hasSnapshots = true
+    /// Whether the step before was a part of a snapshot: the tables that are complete then have their turn.
+    var followsSnapshot = false
+    /// Whether the app is being asked about a removal.
+    var isAsking = false
+
+    /// Snapshots one table after another, then the tail of all of them from one cursor. Tables that are complete go on
+    /// meanwhile, in every other step.
+    var step: PullStep {
+        let complete = intakes.filter(\.isComplete)
+        if let next = nextSnapshot {
+            if !complete.isEmpty, followsSnapshot { return changes(of: complete) }
+            return .snapshot(
+                SnapshotRequest(table: next.table, at: next.at ?? notedCursor, after: next.place, limit: limit))
+        }
+        if complete.count == intakes.count, intakes.contains(where: { $0.at != nil }), !isAsking { return .removal }
+        return intakes.isEmpty ? .nothing : changes(of: intakes)
+    }
+
+    /// Whether there is another step to take after one that brought a last page.
+    ///
+    /// - Parameter moved: Whether the step moved the cursor of its tables.
+    func wantsMore(after tables: [String], moved: Bool) -> Bool {
+        intakes.contains { !$0.isComplete || ($0.at != nil && !isAsking) } || (moved && tables.count < intakes.count)
+    }
+
+    private var nextSnapshot: Intake? { hasSnapshots ? intakes.first(where: \.awaitsSnapshot) : nil }
+
+    /// The cursor of the first sync that is under way: one for all its tables, so that their tail is one.
+    private var notedCursor: String? { intakes.lazy.filter { !$0.isComplete }.compactMap(\.at).first }
+
+    /// The tables that stand at the earliest cursor.
+    private func changes(of intakes: [Intake]) -> PullStep {
+        let cursors = intakes.compactMap(\.cursor)
+        let earliest =
+            cursors.count < intakes.count
+            ? nil : cursors.min { (SyncState($0)?.seq ?? 0) < (SyncState($1)?.seq ?? 0) }
+        return .changes(tables: intakes.filter { $0.cursor == earliest }.map(\.table), cursor: earliest)
+    }
+}

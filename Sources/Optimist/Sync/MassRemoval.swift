@@ -1,0 +1,33 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// Rows that are about to leave this device, since the server has them no longer: more than half of a table (L6).
+///
+/// So it is when access was revoked, or when an account was emptied while this device was away for longer than the server
+/// remembers deleted rows.
+public struct MassRemoval: Sendable, Hashable {
+    /// What becomes of the rows. Rows with unsent changes stay in either case, and are sent as new ones.
+    public enum Answer: Sendable, Hashable {
+        /// They are removed from this device. The default.
+        case remove
+        /// They stay, and are sent as new rows. Those that the server refuses are then found among the rejections.
+        case keep
+    }
+
+    /// Below this many rows of a table the app is not asked.
+    static let leastRows = 100
+
+    /// How many rows would go, by table.
+    public var rows: [String: Int]
+    /// How many rows these tables have on this device.
+    public var total: [String: Int]
+
+    public init(rows: [String: Int], total: [String: Int]) {
+        self.rows = rows
+        self.total = total
+    }
+
+    /// Whether the app is to be asked.
+    var isMass: Bool {
+        rows.contains { table, count in count > Self.leastRows && count * 2 > total[table] ?? 0 }
+    }
+}

@@ -1,0 +1,104 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+
+extension Store {
+    /// How far each table has been received, in the order of their snapshots.
+    func intakes() async throws -> [Intake] {
+        let order = SnapshotOrder.sorted(layouts).map(\.name)
+        return try await read { db in try Intake.fetchAll(order, in: db) }
+    }
+
+    /// Applies a part of a snapshot, and notes how far it reaches. A part that comes twice or late changes nothing.
+    @discardableResult
+    func apply(_ page: SnapshotPage, of asked: SnapshotRequest) async throws -> Bool {
+        if let next = page.next, let after = asked.after, next <= after {
+            throw RemoteFailure.protocolError("The server's snapshot does not come to an end.")
+        }
+        return try await receive(
+            page.rows,
+            if: { db in
+                guard let intake = try Intake.fetchAll([asked.table], in: db).first else { return false }
+                return intake.awaitsSnapshot && intake.place == asked.after && (intake.at ?? asked.at) == asked.at
+            },
+            then: { db in try Intake.record(page, of: asked, in: db) })
+    }
+
+    /// Starts to receive some tables from the beginning, after the server has forgotten their cursor (L4).
+    ///
+    /// What is here stays usable, and what is pending is sent. Rows that do not come again are settled at the end.
+    func startResync(of tables: [String]) async throws {
+        try await apply { db in
+            for table in tables {
+                let number = "(SELECT number FROM optimist_table WHERE name = ?1)"
+                try db.execute(
+                    sql: """
+                        INSERT OR IGNORE INTO optimist_unseen SELECT tbl, id FROM optimist_row
+                        WHERE tbl = \(number) AND acked > 0 AND generation & 1
+                        """, arguments: [table])
+                try db.execute(sql: "DELETE FROM optimist_parked WHERE tbl = \(number)", arguments: [table])
+                try Intake.startOver(table, in: db)
+            }
+        }
+    }
+
+    /// Takes the tables for complete that the remote does not keep: there is nothing to receive.
+    func skip(tablesBut served: Set<String>) async throws {
+        let skipped = try await intakes().filter {
+            !served.contains($0.table) && $0.awaitsSnapshot && $0.at == nil && !$0.isComplete
+        }
+        if skipped.isEmpty { return }
+        try await apply { db in
+            for intake in skipped {
+                try db.execute(
+                    sql: "UPDATE optimist_table SET isComplete = 1 WHERE name = ?", arguments: [intake.table])
+            }
+        }
+    }
+}
+
+extension Intake {
+    static func fetchAll(_ tables: [String], in db: Database) throws -> [Intake] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT cursor, snapshot, place, isComplete, received, total FROM optimist_table WHERE name = ?
+                """)
+        return try tables.compactMap { table in
+            try Row.fetchOne(statement, arguments: [table]).map { row in
+                Intake(
+                    table: table, cursor: row[0], at: row[1], place: row[2], isComplete: row[3], received: row[4],
+                    total: row[5])
+            }
+        }
+    }
+
+    /// Moves a table's cursor after a page of changes.
+    static func advance(_ table: String, to cursor: String, rows: Int, isEnd: Bool, in db: Database) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE optimist_table SET cursor = ?1, place = NULL,
+                received = CASE WHEN isComplete THEN received ELSE received + ?2 END, isComplete = isComplete OR ?3,
+                snapshot = CASE WHEN NOT (isComplete OR ?3) THEN snapshot
+                WHEN EXISTS (SELECT 1 FROM optimist_unseen WHERE tbl = number) THEN coalesce(snapshot, '') END
+                WHERE name = ?4
+                """
+        ).execute(arguments: [cursor, rows, isEnd, table])
+    }
+
+    /// Notes a part of a snapshot. After the last one the table is ready for its tail.
+    fileprivate static func record(_ page: SnapshotPage, of asked: SnapshotRequest, in db: Database) throws {
+        try db.execute(
+            sql: """
+                UPDATE optimist_table SET snapshot = ?1, place = ?2, cursor = CASE WHEN ?2 IS NULL THEN ?1 END,
+                received = received + ?3, total = coalesce(?4, total), isComplete = 0 WHERE name = ?5
+                """, arguments: [asked.at ?? page.at, page.next, page.rows.count, page.total, asked.table])
+    }
+
+    fileprivate static func startOver(_ table: String, in db: Database) throws {
+        try db.execute(
+            sql: """
+                UPDATE optimist_table SET cursor = NULL, snapshot = NULL, place = NULL, total = NULL,
+                received = CASE WHEN isComplete THEN 0 ELSE received END, isComplete = 0 WHERE name = ?
+                """, arguments: [table])
+    }
+}

@@ -1,0 +1,135 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// The rows that a resync has not brought again so far: `optimist_unseen`. Empty at all other times.
+struct UnseenRows {
+    private let layouts: [TableLayout]
+    private let removing: RowStatement
+
+    init(of layouts: [TableLayout], in db: Database) throws {
+        let waits = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM optimist_unseen WHERE tbl = ?)")
+        self.layouts = try layouts.filter { try Bool.fetchOne(waits, arguments: [$0.number]) == true }
+        removing = try RowStatement("DELETE FROM optimist_unseen WHERE tbl = ? AND id = ?", in: db)
+    }
+
+    /// Takes note that a row came.
+    func saw(_ row: PageRow) throws {
+        guard let layout = layouts.first(where: { $0.name == row.table }), let id = layout.idForm.stored(row.id) else {
+            return
+        }
+        try removing.execute([layout.number.databaseValue, id])
+    }
+}
+
+extension Store {
+    /// How many rows are settled in one transaction, so that the app's writes get their turn.
+    private static let rowsAtOnce = 1_000
+
+    /// What the server has no longer, after a resync.
+    func massRemoval() async throws -> MassRemoval {
+        try await read { db in
+            var removal = MassRemoval(rows: [:], total: [:])
+            for layout in self.layouts {
+                let going = try Int.fetchOne(
+                    db,
+                    sql: """
+                        SELECT count(*) FROM optimist_unseen u JOIN optimist_row r ON r.tbl = u.tbl AND r.id = u.id
+                        WHERE u.tbl = ? AND r.pending IS NULL
+                        """, arguments: [layout.number])
+                guard let going, going > 0 else { continue }
+                removal.rows[layout.name] = going
+                removal.total[layout.name] = try Int.fetchOne(
+                    db, sql: "SELECT count(*) FROM optimist_row WHERE tbl = ? AND generation & 1",
+                    arguments: [layout.number])
+            }
+            return removal
+        }
+    }
+
+    /// Settles what a resync did not bring again, children before their parents (L4).
+    func settleUnseen(_ answer: MassRemoval.Answer) async throws {
+        for layout in SnapshotOrder.sorted(layouts).reversed() {
+            while try await settleUnseen(of: layout, answer) { try Task.checkCancellation() }
+        }
+        // What stays is sent.
+        writes.send()
+    }
+
+    /// Returns whether there may be more.
+    private func settleUnseen(of layout: TableLayout, _ answer: MassRemoval.Answer) async throws -> Bool {
+        let now = milliseconds
+        return try await apply { db in
+            let ids = try Row.fetchAll(
+                db, sql: "SELECT id FROM optimist_unseen WHERE tbl = ? ORDER BY id LIMIT ?",
+                arguments: [layout.number, Self.rowsAtOnce]
+            ).map { $0[0] as DatabaseValue }
+            let start = try Intake.fetchAll([layout.name], in: db).first?.at.flatMap { SyncState($0)?.seq }
+            try UnseenSettling(self.layouts, db, start: start ?? .max, at: now).settle(ids, of: layout, answer)
+            for id in ids {
+                try db.cachedStatement(sql: "DELETE FROM optimist_unseen WHERE tbl = ? AND id = ?")
+                    .execute(arguments: [layout.number, id])
+            }
+            if ids.count == Self.rowsAtOnce { return true }
+            try db.execute(
+                sql: "UPDATE optimist_table SET snapshot = NULL WHERE number = ? AND isComplete",
+                arguments: [layout.number])
+            return false
+        }
+    }
+}
+
+/// Removes rows that a resync did not bring again, or lets them begin anew.
+private struct UnseenSettling {
+    private let layouts: [TableLayout]
+    private let db: Database
+    private let start: Int64
+    private let milliseconds: Int64
+
+    /// - Parameter start: A row that is later than this was sent from here meanwhile, and comes with the changes.
+    init(_ layouts: [TableLayout], _ db: Database, start: Int64, at milliseconds: Int64) {
+        self.layouts = layouts
+        self.db = db
+        self.start = start
+        self.milliseconds = milliseconds
+    }
+
+    func settle(_ ids: [DatabaseValue], of layout: TableLayout, _ answer: MassRemoval.Answer) throws {
+        var entries = try RowEntryTable(db)
+        var going: [ReceivedRow] = []
+        for id in ids {
+            let ref = RowRef(table: layout.number, id: id)
+            guard var entry = try entries.entry(ref), entry.isAlive, entry.isKnownToServer, entry.seq <= start else {
+                continue
+            }
+            if entry.isPending || answer == .keep {
+                entry.beginAnew(in: layout)
+                try entries.save(entry)
+            } else {
+                let tombstone = Tombstone(generation: entry.generation + 1, clock: nil)
+                going.append(ReceivedRow(ref: ref, content: .deleted(tombstone)))
+            }
+        }
+        try PageApplication(layouts, db, at: milliseconds).apply(going)
+        let table = AppTable(layout: layout, db: db)
+        // Whoever sends the row again then starts its first life. A row that a constraint holds back is parked.
+        for row in going where try !table.contains(row.ref.id) { try entries.forget(row.ref) }
+    }
+}
+
+extension RowEntry {
+    /// The server remembers nothing of the row, not even that it was deleted: what is here is sent as a new life, which
+    /// stands against whatever another device still has of the old one.
+    mutating func beginAnew(in layout: TableLayout) {
+        pending = pending ?? confirmed.common?.stamp ?? Stamp(rawValue: 1)
+        generation += 2
+        acked = 0
+        confirmed = ColumnClocks()
+        dirty = layout.fullMask
+        sent = 0
+        base = [:]
+        due = nil
+        blocked = nil
+    }
+}

@@ -1,0 +1,122 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Logging
+import OptimistCore
+import OptimistWire
+
+extension SyncEngine {
+    /// What one run remembers of its pulls.
+    struct Pulls {
+        /// Whether the remote gives snapshots: so it is taken until it says otherwise.
+        var hasSnapshots = true
+        var followsSnapshot = false
+        /// The part of a snapshot that is on its way while the one before is applied.
+        var ahead: SnapshotAhead?
+        /// The app is being asked about a removal.
+        var asking: Task<Void, Never>?
+    }
+
+    /// Takes the next step of receiving.
+    func pull() async -> SyncMachine.PullOutcome {
+        do {
+            let account = try await connected()
+            let intakes = try await store.intakes().filter { account.tables?.contains($0.table) ?? true }
+            let plan = PullPlan(
+                intakes: intakes, limit: RowSync.Limit.pageRows, hasSnapshots: pulls.hasSnapshots,
+                followsSnapshot: pulls.followsSnapshot, isAsking: pulls.asking != nil)
+            return .page(hasMore: try await take(plan.step, of: plan, account))
+        } catch {
+            return .failed(SyncMachine.Failure(error))
+        }
+    }
+
+    /// Returns whether there is more to do.
+    private func take(_ step: PullStep, of plan: PullPlan, _ account: RemoteAccount) async throws -> Bool {
+        pulls.followsSnapshot = false
+        switch step {
+        case .nothing: return false
+        case .removal: return try await settleRemoval()
+        case .snapshot(let request): return try await takeSnapshot(request, of: plan)
+        case .changes(let tables, let cursor):
+            return try await takeChanges(tables, cursor ?? account.initialCursor, of: plan, account)
+        }
+    }
+
+    private func takeChanges(_ tables: [String], _ cursor: String, of plan: PullPlan, _ account: RemoteAccount)
+        async throws -> Bool
+    {
+        do {
+            let page = try await remote.pull(
+                PullRequest(tables: tables, cursor: cursor, limit: plan.limit, origins: try await store.origins()))
+            try await store.apply(page, to: tables, initialCursor: account.initialCursor)
+            return page.hasMore || plan.wantsMore(after: tables, moved: page.cursor != cursor)
+        } catch RemoteFailure.cursorLost {
+            try await startResync(of: tables)
+            throw RemoteFailure.cursorLost
+        }
+    }
+
+    private func takeSnapshot(_ request: SnapshotRequest, of plan: PullPlan) async throws -> Bool {
+        do {
+            var request = request
+            request.origins = try await store.origins()
+            let page = try await snapshot(request)
+            if let next = page.next {
+                var following = request
+                (following.at, following.after) = (request.at ?? page.at, next)
+                pulls.ahead = SnapshotAhead(following, of: remote, surroundings)
+            }
+            try await store.apply(page, of: request)
+            pulls.followsSnapshot = true
+            return true
+        } catch RemoteFailure.noSnapshots {
+            pulls.hasSnapshots = false
+            return true
+        } catch RemoteFailure.cursorLost {
+            // Whatever was noted with it is lost too.
+            try await startResync(of: plan.intakes.filter { !$0.isComplete && $0.at == request.at }.map(\.table))
+            throw RemoteFailure.cursorLost
+        }
+    }
+
+    private func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage {
+        let ahead = pulls.ahead
+        pulls.ahead = nil
+        if let ahead, ahead.request == request { return try await ahead.page }
+        ahead?.cancel()
+        return try await remote.snapshot(request)
+    }
+
+    private func startResync(of tables: [String]) async throws {
+        logger.info("sync.resync", metadata: ["tables": "\(tables.count)"])
+        account = nil
+        try await store.startResync(of: tables)
+    }
+
+    // MARK: - What the server has no longer
+
+    private func settleRemoval() async throws -> Bool {
+        let removal = try await store.massRemoval()
+        if removal.isMass {
+            ask(removal)
+        } else {
+            try await store.settleUnseen(.remove)
+        }
+        return true
+    }
+
+    /// Asks the app, which may take its time: pulls go on meanwhile. Without an answer it is asked again in the next run.
+    private func ask(_ removal: MassRemoval) {
+        let (store, logger, onMassRemoval) = (store, logger, onMassRemoval)
+        pulls.asking = surroundings.spawn {
+            let answer = await onMassRemoval(removal)
+            do {
+                try Task.checkCancellation()
+                try await store.settleUnseen(answer)
+            } catch { logger.error("sync.removal.failed", metadata: ["error": "\(error)"]) }
+            await self.asked()
+        }
+    }
+
+    private func asked() { pulls.asking = nil }
+}

@@ -1,0 +1,257 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import Optimist
+import OptimistWire
+import Synchronization
+
+/// A small backend with what first syncs, resyncs, restores and clocks need: snapshots, an expiry of deleted rows, backups,
+/// and a time of day that a test sets.
+final class FakeBackend: Remote {
+    struct Stored: Hashable {
+        var row: MergeRow
+        var seq: Int64
+    }
+
+    struct State {
+        var epochs = [RemoteEpoch(name: "e1", firstSeq: 0)]
+        var seq: Int64 = 0
+        /// States below it are refused: deleted rows from before are forgotten.
+        var floor: Int64 = 0
+        var rows: [String: [String: Stored]] = [:]
+        var lastTick = Stamp.zero
+    }
+
+    struct Settings {
+        var pageRows = 3
+        var hasSnapshots = true
+        /// How many requests are still answered.
+        var answers = Int.max
+        /// How many pushes still fail.
+        var pushFailures = 0
+        var tables: Set<String>?
+        var upgradeRequired: Set<String> = []
+        /// Nil: the backend says no time and takes every clock.
+        var milliseconds: (@Sendable () -> Int64)?
+        var pushes: [Push] = []
+        var requests: [String] = []
+        /// How many pages were made.
+        var pages = 0
+    }
+
+    let state = Mutex(State())
+    let settings = Mutex(Settings())
+
+    // MARK: - What a test does
+
+    /// Keeps what there is, to be restored later.
+    func backup() -> State { state.withLock { $0 } }
+
+    /// Goes back to a backup: another life begins.
+    func restore(_ backup: State, as epoch: String) {
+        state.withLock { state in
+            state = backup
+            state.epochs.append(RemoteEpoch(name: epoch, firstSeq: state.seq))
+        }
+    }
+
+    /// Starts again without going back.
+    func restart(as epoch: String) { state.withLock { $0.epochs.append(RemoteEpoch(name: epoch, firstSeq: $0.seq)) } }
+
+    /// Forgets every deleted row.
+    func purge() {
+        state.withLock { state in
+            state.floor = state.seq
+            for table in state.rows.keys { state.rows[table] = state.rows[table]?.filter { $0.value.row.isAlive } }
+        }
+    }
+
+    /// Writes as another device: some rows of a table in one transaction, or their deletion.
+    func write(_ table: String, _ ids: [UUID], _ values: JSONObject?, at milliseconds: Int64 = 1_790_000_000_000) {
+        let clock = Clock(stamp: Stamp(milliseconds: milliseconds), device: "OtherPhone")
+        state.withLock { state in
+            state.seq += 1
+            for id in ids.map({ $0.uuidString.lowercased() }) {
+                var stored = state.rows[table]?[id] ?? Stored(row: MergeRow(), seq: 0)
+                let generation = stored.row.generation
+                if let values {
+                    stored.row.merge(
+                        MergeRow(
+                            generation: generation + (generation + 1) % 2,
+                            cells: Dictionary(
+                                uniqueKeysWithValues: values.members.map { ($0.key, Cell($0.value, clock)) })))
+                } else {
+                    stored.row.merge(MergeRow(generation: generation + generation % 2, deletion: clock))
+                }
+                stored.seq = state.seq
+                state.rows[table, default: [:]][id] = stored
+            }
+        }
+    }
+
+    /// The living rows of a table, without nulls.
+    func rows(_ table: String) -> [String: JSONObject] {
+        state.withLock { state in
+            (state.rows[table] ?? [:]).filter(\.value.row.isAlive).mapValues { stored in
+                JSONObject(
+                    stored.row.cells.filter { !$0.value.value.isNull }.sorted { $0.key < $1.key }
+                        .map { ($0.key, $0.value.value) })
+            }
+        }
+    }
+
+    func row(_ table: String, _ id: UUID) -> MergeRow? {
+        state.withLock { $0.rows[table]?[id.uuidString.lowercased()]?.row }
+    }
+
+    var requests: [String] { settings.withLock { $0.requests } }
+    var pushes: [Push] { settings.withLock { $0.pushes } }
+    var pages: Int { settings.withLock { $0.pages } }
+
+    // MARK: - What a device asks
+
+    private func cross(_ request: String) throws -> Settings {
+        let settings = settings.withLock { settings in
+            settings.requests.append(request)
+            defer { settings.answers -= 1 }
+            return settings
+        }
+        if settings.answers <= 0 { throw RemoteFailure.unreachable("cut") }
+        return settings
+    }
+
+    func connect() async throws -> RemoteAccount {
+        RemoteAccount(id: "fake#1", initialCursor: "e1.0", tables: settings.withLock { $0.tables })
+    }
+
+    func push(_ push: Push) async throws -> PushAnswer {
+        let settings = try cross("push")
+        if settings.pushFailures > 0 {
+            self.settings.withLock { $0.pushFailures -= 1 }
+            throw RemoteFailure.unreachable("push")
+        }
+        self.settings.withLock { $0.pushes.append(push) }
+        return state.withLock { state in
+            let seq = state.seq + 1
+            var answer = PushAnswer(
+                push.rows.map { row in
+                    if settings.upgradeRequired.contains(row.table) { return .retry(after: nil) }
+                    return Self.merge(row, seq, now: settings.milliseconds?(), &state)
+                })
+            if state.rows.values.contains(where: { $0.values.contains { $0.seq == seq } }) { state.seq = seq }
+            answer.upgradeRequired = settings.upgradeRequired.intersection(push.rows.map(\.table))
+            answer.epoch = state.epochs.last?.name
+            answer.serverTime = settings.milliseconds.map { Date(timeIntervalSince1970: Double($0()) / 1000) }
+            return answer
+        }
+    }
+
+    private static func merge(_ pushed: PushRow, _ seq: Int64, now: Int64?, _ state: inout State) -> Verdict {
+        let known = state.rows[pushed.table]?[pushed.id]
+        if case .update = pushed.change, known == nil { return .gone }
+        var stored = known ?? Stored(row: MergeRow(), seq: 0)
+        var reined: Set<String> = []
+        let incoming = incoming(pushed.change) { column, clock in
+            guard let now, clock.stamp.milliseconds > now + 60_000 else { return clock }
+            reined.insert(column)
+            state.lastTick = max(state.lastTick.successor, Stamp(milliseconds: now))
+            return Clock(stamp: state.lastTick, device: clock.device)
+        }
+        if stored.row.generation > incoming.generation { return .gone }
+        let outcome = stored.row.merge(incoming)
+        if outcome.changedAnything { stored.seq = seq }
+        state.rows[pushed.table, default: [:]][pushed.id] = stored
+        let told = stored.row.cells.filter { outcome.refused.contains($0.key) || reined.contains($0.key) }
+        if told.isEmpty { return .accepted(seq: stored.seq) }
+        return .merged(
+            seq: stored.seq,
+            RowPatch(
+                generation: stored.row.generation, clocks: ColumnClocks(packing: told.mapValues(\.clock)),
+                values: JSONObject(told.sorted { $0.key < $1.key }.map { ($0.key, $0.value.value) })))
+    }
+
+    private static func incoming(_ change: PushRow.Change, _ rein: (String, Clock) -> Clock) -> MergeRow {
+        switch change {
+        case .delete(let tombstone):
+            return MergeRow(generation: tombstone.generation, deletion: tombstone.clock.map { rein("", $0) })
+        case .create(let patch), .update(let patch):
+            var cells: [String: Cell] = [:]
+            for (name, value) in patch.values {
+                if let clock = patch.clocks?[name] { cells[name] = Cell(value, rein(name, clock)) }
+            }
+            return MergeRow(generation: patch.generation ?? 1, cells: cells)
+        }
+    }
+
+    func pull(_ request: PullRequest) async throws -> Page {
+        let settings = try cross("pull \(request.tables.joined(separator: " "))")
+        return try state.withLock { state in
+            let tables = request.tables.filter { !settings.upgradeRequired.contains($0) }
+            if tables.isEmpty { throw RemoteFailure.upgradeRequired(Set(request.tables)) }
+            let (since, epochs) = try Self.check(request.cursor, state)
+            let changed = tables.flatMap { table in
+                (state.rows[table] ?? [:]).filter { $0.value.seq > since }.map { (table, $0.key, $0.value) }
+            }.sorted { ($0.2.seq, $0.1) < ($1.2.seq, $1.1) }
+            let limit = settings.pageRows
+            let end = changed.count > limit ? changed[limit - 1].2.seq : state.seq
+            var page = Page(
+                from: request.cursor, cursor: "\(state.epochs.last?.name ?? "").\(end)", hasMore: end < state.seq,
+                rows: changed.filter { $0.2.seq <= end }.map { Self.pageRow($0.0, $0.1, $0.2) })
+            page.epochs = epochs
+            self.settings.withLock { $0.pages += 1 }
+            page.upgradeRequired = Set(request.tables).subtracting(tables)
+            page.serverTime = settings.milliseconds.map { Date(timeIntervalSince1970: Double($0()) / 1000) }
+            return page
+        }
+    }
+
+    func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage {
+        let settings = try cross("snapshot \(request.table) \(request.after == nil ? "begin" : "on")")
+        guard settings.hasSnapshots else { throw RemoteFailure.noSnapshots }
+        if settings.upgradeRequired.contains(request.table) { throw RemoteFailure.upgradeRequired([request.table]) }
+        return try state.withLock { state in
+            let at = request.at ?? "\(state.epochs.last?.name ?? "").\(state.seq)"
+            let (_, epochs) = try Self.check(at, state)
+            let rows = (state.rows[request.table] ?? [:]).filter { $0.value.row.isAlive }.sorted { $0.key < $1.key }
+            let rest = rows.filter { $0.key > request.after ?? "" }
+            let part = rest.prefix(settings.pageRows)
+            var page = SnapshotPage(
+                at: at, rows: part.map { Self.pageRow(request.table, $0.key, $0.value) },
+                next: part.count < rest.count ? part.last?.key : nil)
+            page.total = rows.count
+            page.epochs = epochs
+            page.serverTime = settings.milliseconds.map { Date(timeIntervalSince1970: Double($0()) / 1000) }
+            return page
+        }
+    }
+
+    /// The seq of a cursor that holds, and the epochs if it is of a former one.
+    private static func check(_ cursor: String, _ state: State) throws -> (Int64, [RemoteEpoch]) {
+        guard let since = SyncState(cursor) else { throw RemoteFailure.cursorLost }
+        if since.seq < state.floor, since.seq > 0 { throw RemoteFailure.cursorLost }
+        guard let index = state.epochs.firstIndex(where: { $0.name == since.epoch }) else {
+            throw RemoteFailure.forked(state.epochs)
+        }
+        if index == state.epochs.count - 1 { return (since.seq, []) }
+        if since.seq > state.epochs[index + 1].firstSeq { throw RemoteFailure.forked(state.epochs) }
+        return (since.seq, state.epochs)
+    }
+
+    private static func pageRow(_ table: String, _ id: String, _ stored: Stored) -> PageRow {
+        guard stored.row.isAlive else {
+            return PageRow(
+                table: table, id: id,
+                content: .deleted(
+                    Tombstone(generation: stored.row.generation, clock: stored.row.deletion, seq: stored.seq)))
+        }
+        return PageRow(
+            table: table, id: id,
+            content: .row(
+                RowPatch(
+                    generation: stored.row.generation,
+                    clocks: ColumnClocks(packing: stored.row.cells.mapValues(\.clock)), seq: stored.seq,
+                    values: JSONObject(stored.row.cells.sorted { $0.key < $1.key }.map { ($0.key, $0.value.value) }))))
+    }
+
+    func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws { throw RemoteFailure.noPokes }
+}

@@ -1,0 +1,178 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+import OptimistTesting
+import OptimistWire
+import Synchronization
+import Testing
+
+@testable import Optimist
+
+@Suite(.timeLimit(.minutes(2)))
+struct FirstSyncTests {
+    private let backend = FakeBackend()
+
+    /// Two shelves with five books each, and four tags.
+    init() {
+        for shelf in 1...2 {
+            backend.write("shelf", [id(shelf)], ["name": .string("Shelf \(shelf)")])
+            backend.write(
+                "book", (1...5).map { id(shelf * 10 + $0) },
+                ["title": "A book", "shelfID": .string(id(shelf).uuidString.lowercased())])
+        }
+        backend.write("tag", (31...34).map(id), ["name": "novel"])
+    }
+
+    @Test func `R6 tables come by priority, each after those that it refers to, then the tail of all of them`()
+        async throws
+    {
+        let reader = try Reader(backend)
+        try await reader.sync()
+        #expect(try await reader.isEqualToBackend())
+        #expect(
+            backend.requests.filter { $0 != "push" }.prefix(8) == [
+                "snapshot tag begin", "snapshot tag on", "snapshot shelf begin", "snapshot book begin",
+                "snapshot book on", "snapshot book on", "snapshot book on", "pull tag shelf book",
+            ])
+    }
+
+    @Test func `R6 a parent is as urgent as its most urgent child, and a circle comes to an end`() {
+        func layout(_ number: Int64, _ name: String, _ parents: Set<String>, priority: Int = 0) -> TableLayout {
+            let columns = zip(Int64(1)..., parents.sorted()).map { bit, parent in
+                TableLayout.Column(
+                    name: parent, bit: bit, form: .reference(.bytes), isNullable: true,
+                    reference: Reference(table: parent, onDelete: .restrict))
+            }
+            return TableLayout(
+                number: number, name: name, idForm: .bytes, columns: columns, rules: SyncRules(priority: priority))
+        }
+        let tables = [
+            layout(1, "photo", ["album"], priority: 9), layout(2, "note", [], priority: 3), layout(3, "album", []),
+            layout(4, "a", ["b", "a"]), layout(5, "b", ["a", "elsewhere"]),
+        ]
+        #expect(SnapshotOrder.sorted(tables).map(\.name) == ["album", "photo", "note", "b", "a"])
+    }
+
+    /// Every request is once the last one that is answered before a crash. Meanwhile others write, into what was received
+    /// and into what is still to come, and so does this device.
+    @Test func `R6 killed at any point, a first sync goes on where it was, without duplicates`() async throws {
+        let reader = try Reader(backend)
+        var previous = 0
+        for run in 0..<40 {
+            backend.settings.withLock { $0.answers = 1 + run % 2 }
+            reader.start()
+            let before = backend.requests.count
+            while backend.requests.count < before + 3 {
+                await reader.clock.sleepers(atLeast: 1)
+                reader.clock.advance(by: reader.clock.untilNextSleeper ?? .zero)
+                await Task.yield()
+            }
+            await reader.stop()
+            try reader.reopen()
+            let rows = try await reader.store.intakes().reduce(0) { $0 + $1.received }
+            #expect(rows >= previous, "progress does not go back")
+            previous = rows
+            switch run {
+            case 2: backend.write("tag", [id(31)], nil)
+            case 3: backend.write("tag", [id(30), id(35)], ["name": "late"])
+            case 5: backend.write("book", [id(11), id(25)], ["title": "Changed"], at: 1_790_000_060_000)
+            case 6: try await reader.write("INSERT INTO shelf VALUES (?, 'mine')", [id(9)])
+            case 7: backend.write("book", [id(12)], nil)
+            default: break
+            }
+        }
+        backend.settings.withLock { $0.answers = .max }
+        try await reader.sync()
+        #expect(try await reader.isEqualToBackend())
+        #expect(try await reader.store.counts().parked == 0)
+        #expect(backend.rows("shelf").count == 3)
+        #expect(
+            backend.requests.filter { $0 == "snapshot tag begin" }.count <= 3, "an answered part is not asked again")
+    }
+
+    @Test func `R6 progress is monotone, and complete once the tail has been reached`() async throws {
+        let reader = try Reader(backend)
+        #expect(try await !SyncEngine(store: reader.store, remote: backend).status.current().isComplete)
+        let engine = reader.start()
+        var seen: [SyncStatus] = []
+        for await status in engine.status {
+            seen.append(status)
+            if status.isComplete { break }
+        }
+        await reader.stop()
+        let progress = seen.compactMap(\.progress)
+        #expect(zip(progress, progress.dropFirst()).allSatisfy { $0.rows <= $1.rows })
+        let fractions = progress.compactMap(\.fraction)
+        #expect(zip(fractions, fractions.dropFirst()).allSatisfy { $0 <= $1 })
+        #expect(fractions.allSatisfy { (0...1).contains($0) })
+        #expect(try await reader.isEqualToBackend())
+        try reader.reopen()
+        #expect(try await SyncEngine(store: reader.store, remote: backend).status.current().isComplete)
+    }
+
+    @Test func `R6 the app can read and write what is there already`() async throws {
+        let reader = try Reader(backend)
+        backend.settings.withLock { $0.answers = 4 }
+        reader.start()
+        try await reader.until { try await $0.intakes().contains { $0.table == "book" && $0.place != nil } }
+        try await reader.write("UPDATE book SET title = 'Mine' WHERE id = ?", [id(11)])
+        #expect(try await reader.rows("book").count == 3)
+        backend.settings.withLock { $0.answers = .max }
+        reader.clock.advance(by: .seconds(120))
+        try await reader.untilSettled()
+        await reader.stop()
+        #expect(backend.rows("book")[id(11).uuidString.lowercased()]?["title"] == "Mine")
+        #expect(try await reader.isEqualToBackend())
+    }
+
+    @Test func `R6 a table that a migration adds has its own first sync, while the others go on`() async throws {
+        let reader = try Reader(backend, hasTags: false)
+        try await reader.sync()
+        let before = backend.requests.count
+        backend.write("tag", (40...60).map(id), ["name": "many"])
+        backend.write("shelf", [id(3)], ["name": "New"])
+        try reader.reopen(hasTags: true)
+        reader.start()
+        try await reader.until { try await $0.intakes().contains { $0.table == "tag" && $0.cursor != nil } }
+        try await reader.untilSettled()
+        await reader.stop()
+        let requests = backend.requests.dropFirst(before).filter { $0 != "push" }
+        #expect(requests.prefix(3) == ["snapshot tag begin", "pull shelf book", "snapshot tag on"])
+        #expect(!requests.contains("snapshot book begin"))
+        #expect(try await reader.isEqualToBackend())
+    }
+
+    @Test func `R6 a remote without snapshots is pulled from its first cursor`() async throws {
+        backend.settings.withLock { $0.hasSnapshots = false }
+        let reader = try Reader(backend)
+        try await reader.sync()
+        #expect(try await reader.isEqualToBackend())
+        #expect(backend.requests.filter { $0.hasPrefix("snapshot") }.count == 1)
+    }
+
+    @Test func `R6 a table that the remote does not keep holds nothing up`() async throws {
+        backend.settings.withLock { $0.tables = ["book", "shelf"] }
+        let reader = try Reader(backend)
+        let engine = reader.start()
+        try await reader.untilSettled()
+        #expect(try await engine.status.current().isComplete)
+        await reader.stop()
+        #expect(!backend.requests.contains { $0.contains("tag") })
+        backend.settings.withLock { $0.tables = nil }
+        reader.start()
+        try await reader.until { try await $0.read { try Tag.fetchCount($0) } == 4 }
+        await reader.stop()
+    }
+
+    @Test func `R6 a snapshot that does not come to an end is not taken`() async throws {
+        let reader = try Reader(backend)
+        let asked = SnapshotRequest(table: "tag", at: "e1.5", after: id(5).uuidString.lowercased(), limit: 3)
+        await #expect(throws: RemoteFailure.self) {
+            try await reader.store.apply(
+                SnapshotPage(at: "e1.5", rows: [], next: id(5).uuidString.lowercased()), of: asked)
+        }
+    }
+}

@@ -1,0 +1,168 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+import OptimistTesting
+import OptimistWire
+import Synchronization
+
+@testable import Optimist
+
+/// Shelves hold books, and books have notes. Tags stand alone and come first where they may.
+struct Shelf: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "shelf"
+    var id = UUID()
+    var name: String?
+}
+
+struct Book: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "book"
+    var id = UUID()
+    var title: String?
+    var pages: Int?
+    var shelfID: UUID?
+}
+
+struct Tag: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "tag"
+    static let syncRules = SyncRules(priority: 5)
+    var id = UUID()
+    var name: String?
+}
+
+/// A device that syncs a library with a ``FakeBackend``.
+final class Reader: Sendable {
+    let clock = ManualClock()
+    let backend: FakeBackend
+    let folder: URL
+    /// Milliseconds since 1970, by the device's own clock at the start.
+    let wallClock: Mutex<Int64>
+    private let tables: [any SyncedRecord.Type]
+    private let opened: Mutex<Store>
+    private let running = Mutex<(engine: SyncEngine, task: Task<Void, Never>)?>(nil)
+
+    init(_ backend: FakeBackend, at milliseconds: Int64 = 1_790_000_000_000, hasTags: Bool = true) throws {
+        self.backend = backend
+        folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        wallClock = Mutex(milliseconds)
+        tables = [Book.self, Shelf.self] + (hasTags ? [Tag.self] : [])
+        opened = try Mutex(Self.open(folder, tables, clock, now: { milliseconds }))
+        try reopen()
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    var store: Store { opened.withLock { $0 } }
+    var milliseconds: Int64 { wallClock.withLock { $0 } + clock.elapsed.milliseconds }
+
+    /// Opens the file again, as after a relaunch, perhaps of an app that has tags now.
+    func reopen(hasTags: Bool = false) throws {
+        let store = try Self.open(folder, hasTags ? tables + [Tag.self] : tables, clock) { [weak self] in
+            self?.milliseconds ?? 0
+        }
+        opened.withLock { $0 = store }
+    }
+
+    private static func open(
+        _ folder: URL, _ tables: [any SyncedRecord.Type], _ clock: ManualClock, now: @escaping @Sendable () -> Int64
+    ) throws -> Store {
+        try Store(
+            at: folder.appending(path: "library.sqlite"), synced: tables, durability: .normal,
+            surroundings: Surroundings(
+                clock: clock, now: { Date(timeIntervalSince1970: Double(now()) / 1000) }, seed: 7)
+        ) { migrator in
+            migrator.registerMigration("library") { db in
+                try db.execute(
+                    sql: """
+                        CREATE TABLE book(id BLOB PRIMARY KEY NOT NULL, title TEXT, pages INTEGER,
+                        shelfID BLOB REFERENCES shelf(id));
+                        CREATE TABLE shelf(id BLOB PRIMARY KEY NOT NULL, name TEXT);
+                        CREATE TABLE tag(id BLOB PRIMARY KEY NOT NULL, name TEXT);
+                        """)
+            }
+        }
+    }
+
+    @discardableResult
+    func start(
+        onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Answer = { _ in .remove }
+    ) -> SyncEngine {
+        let engine = SyncEngine(
+            store: store, remote: backend, reachability: ManualReachability(), onMassRemoval: onMassRemoval)
+        let task = Task { await engine.run() }
+        running.withLock { $0 = (engine, task) }
+        return engine
+    }
+
+    /// Stops as a crash does: nobody is told.
+    func stop() async {
+        let running = running.withLock { running in
+            defer { running = nil }
+            return running
+        }
+        running?.task.cancel()
+        await running?.task.value
+    }
+
+    func until(_ condition: @escaping @Sendable (Store) async throws -> Bool) async throws {
+        let changes = store.changes.stream()
+        if try await condition(store) { return }
+        for await _ in changes where try await condition(store) { return }
+    }
+
+    /// Waits until a pull has been answered from now on, everything was received and sent, and the engine is idle.
+    func untilSettled() async throws {
+        let answers = backend.pages
+        try await until { store in
+            guard self.backend.pages > answers, try await self.isIdle(store) else { return false }
+            return try await store.counts().pending == 0
+        }
+    }
+
+    private func isIdle(_ store: Store) async throws -> Bool {
+        let engine = running.withLock { $0?.engine }
+        guard let engine, try await engine.status.current().phase == .idle else { return false }
+        return try await store.intakes().allSatisfy { $0.isComplete && $0.at == nil }
+    }
+
+    /// Starts, waits until everything was received and sent, and stops.
+    func sync() async throws {
+        start()
+        try await untilSettled()
+        await stop()
+    }
+
+    func write(_ sql: String, _ arguments: StatementArguments = []) async throws {
+        try await store.write { try $0.execute(sql: sql, arguments: arguments) }
+    }
+
+    /// The rows of a table in the server's words, without nulls.
+    func rows(_ table: String) async throws -> [String: JSONObject] {
+        guard let layout = store.layout(named: table) else { return [:] }
+        return try await store.read { db in
+            let table = AppTable(layout: layout, db: db)
+            var rows: [String: JSONObject] = [:]
+            for id in try Row.fetchAll(db, sql: "SELECT id FROM \(layout.name)").map({ $0[0] as DatabaseValue }) {
+                let values = try table.values(id)?.members.filter { !$0.value.isNull }.sorted { $0.key < $1.key }
+                rows[layout.idForm.wire(id) ?? ""] = JSONObject(values ?? [])
+            }
+            return rows
+        }
+    }
+
+    /// Whether device and backend hold the same rows.
+    func isEqualToBackend() async throws -> Bool {
+        for layout in store.layouts where try await rows(layout.name) != backend.rows(layout.name) { return false }
+        return true
+    }
+}
+
+/// Ids in a known order.
+func id(_ number: Int) -> UUID {
+    let digits = String(number, radix: 16)
+    return UUID(uuidString: "00000000-0000-4000-8000-\(String(repeating: "0", count: 12 - digits.count))\(digits)")
+        ?? UUID()
+}

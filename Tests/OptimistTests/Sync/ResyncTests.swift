@@ -1,0 +1,202 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+import OptimistTesting
+import OptimistWire
+import Synchronization
+import Testing
+
+@testable import Optimist
+
+/// Devices that were away for longer than the server remembers deleted rows.
+@Suite(.timeLimit(.minutes(2)))
+struct ResyncTests {
+    private let backend = FakeBackend()
+    private let reader: Reader
+
+    init() async throws {
+        backend.write("shelf", (1...3).map(id), ["name": "Shelf"])
+        backend.write(
+            "book", (11...20).map(id), ["title": "A book", "shelfID": .string(id(1).uuidString.lowercased())])
+        reader = try Reader(backend)
+        try await reader.sync()
+    }
+
+    /// Rows go and come on the server, and it forgets the deleted ones.
+    private func goOn() {
+        backend.write("book", (11...13).map(id), nil)
+        backend.write("shelf", [id(2)], nil)
+        backend.write("book", (14...15).map(id), ["title": "Changed"], at: 1_790_000_060_000)
+        backend.write("book", (21...22).map(id), ["title": "New"])
+        backend.purge()
+        backend.write("book", [id(16)], nil)
+    }
+
+    @Test func `L4 rows that a resync does not bring again are removed, and nothing is re-created`() async throws {
+        goOn()
+        try await reader.sync()
+        #expect(try await reader.isEqualToBackend())
+        #expect(backend.requests.contains("snapshot book begin"))
+        #expect(backend.pushes.isEmpty)
+        #expect(try await reader.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_unseen") } == 0)
+    }
+
+    @Test(arguments: [true, false])
+    func `L4 local edits are kept: a row that the server forgot is sent as a new life`(hasSnapshots: Bool) async throws
+    {
+        goOn()
+        backend.settings.withLock { settings in
+            settings.hasSnapshots = hasSnapshots
+            settings.pageRows = 100
+        }
+        try await reader.write("UPDATE book SET pages = 7 WHERE id IN (?, ?)", [id(11), id(14)])
+        try await reader.write("UPDATE book SET title = 'Gone' WHERE id = ?", [id(16)])
+        try await reader.write("INSERT INTO book VALUES (?, 'Mine', 1, NULL)", [id(30)])
+        try await reader.syncPullingFirst()
+        #expect(try await reader.isEqualToBackend())
+        let kept = try #require(backend.row("book", id(11)))
+        #expect(kept.generation == 3)
+        #expect(kept.cells["pages"]?.value == 7)
+        #expect(kept.cells["title"]?.value == "A book")
+        #expect(backend.row("book", id(14))?.cells["title"]?.value == "Changed")
+        #expect(backend.rows("book")[id(30).uuidString.lowercased()]?["title"] == "Mine")
+        #expect(backend.row("book", id(16))?.generation == 3, "whether the server remembers it cannot be told")
+    }
+
+    @Test func `L4 a device that remembers a delete takes the row that began anew after the server forgot it`()
+        async throws
+    {
+        let other = try Reader(backend)
+        try await other.sync()
+        backend.write("book", [id(11)], nil)
+        try await other.sync()
+        backend.purge()
+        // A third device sends its first life again, which the server takes: nobody remembers that it ended.
+        backend.write("book", [id(11)], ["title": "Again"])
+        #expect(backend.row("book", id(11))?.generation == 1)
+        try await other.sync()
+        #expect(try await other.isEqualToBackend())
+    }
+
+    @Test func `L4 a resync can be killed at any point`() async throws {
+        goOn()
+        try await reader.write("UPDATE book SET pages = 7 WHERE id = ?", [id(14)])
+        for run in 0..<30 {
+            backend.settings.withLock { $0.answers = 1 + run % 2 }
+            reader.start()
+            let before = backend.requests.count
+            while backend.requests.count < before + 3 {
+                await reader.clock.sleepers(atLeast: 1)
+                reader.clock.advance(by: reader.clock.untilNextSleeper ?? .zero)
+                await Task.yield()
+            }
+            await reader.stop()
+            try reader.reopen()
+            if run == 4 { backend.write("book", [id(17), id(40)], ["title": "Later"], at: 1_790_000_060_000) }
+        }
+        backend.settings.withLock { $0.answers = .max }
+        try await reader.sync()
+        #expect(try await reader.isEqualToBackend())
+    }
+
+    @Test func `L4 what was noted before a snapshot may be forgotten too: it begins once more`() async throws {
+        goOn()
+        backend.settings.withLock { $0.answers = 3 }
+        reader.start()
+        while backend.requests.count < 12 {
+            await reader.clock.sleepers(atLeast: 1)
+            reader.clock.advance(by: reader.clock.untilNextSleeper ?? .zero)
+            await Task.yield()
+        }
+        await reader.stop()
+        backend.write("book", [id(17)], nil)
+        backend.write("book", [id(18)], ["title": "Later"], at: 1_790_000_060_000)
+        backend.purge()
+        backend.settings.withLock { $0.answers = .max }
+        reader.start()
+        await reader.clock.sleepers(atLeast: 1)
+        reader.clock.advance(by: .seconds(120))
+        try await reader.untilSettled()
+        await reader.stop()
+        #expect(try await reader.isEqualToBackend())
+    }
+
+    // MARK: - L6
+
+    private func empty() async throws -> Reader {
+        backend.write("tag", (1...150).map { id(1000 + $0) }, ["name": "many"])
+        try await reader.sync()
+        backend.write("tag", (1...150).map { id(1000 + $0) }, nil)
+        backend.purge()
+        try await reader.write("UPDATE tag SET name = 'mine' WHERE id = ?", [id(1001)])
+        return reader
+    }
+
+    @Test func `L6 a mass removal goes through by default, and what is pending is kept`() async throws {
+        let reader = try await empty()
+        backend.settings.withLock { $0.pageRows = 1000 }
+        try await reader.syncPullingFirst()
+        #expect(try await reader.rows("tag").count == 1)
+        #expect(backend.rows("tag").values.map { $0["name"] } == ["mine"])
+        #expect(try await reader.isEqualToBackend())
+    }
+
+    @Test(arguments: [MassRemoval.Answer.remove, .keep])
+    func `L6 the app is asked before a mass removal, and sync goes on meanwhile`(answer: MassRemoval.Answer)
+        async throws
+    {
+        let reader = try await empty()
+        backend.settings.withLock { $0.pageRows = 1000 }
+        let asked = AsyncStream<MassRemoval>.makeStream()
+        let answers = AsyncStream<MassRemoval.Answer>.makeStream()
+        reader.start { removal in
+            asked.continuation.yield(removal)
+            for await answer in answers.stream { return answer }
+            return .remove
+        }
+        for await removal in asked.stream {
+            #expect(removal.rows == ["tag": 149] || removal.rows == ["tag": 150])
+            break
+        }
+        #expect(try await reader.rows("tag").count >= 149, "nothing went yet")
+        backend.write("shelf", [id(50)], ["name": "Meanwhile"])
+        while try await reader.rows("shelf").count < 4 {
+            await reader.clock.sleepers(atLeast: 1)
+            reader.clock.advance(by: .seconds(60))
+            await Task.yield()
+        }
+        answers.continuation.yield(answer)
+        try await reader.untilSettled()
+        await reader.stop()
+        #expect(backend.rows("tag").count / 149 == (answer == .keep ? 1 : 0))
+        #expect(try await reader.isEqualToBackend())
+    }
+
+    @Test func `L6 few rows, or a small part of them, go without a question`() {
+        #expect(!MassRemoval(rows: ["tag": 100], total: ["tag": 100]).isMass)
+        #expect(!MassRemoval(rows: ["tag": 150], total: ["tag": 300]).isMass)
+        #expect(MassRemoval(rows: ["tag": 151, "book": 1], total: ["tag": 300, "book": 900]).isMass)
+    }
+}
+
+extension Reader {
+    /// Syncs with pushes that arrive after everything was received, as on a device with much to send.
+    fileprivate func syncPullingFirst() async throws {
+        backend.settings.withLock { $0.pushFailures = 1_000 }
+        let pages = backend.pages
+        start()
+        while true {
+            if backend.pages > pages, try await store.intakes().allSatisfy({ $0.isComplete && $0.at == nil }) { break }
+            await clock.sleepers(atLeast: 1)
+            clock.advance(by: .seconds(30))
+            await Task.yield()
+        }
+        await stop()
+        backend.settings.withLock { $0.pushFailures = 0 }
+        clock.advance(by: .seconds(120))
+        try await sync()
+    }
+}
