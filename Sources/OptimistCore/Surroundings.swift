@@ -21,6 +21,9 @@ public struct Surroundings: Sendable {
     public var blockingExecutor: (any SerialExecutor)?
     /// Says when a file was written to by any process, until its consumer is cancelled. Nil means the system's own notices.
     public var fileChanges: (@Sendable (_ file: URL) -> AsyncStream<Void>)?
+    /// Takes a lock of that name, which ends with the process, and returns what gives it back, or nil while another process
+    /// has it. Nil means the system's own locks.
+    public var fileLock: (@Sendable (_ file: URL) -> (@Sendable () -> Void)?)?
 
     public init(
         clock: any Clock<Duration> = ContinuousClock(),
@@ -31,7 +34,8 @@ public struct Surroundings: Sendable {
             operation in Task { await operation() }
         },
         blockingExecutor: (any SerialExecutor)? = nil,
-        fileChanges: (@Sendable (_ file: URL) -> AsyncStream<Void>)? = nil
+        fileChanges: (@Sendable (_ file: URL) -> AsyncStream<Void>)? = nil,
+        fileLock: (@Sendable (_ file: URL) -> (@Sendable () -> Void)?)? = nil
     ) {
         self.clock = clock
         self.now = now
@@ -40,6 +44,7 @@ public struct Surroundings: Sendable {
         self.spawn = spawn
         self.blockingExecutor = blockingExecutor
         self.fileChanges = fileChanges
+        self.fileLock = fileLock
     }
 
     /// Returns a generator for one purpose, independent of every other purpose's.

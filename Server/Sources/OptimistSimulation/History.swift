@@ -55,3 +55,13 @@ struct History {
 
     func writes(of row: RowName) -> [(number: Int, write: Write)] { (byRow[row] ?? []).map { ($0, writes[$0]) } }
 }
+
+extension History.Write: CustomStringConvertible {
+    var description: String {
+        let gone = deleted.sorted().map { "- \($0)" }
+        let changed = cells.sorted { $0.key < $1.key }.map { row, values in
+            "\(inserted.contains(row) ? "+" : "~") \(row) \(World.text(values))"
+        }
+        return (gone + changed).joined(separator: ", ")
+    }
+}

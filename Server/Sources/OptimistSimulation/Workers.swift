@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Foundation
+public import Foundation
 
 /// Runs seeds in child processes, one for each core, since one world runs on one thread.
 public struct Workers: Sendable {

@@ -109,7 +109,7 @@ public actor SyncEngine {
     private func takeTurn() async throws -> SyncTurn {
         var wait = Duration.milliseconds(100)
         while true {
-            if let turn = SyncTurn(for: store.file) { return turn }
+            if let turn = SyncTurn(for: store.file, in: surroundings) { return turn }
             status.show(.paused(reason: "Another part of this app is syncing."))
             try await surroundings.clock.sleep(for: wait)
             wait = min(wait * 2, .seconds(2))

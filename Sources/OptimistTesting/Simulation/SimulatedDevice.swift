@@ -52,7 +52,7 @@ public final class SimulatedDevice: Sendable {
     public let disk: SimulatedDisk
     public let link: SimulatedLink
     let app: SimulatedApp
-    private let scheduler: SimulatedScheduler
+    let scheduler: SimulatedScheduler
     private let seed: UInt64
     private let credentials = InMemoryCredentialStore()
     private let state = Mutex(State())
@@ -113,8 +113,11 @@ public final class SimulatedDevice: Sendable {
         mount.onDeath { process.kill() }
         prepare(process, mount)
         let clock = scheduler.wallClock { [weak self] in self?.skewSeconds ?? 0 }
-        let surroundings = process.surroundings(seed: seed &+ UInt64(count) &* 0x9E37_79B9, wallClock: clock)
-        process.spawn { [self] in await run(process, mount, surroundings) }
+        var surroundings = process.surroundings(seed: seed &+ UInt64(count) &* 0x9E37_79B9, wallClock: clock)
+        surroundings.fileLock = { mount.lock($0) }
+        // No notices: then the store looks by itself from time to time.
+        surroundings.fileChanges = { _ in AsyncStream { $0.finish() } }
+        process.spawn { [self, surroundings] in await run(process, mount, surroundings) }
     }
 
     /// Ends the app as `kill -9` does.
