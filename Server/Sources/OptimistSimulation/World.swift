@@ -131,7 +131,14 @@ final class World: Sendable {
         do {
             let rows = try readServer { try Rows.ofServer($0, after: seq) }
             state.withLock { $0.history.serve(rows) }
+            for row in rows { log("server stored \(row.name) in \(row.seq): \(Self.text(row.values))") }
         } catch { find("the judges cannot read the server: \(error)") }
+    }
+
+    static func text(_ values: Values?) -> String {
+        values.map { values in
+            values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value ?? "null")" }.joined(separator: " ")
+        } ?? "deleted"
     }
 
     func readServer<Value>(_ read: (Database) throws -> Value) throws -> Value {

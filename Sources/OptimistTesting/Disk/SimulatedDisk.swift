@@ -49,6 +49,8 @@ public final class SimulatedDisk: Sendable {
         var open: [Int: OpenFile] = [:]
         var lastHandle = 0
         var capacity: Int?
+        /// Which mount holds a lock, by its name.
+        var locks: [String: Int] = [:]
     }
 
     let number: Int
