@@ -304,6 +304,7 @@ public actor SyncEngine {
         let account = try await connect()
         if let install = try await session?.installID() ?? installID { try await store.recognise(install: install) }
         try await store.bind(to: account.id)
+        if let schema = account.schema { try await store.check(against: schema) }
         if let served = account.tables { try await store.skip(tablesBut: served) }
         self.account = account
         return account
