@@ -49,11 +49,15 @@ public struct RemoteAccount: Sendable, Hashable {
     public var initialCursor: String
     /// The tables that the remote keeps, so that others are not asked for. Nil, the default: every table.
     public var tables: Set<String>?
+    /// What the remote says of its tables. A unique index of the app's that is not in it is an error, since devices could
+    /// not agree. Nil, the default: it does not say.
+    public var schema: Schema?
 
-    public init(id: String, initialCursor: String, tables: Set<String>? = nil) {
+    public init(id: String, initialCursor: String, tables: Set<String>? = nil, schema: Schema? = nil) {
         self.id = id
         self.initialCursor = initialCursor
         self.tables = tables
+        self.schema = schema
     }
 }
 
