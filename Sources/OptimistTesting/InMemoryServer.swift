@@ -94,7 +94,8 @@ public final class InMemoryServer: Sendable {
             state.connects += 1
             if let outage = state.outage { throw outage }
             return RemoteAccount(
-                id: "memory#1", initialCursor: "\(Self.epoch).0", tables: Set(service.schema.types.keys))
+                id: "memory#1", initialCursor: "\(Self.epoch).0", tables: Set(service.schema.types.keys),
+                schema: service.schema)
         }
     }
 

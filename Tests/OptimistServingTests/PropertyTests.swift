@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Foundation
 import OptimistCore
 import OptimistWire
 import Testing
@@ -7,7 +8,7 @@ import Testing
 @testable import OptimistServing
 
 /// Pushes of several devices in any order, some of them twice.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct PropertyTests {
     /// Everything that a schema can ask for: lists in folders, to-dos in lists, some of which are favourites.
     private static let schema = Schema(
@@ -31,6 +32,12 @@ struct PropertyTests {
                 "todo": ColumnSchema(.ref, isRequired: true, target: "Todo", onDelete: .restrict)
             ]),
         ])
+
+    /// A thousand of them for both tests together, twenty thousand in `make soak`.
+    private static func seeds(of campaign: UInt64) -> Range<UInt64> {
+        let count: UInt64 = ProcessInfo.processInfo.environment["OPTIMIST_SOAK"] == nil ? 25 : 500
+        return campaign * count..<(campaign + 1) * count
+    }
 
     private static func id(_ type: String, _ number: Int) -> String {
         RowKey.id((["Folder": 1, "List": 2, "Todo": 3][type] ?? 4) * 1000 + number)
@@ -115,7 +122,7 @@ struct PropertyTests {
     func `S2 M2 M6 references, unique values and groups hold after every push, and a repetition changes nothing`(
         campaign: UInt64
     ) {
-        for seed in campaign * 100..<campaign * 100 + 100 {
+        for seed in Self.seeds(of: campaign) {
             let problems = Self.run(seed)
             #expect(problems.isEmpty, "seed \(seed): \(problems)")
         }
@@ -143,7 +150,7 @@ struct PropertyTests {
     /// Without unique values, and with rows that stay where they are, the order of arrival decides nothing.
     @Test(arguments: 0..<20)
     func `M1 M2 M3 pushes in any order, some of them twice, leave the same rows`(campaign: UInt64) {
-        for seed in campaign * 100..<campaign * 100 + 100 {
+        for seed in Self.seeds(of: campaign) {
             var random = SplitMix64(seed: seed)
             let pushes = (0..<12).map { _ in Self.convergentPush(using: &random) }
             var results: [[RowKey: MergeRow]] = []

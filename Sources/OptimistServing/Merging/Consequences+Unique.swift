@@ -58,15 +58,13 @@ extension Consequences {
             for index in type.uniqueIndexes {
                 let newcomers = try newcomers(name, index)
                 let holders = try rows.holders(name, index.name, newcomers.map(\.entryKey))
+                let winners = try holders.compactMapValues { $0.count > 1 ? try winner(among: $0, index) : nil }
                 for (key, entryKey) in newcomers {
-                    let entry = IndexEntry(index: index.name, key: entryKey)
-                    guard let winner = try winner(among: holders[entryKey] ?? [], entry), winner != key else {
-                        continue
-                    }
+                    guard let winner = winners[entryKey], winner.key != key else { continue }
                     collisions.append(
                         Collision(
-                            loser: key, winner: winner, index: index, entry: entry,
-                            isOverStored: try isStored(winner, entry)))
+                            loser: key, winner: winner.key, index: index,
+                            entry: IndexEntry(index: index.name, key: entryKey), isOverStored: winner.isStored))
                 }
             }
         }
@@ -77,23 +75,23 @@ extension Consequences {
     private func newcomers(_ name: String, _ index: UniqueIndex) throws -> [(key: RowKey, entryKey: String)] {
         try rows.order.compactMap { key in
             guard key.type == name, let row = rows.rows[key]?.row, row.isAlive, let entryKey = index.key(of: row),
-                try !isStored(key, IndexEntry(index: index.name, key: entryKey))
+                try !hasKept(key, index)
             else { return nil }
             return (key, entryKey)
         }
     }
 
-    private func isStored(_ key: RowKey, _ entry: IndexEntry) throws -> Bool {
-        guard let row = try rows.stored(key)?.row else { return false }
-        return rows.schema.types[key.type]?.indexEntries(of: row).contains(entry) == true
+    /// Whether a row had its values before this push.
+    private func hasKept(_ key: RowKey, _ index: UniqueIndex) throws -> Bool {
+        guard let stored = try rows.stored(key)?.row, stored.isAlive else { return false }
+        return index.key(of: stored) == (try rows.row(key).flatMap { index.key(of: $0) })
     }
 
     /// The row that had the values first: before this push, or else in its order.
-    private func winner(among holders: [RowKey], _ entry: IndexEntry) throws -> RowKey? {
-        guard holders.count > 1 else { return nil }
-        let stored = try holders.filter { try isStored($0, entry) }
-        let first = try stored.min { try bornSeq($0) < bornSeq($1) }
-        return first ?? rows.first(of: holders)
+    private func winner(among holders: [RowKey], _ index: UniqueIndex) throws -> (key: RowKey, isStored: Bool)? {
+        let kept = try holders.filter { try hasKept($0, index) }
+        if let first = try kept.min(by: { try bornSeq($0) < bornSeq($1) }) { return (first, true) }
+        return rows.first(of: holders).map { ($0, false) }
     }
 
     private func bornSeq(_ key: RowKey) throws -> Int64 { try rows.stored(key)?.bornSeq ?? .max }

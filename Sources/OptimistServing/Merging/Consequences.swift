@@ -197,7 +197,7 @@ extension Consequences {
         let deletion = tick(after: row)
         try rows.change(loser, cause: cause) { working in
             working.row = MergeRow(generation: working.row.generation + 1, deletion: deletion)
-            working.memory = RowMemory(mergedInto: winner.id, replaced: working.memory.replaced)
+            working.memory.mergedInto = winner.id
         }
         try absorb(row, of: loser, into: winner, cause: cause)
         for (type, column, _) in rows.schema.references(to: [loser.type]) {

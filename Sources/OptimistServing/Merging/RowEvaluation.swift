@@ -55,6 +55,8 @@ extension RowEvaluation {
             return refused("invalidProperties", "The generation of a living row is odd.", ["@gen"])
         }
         if generation < row.generation, memory.mergedInto != nil {
+            // Lives before the one that was merged had ended before.
+            if generation < firstLife { return .gone }
             return .follow(stamped(patch, generation: generation, &clock).0)
         }
         if type.editWins, generation < row.generation, generation >= firstLife {

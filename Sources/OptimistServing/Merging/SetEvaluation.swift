@@ -188,14 +188,18 @@ extension SetEvaluation {
     }
 
     private func apply(to consequences: inout Consequences) throws {
+        var causes: [(index: Int, cause: WorkingRow.Cause)] = []
         for (index, operation) in operations.enumerated() {
-            guard let unit = units.number(of: operation.key), !units.hasFailed(unit),
-                let evaluation = evaluations[operation.key]
-            else { continue }
+            guard let unit = units.number(of: operation.key), !units.hasFailed(unit) else { continue }
             let cause = WorkingRow.Cause(unit: unit, key: operation.key)
-            if consequences.rows.rows[operation.key] == nil { consequences.add(evaluation, cause: cause) }
+            causes.append((index, cause))
+            if consequences.rows.rows[operation.key] == nil, let evaluation = evaluations[operation.key] {
+                consequences.add(evaluation, cause: cause)
+            }
+        }
+        for (index, cause) in causes {
             if case .follow(let incoming) = steps[index] {
-                try consequences.follow(operation.key, incoming, cause: cause)
+                try consequences.follow(cause.key, incoming, cause: cause)
             }
         }
     }
@@ -204,9 +208,7 @@ extension SetEvaluation {
         let key = operations[index].key
         switch steps[index] {
         case .refused(var error):
-            if error.current == nil, !["groupFailed", "blocked"].contains(error.type) {
-                error.current = try current(key)
-            }
+            if error.current == nil, isNeededToUndo(index, error) { error.current = try current(key) }
             return .refused(error)
         case .destroyed: return .accepted(won: nil)
         case .gone: return .gone
@@ -216,6 +218,15 @@ extension SetEvaluation {
             if working.row.generation != life { return .accepted(won: working.row.patch(for: context.origins)) }
             let columns = lost.union(working.altered)
             return .accepted(won: columns.isEmpty ? nil : working.row.patch(of: columns, for: context.origins))
+        }
+    }
+
+    /// Whether the device needs the row to take back what it did: a row that it has deleted, it has no more.
+    private func isNeededToUndo(_ index: Int, _ error: SetError) -> Bool {
+        switch error.type {
+        case "blocked": false
+        case "groupFailed": if case .destroy = operations[index].action { true } else { false }
+        default: true
         }
     }
 
