@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 public import GRDB
-public import Optimist
+import Optimist
 public import OptimistServing
 public import OptimistWire
 import Synchronization
