@@ -4,9 +4,9 @@ import OptimistWire
 
 /// What this device has counted in one column of a row, under each id that it has had (M3). Pure.
 ///
-/// The app's column shows what others have counted plus the totals here. What others have counted is never stored: it is
-/// the server's sum without what that contains of this device, both taken from one answer or page. A total here is thus
-/// neither lost nor counted twice, whatever order answers, echoes and older pages come in.
+/// The app's column shows what others have counted plus the totals here. What others have counted is never stored: it
+/// is the server's sum without what that contains of this device, both taken from one answer or page. A total here is
+/// thus neither lost nor counted twice, whatever order answers, echoes and older pages come in.
 struct Counter: Equatable, Sendable {
     struct Total: Equatable, Sendable {
         /// As the app's column contains it.
@@ -32,8 +32,8 @@ struct Counter: Equatable, Sendable {
 
     /// Takes the server's sum from a page or an answer.
     ///
-    /// A total that is unsent stays; one that is not becomes what the server has, unless the server's word is older than
-    /// its answer to that total. So a device whose database went back learns of what it counted in between.
+    /// A total that is unsent stays; one that is not becomes what the server has, unless the server's word is older
+    /// than its answer to that total. So a device whose database went back learns of what it counted in between.
     ///
     /// - Parameters:
     ///   - mine: What the sum contains of this device, by its ids.

@@ -9,6 +9,8 @@ struct PushAssembly {
         let entry: RowEntry
         let values: JSONObject
         let layout: TableLayout
+        /// What newer apps wrote into columns that this app does not know. It goes along into a new life (L1).
+        var unknown = JSONObject()
     }
 
     /// How large a group may be to go whole, in bytes of its values (S2).
@@ -59,7 +61,7 @@ struct PushAssembly {
         let (entry, values, layout) = (unsent.entry, unsent.values, unsent.layout)
         guard let id = layout.idForm.wire(entry.ref.id) else { return }
         let kind: SentRow.Kind = !entry.isAlive ? .delete : entry.isKnownToServer ? .update : .create
-        let columns = kind == .delete ? [] : unsentColumns(entry, values, layout)
+        let columns = kind == .delete ? [] : layout.columns(in: entry.dirty)
         let totals = entry.pushedTotals(of: columns)
         let patch = JSONObject(
             columns.compactMap { column in
@@ -67,7 +69,8 @@ struct PushAssembly {
                     ? totals[column.name].map { (column.name, $0.json) }
                     : (column.name, values[column.name] ?? .null)
             })
-        rows.append(PushRow(table: layout.name, id: id, change: change(kind, entry, patch, totals)))
+        let whole = JSONObject(patch.members + unsent.unknown.members)
+        rows.append(PushRow(table: layout.name, id: id, change: change(kind, entry, whole, totals)))
         sent.append(
             SentRow(
                 ref: entry.ref, kind: kind, generation: entry.generation, mask: entry.dirty, lifeStamp: entry.lifeStamp,
@@ -76,16 +79,6 @@ struct PushAssembly {
                         ($0.name, entry.unsentStamp(of: $0.name))
                     }),
                 values: patch, totals: totals, sentBefore: entry.sent))
-    }
-
-    /// A new row goes without its nulls, which are the default of every column, but for those written later than the row:
-    /// they may stand against a value that an unanswered push brought. The same state always gives the same push (S3).
-    private func unsentColumns(_ entry: RowEntry, _ values: JSONObject, _ layout: TableLayout) -> [TableLayout.Column] {
-        let isNew = entry.dirty & TableLayout.lifeMask != 0
-        return layout.columns(in: entry.dirty).filter { column in
-            !isNew || values[column.name]?.isNull == false || column.isCounter
-                || entry.unsentStamp(of: column.name) != entry.lifeStamp
-        }
     }
 
     private func change(

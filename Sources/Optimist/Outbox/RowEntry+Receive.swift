@@ -35,6 +35,11 @@ extension RowEntry {
         let isInOrder = (patch.seq ?? .max) >= seq
         if isForgotten(in: life, at: patch.seq) { (generation, acked) = (0, 0) }
         seq = max(seq, patch.seq ?? 0)
+        if acked < life, life == generation {
+            // The server's first word on this life: what was confirmed of an earlier one counts no more.
+            confirmed = ColumnClocks()
+            known = 0
+        }
         acked = max(acked, life)
         if life < generation { return Reception() }
         if survives(into: life, in: layout) {
@@ -76,7 +81,7 @@ extension RowEntry {
     mutating func begin(_ life: Int, _ patch: RowPatch, in layout: TableLayout) -> Reception {
         let lost = isAlive ? dirty & ~TableLayout.lifeMask : 0
         generation = life
-        confirmed = patch.clocks ?? ColumnClocks()
+        confirm(patch, in: layout)
         becomeClean()
         return Reception(change: .put(beginCounters(of: patch, in: layout)), lost: lost)
     }
@@ -94,12 +99,14 @@ extension RowEntry {
                 continue
             }
             let clock = patch.clocks?[name]
-            guard clock.map({ isNews($0, of: name) }) ?? isInOrder else { continue }
-            if let clock { confirm(name, clock) }
+            guard clock.map({ isNews($0, of: column) }) ?? isInOrder else { continue }
+            if let clock { confirm(column, clock) }
             if dirty & column.mask != 0 { base[name] = try quote(column, value) } else { taken.append(name, value) }
         }
         return Reception(change: taken.isEmpty ? .none : .set(taken))
     }
 
-    private func isNews(_ clock: Clock, of column: String) -> Bool { confirmed[column].map { clock > $0 } ?? true }
+    private func isNews(_ clock: Clock, of column: TableLayout.Column) -> Bool {
+        confirmedClock(of: column).map { clock > $0 } ?? true
+    }
 }

@@ -76,7 +76,10 @@ extension RowEntry {
         acked = max(acked, sentRow.generation)
         sent &= ~sentRow.mask
         guard generation == sentRow.generation else { return Settlement() }
-        if isFirst { confirmed = ColumnClocks(common: Clock(stamp: sentRow.lifeStamp, device: device)) }
+        if isFirst {
+            confirmed = ColumnClocks(common: Clock(stamp: sentRow.lifeStamp, device: device))
+            known = layout.mask(of: sentRow.values)
+        }
         var settlement = Settlement()
         var taken = JSONObject()
         var cleared = sentRow.mask & TableLayout.lifeMask
@@ -89,8 +92,17 @@ extension RowEntry {
                 if let shown { taken.append(column.name, shown) }
                 continue
             }
-            let mine = sentRow.values[column.name] ?? .null
             let answer = won.values[column.name]
+            guard let mine = sentRow.values[column.name] ?? answer.map({ _ in .null }) else {
+                let held = heldValue(of: column)
+                if unsentStamp(of: column.name) != stamp {
+                    base[column.name] = try quote(column, held)
+                    continue
+                }
+                cleared |= column.mask
+                if !held.isNull { taken.append(column.name, held) }
+                continue
+            }
             let clock = answer == nil ? Clock(stamp: stamp, device: device) : won.clocks?[column.name]
             let server = settledValue(answer ?? mine, clock, isReplaced: answer != nil && isFirst, of: column)
             if unsentStamp(of: column.name) != stamp {
@@ -108,14 +120,19 @@ extension RowEntry {
         return settlement
     }
 
+    /// What the server holds of a column that was null here, and so went without being named: whatever a page has brought.
+    private func heldValue(of column: TableLayout.Column) -> JSON {
+        base[column.name].flatMap(SQLLiteral.parse).map(column.form.wire) ?? .null
+    }
+
     /// What the server holds of a column after an answer: the answer's value or, if a page was later, the page's.
     private mutating func settledValue(
         _ value: JSON, _ clock: Clock?, isReplaced: Bool, of column: TableLayout.Column
     ) -> JSON {
-        if let clock, let known = confirmed[column.name], known > clock, !isReplaced {
+        if let clock, let known = confirmedClock(of: column), known > clock, !isReplaced {
             return base[column.name].flatMap(SQLLiteral.parse).map(column.form.wire) ?? value
         }
-        if let clock { confirm(column.name, clock) }
+        if let clock { confirm(column, clock) }
         return value
     }
 
@@ -178,7 +195,7 @@ extension RowEntry {
         if let current = refusal.current {
             generation = current.generation ?? generation
             acked = generation
-            confirmed = current.clocks ?? ColumnClocks()
+            confirm(current, in: layout)
             return Settlement(
                 change: .put(beginCounters(of: current, in: layout)), rejected: sentRow.kept(against: refusal.current))
         }
@@ -221,7 +238,7 @@ extension RowEntry {
             mine.append(column.name, sentRow.values[column.name] ?? .null)
             let literal = base[column.name].flatMap(SQLLiteral.parse)
             restored.append(column.name, server ?? literal.map(column.form.wire) ?? .null)
-            if let clock = refusal.current?.clocks?[column.name] { confirm(column.name, clock) }
+            if let clock = refusal.current?.clocks?[column.name] { confirm(column, clock) }
             cleared |= column.mask
         }
         clear(cleared, in: layout)

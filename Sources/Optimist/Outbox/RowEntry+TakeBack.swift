@@ -37,7 +37,7 @@ extension RowEntry {
         becomeClean()
         generation = current.generation ?? generation - 1
         acked = generation
-        confirmed = current.clocks ?? ColumnClocks()
+        confirm(current, in: layout)
         return .put(beginCounters(of: current, in: layout))
     }
 }

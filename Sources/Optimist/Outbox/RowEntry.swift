@@ -19,6 +19,9 @@ struct RowEntry: Equatable, Sendable {
     /// The clocks of what the server confirmed.
     var confirmed = ColumnClocks()
 
+    /// Mask of the columns that have a value on the server, and so one of these clocks. Others take whatever comes.
+    var known: Int64 = -1
+
     /// The stamp of the transaction that made the row pending. Nil: clean.
     var pending: Stamp?
     /// The stamp of every dirty column without one of its own. Nil: the same as `pending`.
@@ -76,7 +79,19 @@ struct RowEntry: Equatable, Sendable {
         }
     }
 
-    mutating func confirm(_ column: String, _ clock: Clock) {
-        if confirmed[column] != clock { confirmed.exceptions[column] = clock }
+    /// The clock of what the server has of a column. Nil: it has nothing.
+    func confirmedClock(of column: TableLayout.Column) -> Clock? {
+        known & column.mask == 0 ? nil : confirmed[column.name]
+    }
+
+    mutating func confirm(_ column: TableLayout.Column, _ clock: Clock) {
+        if confirmed[column.name] != clock { confirmed.exceptions[column.name] = clock }
+        known |= column.mask
+    }
+
+    /// Takes over the clocks of a whole row of the server's.
+    mutating func confirm(_ patch: RowPatch, in layout: TableLayout) {
+        confirmed = patch.clocks ?? ColumnClocks()
+        known = layout.mask(of: patch.values)
     }
 }

@@ -23,23 +23,23 @@ struct RowEntryTable {
         updating = try RowStatement(
             """
             UPDATE optimist_row SET generation = ?, acked = ?, seq = ?, clock = ?, node = ?, clocks = ?, pending = ?,
-            stamp = ?, stamps = ?, dirty = ?, sent = ?, base = ?, settled = ?, due = ?, blocked = ? WHERE key = ?
+            stamp = ?, stamps = ?, dirty = ?, sent = ?, base = ?, settled = ?, due = ?, blocked = ?, known = ? WHERE key = ?
             """, in: db)
         inserting = try RowStatement(
             """
             INSERT INTO optimist_row(generation, acked, seq, clock, node, clocks, pending, stamp, stamps, dirty, sent,
-            base, settled, due, blocked, tbl, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            base, settled, due, blocked, known, tbl, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """, in: db)
         insertingFresh = try RowStatement(
             """
-            INSERT INTO optimist_row(tbl, id, generation, acked, seq, clock, node, clocks)
-            VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7)
+            INSERT INTO optimist_row(tbl, id, generation, acked, seq, clock, node, clocks, known)
+            VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7, ?8)
             """, in: db)
     }
 
     static let columns = """
         key, tbl, id, generation, acked, seq, clock, node, clocks, pending, stamp, stamps, dirty, sent, base, settled, due, \
-        blocked
+        blocked, known
         """
 
     func entry(_ ref: RowRef) throws -> RowEntry? {
@@ -74,13 +74,14 @@ struct RowEntryTable {
     }
 
     /// Adds the entry of a row of which nothing was known, as the server has it.
-    mutating func insertFresh(_ ref: RowRef, _ patch: RowPatch) throws {
+    mutating func insertFresh(_ ref: RowRef, _ patch: RowPatch, in layout: TableLayout) throws {
         let common = patch.clocks?.common
         try insertingFresh.execute([
             ref.table.databaseValue, ref.id, Int64(patch.generation ?? 1).databaseValue, (patch.seq ?? 0).databaseValue,
             (common?.stamp.rawValue ?? 0).databaseValue,
             try common.map { try nodes.number(of: $0.device) }?.databaseValue ?? Int64(0).databaseValue,
             Self.text(patch.clocks?.exceptions ?? [:]) { .string($0.description) },
+            layout.mask(of: patch.values).databaseValue,
         ])
     }
 
@@ -112,6 +113,7 @@ struct RowEntryTable {
         entry.settled = row.int(15)
         entry.due = row.optionalInt(16)
         entry.blocked = row.text(17)
+        entry.known = row.int(18)
         return entry
     }
 
@@ -127,6 +129,7 @@ struct RowEntryTable {
             entry.dirty.databaseValue, entry.sent.databaseValue,
             Self.text(entry.base) { .string($0) },
             entry.settled.databaseValue, entry.due?.databaseValue ?? .null, entry.blocked?.databaseValue ?? .null,
+            entry.known.databaseValue,
         ]
     }
 

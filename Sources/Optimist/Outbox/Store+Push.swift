@@ -24,7 +24,8 @@ extension Store {
     func pushOutlook() async throws -> (isSendable: Bool, nextDue: Duration?) {
         let now = milliseconds
         return try await read { db in
-            let units = try SendableUnits(db, at: now, of: self.layouts)
+            let units = try SendableUnits(
+                db, at: now, of: self.layouts, withheld: self.network.withheld(of: self.layouts))
             if try !units.next(limit: 1).isEmpty { return (true, nil) }
             return (false, try units.nextDue().map { .milliseconds(max($0 - now, 1)) })
         }
@@ -37,7 +38,9 @@ extension Store {
     func nextPush(_ limit: PushLimit) async throws -> PushBatch? {
         let now = milliseconds
         return try await apply { db in
-            let units = try SendableUnits(db, at: now, of: self.layouts).next(limit: limit.rows)
+            let units = try SendableUnits(
+                db, at: now, of: self.layouts, withheld: self.network.withheld(of: self.layouts)
+            ).next(limit: limit.rows)
             if units.isEmpty { return nil }
             var reading = UnitReading(entries: try RowEntryTable(db), tables: AppTables(self.layouts, db))
             var assembly = PushAssembly(device: try DeviceIdentity.current(in: db), limit: limit)
@@ -102,7 +105,10 @@ private struct UnitReading {
                 try forget(entry)
                 return nil
             }
-            return PushAssembly.Unsent(entry: try entries.counting(entry), values: values, layout: table.layout)
+            let replaces = entry.generation > 1 && !entry.isKnownToServer
+            return PushAssembly.Unsent(
+                entry: try entries.counting(entry), values: values, layout: table.layout,
+                unknown: replaces ? try UnknownColumns(table.db).values(at: entry.ref, in: table.layout) : [:])
         }
     }
 

@@ -10,6 +10,7 @@ final class AppTable {
     let layout: TableLayout
     let db: Database
     private let counters: [TableLayout.Column]
+    private let names: Set<String>
     private var puts: [Int64: RowStatement] = [:]
     private var sets: [Int64: RowStatement] = [:]
     private lazy var reading = Result { try RowStatement(selectSQL, in: db) }
@@ -19,6 +20,7 @@ final class AppTable {
         self.layout = layout
         self.db = db
         counters = layout.counters
+        names = Set(layout.columns.map(\.name))
     }
 
     /// The values of a row, or nil if there is none.
@@ -50,8 +52,11 @@ final class AppTable {
 
     /// The columns of each unique index, but for the primary key.
     var uniqueIndexes: [[String]] {
-        get throws { try db.indexes(on: layout.name).filter { $0.isUnique && $0.columns != ["id"] }.map(\.columns) }
+        get throws { try UniqueIndexes(of: layout.name, in: db).columns }
     }
+
+    /// Whether some of these values are of columns that this app does not know.
+    func lacksColumn(in values: JSONObject) -> Bool { values.contains { !names.contains($0.key) } }
 
     /// Makes a change. Values of columns that this app does not know are left out.
     ///

@@ -25,6 +25,7 @@ public final class Store: Sendable {
     let pool: DatabasePool
     let layouts: [TableLayout]
     let surroundings: Surroundings
+    let network = NetworkPolicy()
     /// Sent after every commit.
     let changes = ChangeSignal()
     /// Sent after every commit that made something pending.
@@ -69,7 +70,7 @@ public final class Store: Sendable {
 
     /// Follows what other processes write for as long as the store is there: live queries show it, the engine sends it.
     private func watchOthers() {
-        let notices = fileNotices()
+        guard let notices = fileNotices() else { return }
         let task = surroundings.spawn { [weak self] in
             for await _ in notices { try? await self?.lookForOthers() }
         }

@@ -37,6 +37,11 @@ struct TableLayout: Sendable, Equatable {
     /// The life and every column.
     var fullMask: Int64 { columns.reduce(Self.lifeMask) { $0 | $1.mask } }
 
+    /// The columns that are among some values.
+    func mask(of values: JSONObject) -> Int64 {
+        columns.reduce(0) { values[$1.name] == nil ? $0 : $0 | $1.mask }
+    }
+
     subscript(column name: String) -> Column? { columns.first { $0.name == name } }
 
     /// Whether every column that a patch names is here.
@@ -83,8 +88,10 @@ extension TableLayout {
     private static func note(_ rules: SyncRules, ofTable number: Int64, in db: Database) throws {
         let names = JSON.array(rules.counters.sorted().map(JSON.string)).description
         try db.execute(
-            sql: "UPDATE optimist_table SET counters = ?1 WHERE number = ?2 AND counters IS NOT ?1",
-            arguments: [rules.counters.isEmpty ? nil : names, number])
+            sql: """
+                UPDATE optimist_table SET counters = ?1, editWins = ?2
+                WHERE number = ?3 AND (counters IS NOT ?1 OR editWins <> ?2)
+                """, arguments: [rules.counters.isEmpty ? nil : names, rules.editWins, number])
     }
 
     /// How a table stores its ids, which is how others refer to them.
@@ -113,6 +120,10 @@ extension TableLayout {
         }
         try db.execute(
             sql: "INSERT INTO optimist_column(tbl, name, bit) VALUES (?, ?, ?)", arguments: [table, column, next])
+        // The server has no value of the new column. Masks that are not negative leave it out already.
+        try db.execute(
+            sql: "UPDATE optimist_row SET known = known & ~? WHERE tbl = ? AND known < 0",
+            arguments: [Int64(1) << next, table])
         return next
     }
 }

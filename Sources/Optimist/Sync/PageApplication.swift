@@ -82,15 +82,16 @@ struct ReceivedRow: Sendable {
 
 /// Decides and applies one received row after another.
 struct RowApplication {
-    private var entries: RowEntryTable
+    var entries: RowEntryTable
     let tables: AppTables
     let references: ReferenceGraph
-    private let db: Database
+    let db: Database
     private let milliseconds: Int64
     private let device: String
     private var isAnythingPending: Bool?
     /// Tables of whose rows in this page nothing is here: they need not be looked up.
     private var fresh: Set<Int64> = []
+    private var isAnythingUnknown: Bool?
 
     init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64) throws {
         entries = try RowEntryTable(db)
@@ -151,13 +152,14 @@ struct RowApplication {
         try make(reception, of: row, in: table)
         if let loss { try Journal(db).record(loss, of: row.ref, at: milliseconds) }
         if entry != known { try entries.save(entry) }
+        try noteUnknown(row, in: table)
     }
 
     /// What does not fit is looked up like any other row when it is tried again.
     private mutating func applyFresh(_ ref: RowRef, _ patch: RowPatch, in table: AppTable) throws {
         do {
             try table.make(.put(patch.values), at: ref.id)
-            try entries.insertFresh(ref, patch)
+            try entries.insertFresh(ref, patch, in: table.layout)
         } catch {
             fresh.remove(ref.table)
             throw error
@@ -187,6 +189,24 @@ struct RowApplication {
             for (name, value) in values { whole[name] = value }
             try table.make(.put(whole), at: row.ref.id)
         case .none, .put: try table.make(change, at: row.ref.id, keeping: reception.kept)
+        }
+    }
+
+    /// Keeps what the row has in columns that this app does not know (L1).
+    private mutating func noteUnknown(_ row: ReceivedRow, in table: AppTable) throws {
+        let unknown = UnknownColumns(db)
+        if case .row(let patch) = row.content, table.lacksColumn(in: patch.values) {
+            isAnythingUnknown = true
+            return try unknown.note(patch, at: row.ref, in: table.layout)
+        }
+        let found =
+            try isAnythingUnknown
+            ?? Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM optimist_unknown)") ?? true
+        isAnythingUnknown = found
+        guard found else { return }
+        switch row.content {
+        case .row(let patch): try unknown.note(patch, at: row.ref, in: table.layout)
+        case .deleted: try unknown.forget(row.ref)
         }
     }
 

@@ -20,7 +20,10 @@ extension SyncEngine {
     func pull() async -> SyncMachine.PullOutcome {
         do {
             let account = try await connected()
-            let intakes = try await store.intakes().filter { account.tables?.contains($0.table) ?? true }
+            let withheld = Set(store.network.withheld(of: store.layouts).map(\.name))
+            let intakes = try await store.intakes().filter {
+                account.tables?.contains($0.table) ?? true && !withheld.contains($0.table)
+            }
             let plan = PullPlan(
                 intakes: intakes, limit: RowSync.Limit.pageRows, hasSnapshots: pulls.hasSnapshots,
                 followsSnapshot: pulls.followsSnapshot, isAsking: pulls.asking != nil)

@@ -96,20 +96,21 @@ public actor SyncEngine {
     /// whose turn it is. An app whose file is in a container that it shares cancels this before it is suspended.
     public func run() async {
         guard let events = inbox.open() else { return }
-        let turn: SyncTurn
+        let turn: SyncTurn?
         do { turn = try await takeTurn() } catch {
             inbox.close()
             return status.show(.idle)
         }
-        defer { turn.end() }
+        defer { turn?.end() }
         await run(events)
     }
 
-    /// Waits until no other process syncs this file.
-    private func takeTurn() async throws -> SyncTurn {
+    /// Waits until no other process syncs this file. Nil: no other may have it open.
+    private func takeTurn() async throws -> SyncTurn? {
+        guard surroundings.sharesFiles else { return nil }
         var wait = Duration.milliseconds(100)
         while true {
-            if let turn = SyncTurn(for: store.file, in: surroundings) { return turn }
+            if let turn = SyncTurn(for: store.file) { return turn }
             status.show(.paused(reason: "Another part of this app is syncing."))
             try await surroundings.clock.sleep(for: wait)
             wait = min(wait * 2, .seconds(2))
@@ -153,10 +154,15 @@ public actor SyncEngine {
     // MARK: - What comes from outside
 
     private func watch() -> [Task<Void, Never>] {
-        let (inbox, writes, online) = (inbox, store.writes.stream(), reachability.updates)
+        let (inbox, writes, paths, network) = (inbox, store.writes.stream(), reachability.updates, store.network)
         var watchers = [
             surroundings.spawn { for await _ in writes { inbox.put(.wrote) } },
-            surroundings.spawn { for await isOnline in online { inbox.put(.online(isOnline)) } },
+            surroundings.spawn {
+                for await path in paths {
+                    network.set(path)
+                    inbox.put(.online(path.isOnline))
+                }
+            },
         ]
         if let states = session?.states {
             watchers.append(surroundings.spawn { for await state in states { Self.report(state, to: inbox) } })
@@ -298,6 +304,7 @@ public actor SyncEngine {
         let account = try await connect()
         if let install = try await session?.installID() ?? installID { try await store.recognise(install: install) }
         try await store.bind(to: account.id)
+        if let schema = account.schema { try await store.check(against: schema) }
         if let served = account.tables { try await store.skip(tablesBut: served) }
         self.account = account
         return account

@@ -28,13 +28,14 @@ public struct Request: Hashable, Sendable {
     public var methodCalls: [Invocation]
     /// The device that asks. RS only.
     public var device: String?
-    /// The ids that the device has had: under them it is told its own totals of counters. Empty: `device` alone. RS only.
+    /// The ids that the device has had: under them it is told its own totals of counters. Empty: `device` alone. RS
+    /// only.
     public var origins: [String]
     /// The number of the push, one more for each new request of the device. RS only.
     public var push: Int64?
     /// The version of the schema that the client was built with. RS only.
     public var schemaVersion: Int?
-    /// Rows as `Type:id` that succeed or fail together. RS only.
+    /// Rows as `Type:id` that succeed or fail together. Only in a push. RS only.
     public var groups: [[String]]
 
     public init(
@@ -72,10 +73,11 @@ public struct Request: Hashable, Sendable {
             self.push = number
         }
         if let groups = object["groups"] {
-            guard let lists = groups.array?.map({ $0.array?.compactMap(\.string) }), !lists.contains(nil) else {
-                return nil
-            }
-            self.groups = lists.compactMap(\.self)
+            guard let lists = groups.array?.map({ $0.array?.map(\.string) }),
+                lists.isEmpty || (device != nil && push != nil),
+                lists.allSatisfy({ $0?.allSatisfy { $0?.contains(":") == true } == true })
+            else { return nil }
+            self.groups = lists.map { ($0 ?? []).compactMap(\.self) }
         }
         schemaVersion = object["schemaVersion"]?.int.map(Int.init)
     }

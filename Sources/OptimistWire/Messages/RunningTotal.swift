@@ -2,8 +2,8 @@
 
 /// What one device has counted in one column of a row: a total that runs on, never an addition (M3).
 ///
-/// A counter is the sum of one total for each device. Of one device the later clock wins, and of equal clocks the larger
-/// total, so that sending a total again changes nothing.
+/// A counter is the sum of one total for each device. Of one device the later clock wins, and of equal clocks the
+/// larger total, so that sending a total again changes nothing.
 public struct RunningTotal: Hashable, Sendable {
     public var total: Int64
     /// When the total was last changed, and the device whose total it is.

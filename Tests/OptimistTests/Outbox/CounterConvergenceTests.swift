@@ -9,8 +9,8 @@ import Testing
 
 @testable import Optimist
 
-/// Three devices that count, driven step by step in an order that the seed alone decides: lost and late answers, pages that
-/// come late or twice, refusals, relaunches, and new device ids.
+/// Three devices that count, driven step by step in an order that the seed alone decides: lost and late answers, pages
+/// that come late or twice, refusals, relaunches, and new device ids.
 private struct CountingWorld {
     let server = CountingServer()
     let deletes: Bool
