@@ -37,7 +37,7 @@ extension World {
                     find(
                         "untrue: \(name).\(column) on \(device.name) is called synced, and the server never had "
                             + (value ?? "null"))
-                    log("entry of \(name) on \(device.name): \(try entry(of: name, on: device))")
+                    try log("entry of \(name) on \(device.name): \(entry(of: name, on: device))")
                 }
             }
         } catch { find("the judges cannot read \(device.name): \(error)") }

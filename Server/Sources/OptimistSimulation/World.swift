@@ -118,11 +118,11 @@ final class World: Sendable {
     func find(_ finding: String) { state.withLock { $0.findings.append(finding) } }
 
     /// A line for the people who read the trace of a failure.
-    func log(_ line: @autoclosure () -> String) {
+    func log(_ line: @autoclosure () throws -> String) rethrows {
         guard isLogging else { return }
         let (seconds, attoseconds) = scheduler.now.components
         let time = Double(seconds) + Double(attoseconds) / 1e18
-        let text = String(format: "%9.3f  ", time) + line()
+        let text = try String(format: "%9.3f  ", time) + line()
         state.withLock { $0.log.append(text) }
     }
 

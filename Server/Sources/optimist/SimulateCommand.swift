@@ -98,6 +98,7 @@ struct SimulateCommand: AsyncParsableCommand {
         totals.add(done)
         if let file { try totals.save(to: file) }
         print(totals.summary)
+        print("\(totals.seeds - totals.failed.count) passed, \(totals.failed.count) failed")
         if let first = done.failed.first { try show(Plan(drawnFrom: first)) }
     }
 

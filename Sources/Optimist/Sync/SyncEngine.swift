@@ -96,20 +96,21 @@ public actor SyncEngine {
     /// whose turn it is. An app whose file is in a container that it shares cancels this before it is suspended.
     public func run() async {
         guard let events = inbox.open() else { return }
-        let turn: SyncTurn
+        let turn: SyncTurn?
         do { turn = try await takeTurn() } catch {
             inbox.close()
             return status.show(.idle)
         }
-        defer { turn.end() }
+        defer { turn?.end() }
         await run(events)
     }
 
-    /// Waits until no other process syncs this file.
-    private func takeTurn() async throws -> SyncTurn {
+    /// Waits until no other process syncs this file. Nil: no other may have it open.
+    private func takeTurn() async throws -> SyncTurn? {
+        guard surroundings.sharesFiles else { return nil }
         var wait = Duration.milliseconds(100)
         while true {
-            if let turn = SyncTurn(for: store.file, in: surroundings) { return turn }
+            if let turn = SyncTurn(for: store.file) { return turn }
             status.show(.paused(reason: "Another part of this app is syncing."))
             try await surroundings.clock.sleep(for: wait)
             wait = min(wait * 2, .seconds(2))

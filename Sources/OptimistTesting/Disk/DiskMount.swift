@@ -57,21 +57,6 @@ public struct DiskMount: Sendable {
         for watcher in watchers { watcher() }
     }
 
-    /// Takes a lock of a file's, which ends with the process.
-    ///
-    /// - Returns: What gives it back, or nil while another process has it.
-    public func lock(_ file: URL) -> (@Sendable () -> Void)? {
-        let name = file.lastPathComponent
-        let isMine = disk.withState { state in
-            guard state.mounts[number].isAlive else { return false }
-            if let holder = state.locks[name], state.mounts[holder].isAlive { return false }
-            state.locks[name] = number
-            return true
-        }
-        guard isMine else { return nil }
-        return { disk.withState { if $0.locks[name] == number { $0.locks[name] = nil } } }
-    }
-
     /// Does something as soon as the process dies, by its own crash or by a power loss.
     public func onDeath(_ action: @escaping @Sendable () -> Void) {
         let isDead = disk.withState { state in

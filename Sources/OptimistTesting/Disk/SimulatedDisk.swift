@@ -49,8 +49,6 @@ public final class SimulatedDisk: Sendable {
         var open: [Int: OpenFile] = [:]
         var lastHandle = 0
         var capacity: Int?
-        /// Which mount holds a lock, by its name.
-        var locks: [String: Int] = [:]
     }
 
     let number: Int

@@ -113,11 +113,8 @@ public final class SimulatedDevice: Sendable {
         mount.onDeath { process.kill() }
         prepare(process, mount)
         let clock = scheduler.wallClock { [weak self] in self?.skewSeconds ?? 0 }
-        var surroundings = process.surroundings(seed: seed &+ UInt64(count) &* 0x9E37_79B9, wallClock: clock)
-        surroundings.fileLock = { mount.lock($0) }
-        // No notices: then the store looks by itself from time to time.
-        surroundings.fileChanges = { _ in AsyncStream { $0.finish() } }
-        process.spawn { [self, surroundings] in await run(process, mount, surroundings) }
+        let surroundings = process.surroundings(seed: seed &+ UInt64(count) &* 0x9E37_79B9, wallClock: clock)
+        process.spawn { [self] in await run(process, mount, surroundings) }
     }
 
     /// Ends the app as `kill -9` does.
