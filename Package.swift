@@ -19,6 +19,7 @@ let package = Package(
         .library(name: "OptimistSession", targets: ["OptimistSession"]),
         .library(name: "OptimistWire", targets: ["OptimistWire"]),
         .library(name: "OptimistCore", targets: ["OptimistCore"]),
+        .library(name: "OptimistServing", targets: ["OptimistServing"]),
         .library(name: "OptimistTesting", targets: ["OptimistTesting"]),
     ],
     traits: [
@@ -61,22 +62,41 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "OptimistServing", dependencies: ["OptimistWire"], swiftSettings: settings),
+        .target(
             name: "OptimistTesting",
             dependencies: [
-                "Optimist", "OptimistCore", "OptimistWire", "OptimistSession",
+                "Optimist", "OptimistCore", "OptimistWire", "OptimistServing", "OptimistSession",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "OptimistTestingTests",
+            dependencies: [
+                "Optimist", "OptimistCore", "OptimistTesting", "OptimistWire",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "OptimistWireTests", dependencies: ["OptimistWire", "OptimistCore"], swiftSettings: settings),
+        .testTarget(
+            name: "OptimistServingTests", dependencies: ["OptimistServing", "OptimistCore", "OptimistWire"],
+            swiftSettings: settings),
         .testTarget(
             name: "OptimistSessionTests",
             dependencies: [
                 "OptimistSession", "OptimistTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings),
+        .executableTarget(
+            name: "OtherProcess",
+            dependencies: ["Optimist", "OptimistTesting", .product(name: "GRDB", package: "GRDB.swift")],
+            path: "Tests/OtherProcess", swiftSettings: settings),
         .testTarget(
-            name: "OptimistTests", dependencies: ["Optimist", "OptimistTesting"], swiftSettings: settings),
+            name: "OptimistTests", dependencies: ["Optimist", "OptimistTesting", "OtherProcess"],
+            resources: [.copy("Fixtures")], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -47,8 +47,22 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "OptimistCore", package: "optimist"),
+                .product(name: "OptimistServing", package: "optimist"),
                 .product(name: "OptimistWire", package: "optimist"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "OptimistSimulation",
+            dependencies: [
+                "OptimistServer",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Optimist", package: "optimist"),
+                .product(name: "OptimistCore", package: "optimist"),
+                .product(name: "OptimistServing", package: "optimist"),
+                .product(name: "OptimistSession", package: "optimist"),
+                .product(name: "OptimistTesting", package: "optimist"),
+                .product(name: "OptimistWire", package: "optimist"),
             ],
             swiftSettings: settings),
         .target(
@@ -82,11 +96,12 @@ let package = Package(
         .executableTarget(
             name: "OptimistCommandLine",
             dependencies: [
-                "OptimistLab", "OptimistProxy", "OptimistServer",
+                "OptimistLab", "OptimistProxy", "OptimistServer", "OptimistSimulation",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Optimist", package: "optimist"),
                 .product(name: "OptimistCore", package: "optimist"),
+                .product(name: "OptimistServing", package: "optimist"),
                 .product(name: "OptimistWire", package: "optimist"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -104,10 +119,14 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "OptimistCore", package: "optimist"),
+                .product(name: "OptimistServing", package: "optimist"),
                 .product(name: "OptimistTesting", package: "optimist"),
                 .product(name: "OptimistWire", package: "optimist"),
             ],
             swiftSettings: settings),
+        .testTarget(
+            name: "OptimistSimulationTests", dependencies: ["OptimistSimulation"],
+            resources: [.copy("Seeds")], swiftSettings: settings),
         .testTarget(
             name: "OptimistProxyTests",
             dependencies: [

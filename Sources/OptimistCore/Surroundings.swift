@@ -19,6 +19,8 @@ public struct Surroundings: Sendable {
     public var spawn: @Sendable (_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never>
     /// Runs work that blocks its thread, such as SQLite's. Nil means a queue of its own for each database.
     public var blockingExecutor: (any SerialExecutor)?
+    /// Says when a file was written to by any process, until its consumer is cancelled. Nil means the system's own notices.
+    public var fileChanges: (@Sendable (_ file: URL) -> AsyncStream<Void>)?
 
     public init(
         clock: any Clock<Duration> = ContinuousClock(),
@@ -28,7 +30,8 @@ public struct Surroundings: Sendable {
         spawn: @escaping @Sendable (_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> = {
             operation in Task { await operation() }
         },
-        blockingExecutor: (any SerialExecutor)? = nil
+        blockingExecutor: (any SerialExecutor)? = nil,
+        fileChanges: (@Sendable (_ file: URL) -> AsyncStream<Void>)? = nil
     ) {
         self.clock = clock
         self.now = now
@@ -36,6 +39,7 @@ public struct Surroundings: Sendable {
         self.seed = seed
         self.spawn = spawn
         self.blockingExecutor = blockingExecutor
+        self.fileChanges = fileChanges
     }
 
     /// Returns a generator for one purpose, independent of every other purpose's.

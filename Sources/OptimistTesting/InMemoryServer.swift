@@ -1,11 +1,13 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Foundation
+public import Foundation
 public import Optimist
+public import OptimistServing
 public import OptimistWire
 import Synchronization
 
-/// A server in memory, for tests of an app and of Optimist: it merges as the real one does, and fails when it is told to.
+/// A server in memory, for tests of an app and of Optimist: it decides as the real one does, with the same code, and fails
+/// when it is told to.
 ///
 /// Each device gets a ``InMemoryRemote`` to it. Safe to use from any task.
 public final class InMemoryServer: Sendable {
@@ -22,14 +24,7 @@ public final class InMemoryServer: Sendable {
     /// What a fault meets.
     public enum Operation: Sendable, Hashable { case push, pull }
 
-    private struct StoredRow {
-        var row: MergeRow
-        var seq: Int64
-    }
-
     private struct State {
-        var seq: Int64 = 0
-        var rows: [String: [String: StoredRow]] = [:]
         var faults: [Operation: [Fault]] = [:]
         var outage: RemoteFailure?
         var pushes: [Push] = []
@@ -39,14 +34,30 @@ public final class InMemoryServer: Sendable {
         var nextListener = 0
     }
 
-    /// Judges a row before it is merged. Nil: it may be.
+    /// Judges a row before it is merged. Nil: it may be. It must not ask the server for anything.
     public typealias Validation = @Sendable (PushRow) -> Verdict?
 
     private let state = Mutex(State())
-    private let validate: Validation
+    private let store = InMemorySyncStore(accounts: [account], epoch: epoch)
+    private let service: JMAPService
 
-    /// - Parameter validate: Refuses rows. Default: none.
-    public init(validate: @escaping Validation = { _ in nil }) { self.validate = validate }
+    private static let account = "memory"
+    private static let epoch = "m"
+
+    /// - Parameters:
+    ///   - schema: What the rows look like. Default: the planner's to-dos.
+    ///   - validate: Refuses rows. Default: none.
+    ///   - now: The server's time of day. Clocks of devices more than 60 s ahead of it are replaced. Default: the real one.
+    public init(
+        schema: Schema = .planner, validate: @escaping Validation = { _ in nil },
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        let settings = ServingSettings(schema: schema, epoch: Self.epoch, makeRowID: { UUID().uuidString.lowercased() })
+        {
+            validate(PushRow($0)).flatMap { SetError($0) }
+        }
+        service = JMAPService(store: store, settings: settings, now: now)
+    }
 
     /// Lets the next pushes or pulls fail, each in its way.
     public func inject(_ faults: Fault..., into operation: Operation = .push) {
@@ -63,17 +74,17 @@ public final class InMemoryServer: Sendable {
     /// How many pulls arrived.
     public var pulls: Int { state.withLock { $0.pulls } }
     /// The number of the last transaction.
-    public var seq: Int64 { state.withLock { $0.seq } }
+    public var seq: Int64 { (try? store.reading(Self.account) { $0.seq }) ?? 0 }
 
     /// The living rows of a table by id.
     public func rows(_ table: String) -> [String: JSONObject] {
-        state.withLock { state in
-            (state.rows[table] ?? [:]).filter(\.value.row.isAlive).mapValues { Self.values($0.row) }
+        let rows = try? store.reading(Self.account) { account in
+            try account.livingRows(type: table, ids: nil, limit: .max).map { row in
+                let patch = try JSON(parsing: row.content).object.flatMap { RowPatch(json: $0) }
+                return (row.id, patch?.values ?? [:])
+            }
         }
-    }
-
-    private static func values(_ row: MergeRow) -> JSONObject {
-        JSONObject(row.cells.sorted { $0.key < $1.key }.map { ($0.key, $0.value.value) })
+        return Dictionary(rows ?? [], uniquingKeysWith: { $1 })
     }
 
     // MARK: - What a remote asks
@@ -82,7 +93,8 @@ public final class InMemoryServer: Sendable {
         try state.withLock { state in
             state.connects += 1
             if let outage = state.outage { throw outage }
-            return RemoteAccount(id: "memory#1", initialCursor: "m.0")
+            return RemoteAccount(
+                id: "memory#1", initialCursor: "\(Self.epoch).0", tables: Set(service.schema.types.keys))
         }
     }
 
@@ -98,76 +110,44 @@ public final class InMemoryServer: Sendable {
         }
     }
 
-    func push(_ push: Push) throws -> [Verdict] {
-        let (verdicts, fault, listeners) = try state.withLock { state in
+    func push(_ push: Push) async throws -> PushAnswer {
+        let fault = try state.withLock { state in
             let fault = try Self.meet(.push, &state)
             state.pushes.append(push)
-            let seq = state.seq + 1
-            let verdicts = push.rows.map { validate($0) ?? Self.merge($0, seq, &state) }
-            let changed = state.rows.values.contains { $0.values.contains { $0.seq == seq } }
-            if changed { state.seq = seq }
-            return (verdicts, fault, changed ? Array(state.listeners.values) : [])
+            return fault
         }
-        for listener in listeners { listener(.changed) }
+        let call = PushCall(push, account: Self.account, schemaVersion: service.schema.version)
+        let response = try await answer(call.request)
         if fault == .answerLost { throw RemoteFailure.unreachable("answer lost") }
-        return verdicts
+        return try call.answer(from: response)
     }
 
-    private static func merge(_ row: PushRow, _ seq: Int64, _ state: inout State) -> Verdict {
-        var stored = state.rows[row.table]?[row.id] ?? StoredRow(row: MergeRow(), seq: 0)
-        let incoming = incoming(row.change)
-        if stored.row.generation > incoming.generation { return .gone }
-        let outcome = stored.row.merge(incoming)
-        if outcome.changedAnything { stored.seq = seq }
-        state.rows[row.table, default: [:]][row.id] = stored
-        if outcome.refused.isEmpty { return .accepted(seq: stored.seq) }
-        let won = stored.row.cells.filter { outcome.refused.contains($0.key) }
-        return .merged(
-            seq: stored.seq,
-            RowPatch(
-                generation: stored.row.generation, clocks: ColumnClocks(packing: won.mapValues(\.clock)),
-                values: JSONObject(won.sorted { $0.key < $1.key }.map { ($0.key, $0.value.value) })))
-    }
-
-    private static func incoming(_ change: PushRow.Change) -> MergeRow {
-        switch change {
-        case .delete(let tombstone): return MergeRow(generation: tombstone.generation, deletion: tombstone.clock)
-        case .create(let patch), .update(let patch):
-            var cells: [String: Cell] = [:]
-            for (name, value) in patch.values {
-                if let clock = patch.clocks?[name] { cells[name] = Cell(value, clock) }
-            }
-            return MergeRow(generation: patch.generation ?? 1, cells: cells)
-        }
-    }
-
-    func pull(_ request: PullRequest) throws -> Page {
-        try state.withLock { state in
+    func pull(_ request: PullRequest) async throws -> Page {
+        let fault = try state.withLock { state in
             state.pulls += 1
-            let fault = try Self.meet(.pull, &state)
-            let since = SyncState(request.cursor)?.seq ?? 0
-            let changed = request.tables.flatMap { table in
-                (state.rows[table] ?? [:]).filter { $0.value.seq > since }.map {
-                    (table: table, id: $0.key, stored: $0.value)
-                }
-            }.sorted { ($0.stored.seq, $0.id) < ($1.stored.seq, $1.id) }
-            let end = changed.count > request.limit ? changed[request.limit - 1].stored.seq : state.seq
-            if fault == .answerLost { throw RemoteFailure.unreachable("answer lost") }
-            return Page(
-                from: request.cursor, cursor: "m.\(end)", hasMore: end < state.seq,
-                rows: changed.filter { $0.stored.seq <= end }.map { Self.pageRow($0.table, $0.id, $0.stored) })
+            return try Self.meet(.pull, &state)
         }
+        let call = PullCall(
+            tables: request.tables, cursor: request.cursor, limit: request.limit, account: Self.account)
+        let response = try await answer(call.request)
+        if fault == .answerLost { throw RemoteFailure.unreachable("answer lost") }
+        return try call.page(from: response)
     }
 
-    private static func pageRow(_ table: String, _ id: String, _ stored: StoredRow) -> PageRow {
-        guard stored.row.isAlive else {
-            let tombstone = Tombstone(generation: stored.row.generation, clock: stored.row.deletion, seq: stored.seq)
-            return PageRow(table: table, id: id, content: .deleted(tombstone))
+    private func answer(_ request: Request) async throws -> Response {
+        do {
+            let outcome = try await service.answer(request.json.bytes, account: Self.account)
+            if !outcome.changedTypes.isEmpty {
+                for listener in state.withLock({ Array($0.listeners.values) }) { listener(.changed) }
+            }
+            guard let response = Response(json: try JSON(parsing: outcome.response)) else {
+                throw RemoteFailure.unreachable("an answer that cannot be read")
+            }
+            return response
+        } catch let problem as RequestProblem {
+            throw AnswerClass.failure(status: problem.status, retryAfter: nil, body: problem.json.bytes)
+                ?? .unreachable(problem.detail)
         }
-        let patch = RowPatch(
-            generation: stored.row.generation, clocks: ColumnClocks(packing: stored.row.cells.mapValues(\.clock)),
-            seq: stored.seq, values: values(stored.row))
-        return PageRow(table: table, id: id, content: .row(patch))
     }
 
     /// Adds a listener. Returns what removes it.
@@ -180,6 +160,34 @@ public final class InMemoryServer: Sendable {
         }
         receive(.alive)
         return { [weak self] in _ = self?.state.withLock { $0.listeners.removeValue(forKey: id) } }
+    }
+}
+
+extension PushRow {
+    fileprivate init(_ operation: RowOperation) {
+        let change: Change =
+            switch operation.action {
+            case .create(let patch): .create(patch)
+            case .update(let patch): .update(patch)
+            case .destroy(let tombstone): .delete(tombstone ?? Tombstone(generation: 0, clock: nil))
+            }
+        self.init(table: operation.key.type, id: operation.key.id, change: change)
+    }
+}
+
+extension SetError {
+    /// The error that gives this verdict on a device. Nil if it is none.
+    fileprivate init?(_ verdict: Verdict) {
+        switch verdict {
+        case .accepted, .merged, .mergedInto: return nil
+        case .gone: self.init("notFound")
+        case .rejected(let refusal):
+            self.init(
+                refusal.code, refusal.message, properties: refusal.column.map { [$0] } ?? [], current: refusal.current)
+        case .retry(let after): self.init("rateLimit", retryAfterSeconds: after.map { $0 / .seconds(1) })
+        case .blocked(let by): self.init("blocked", blockedBy: [by])
+        case .groupFailed(let by, let current): self.init("groupFailed", blockedBy: by, current: current)
+        }
     }
 }
 
@@ -212,12 +220,12 @@ public final class InMemoryRemote: Remote {
 
     public func push(_ push: Push) async throws -> PushAnswer {
         try cross()
-        return PushAnswer(try server.push(push))
+        return try await server.push(push)
     }
 
     public func pull(_ request: PullRequest) async throws -> Page {
         try cross()
-        return try server.pull(request)
+        return try await server.pull(request)
     }
 
     public func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws {

@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import OptimistServing
 public import OptimistWire
 
 /// What an operator may read: all of it. Not reachable over the network.

@@ -6,6 +6,7 @@ import Hummingbird
 import Logging
 import NIOCore
 import OptimistCore
+import OptimistServing
 import OptimistWire
 public import ServiceLifecycle
 import Synchronization
@@ -61,10 +62,10 @@ public final class OptimistServer: Service {
             surroundings: surroundings)
         let service = JMAPService(
             store: store,
-            settings: .init(schema: configuration.schema, epoch: database.epoch) {
-                surroundings.makeID().uuidString.lowercased()
-            },
-            pokes: pokes, now: surroundings.now)
+            settings: ServingSettings(
+                schema: configuration.schema, epoch: database.epoch,
+                makeRowID: { surroundings.makeID().uuidString.lowercased() }),
+            now: surroundings.now)
         routes = Routes(
             service: service, accounts: registry, pokes: pokes, surroundings: surroundings,
             isBehindProxy: configuration.isBehindProxy, bodyDeadline: TimeAmount(configuration.bodyTimeout)

@@ -6,18 +6,15 @@ public import OptimistWire
 extension Schema {
     /// Reads a schema that this server can keep its word for.
     ///
-    /// References are checked when they are written. Deleting a row leaves the rows that refer to it as they are, so a
-    /// schema that asks for more, by `onDelete`, is refused for now.
-    ///
     /// - Parameter text: The JSON of a schema file.
     /// - Throws: ``OptimistError`` with code `schemaConflict` and a sentence that names the place: when it is no schema,
-    ///   or asks for what this version of the server does not do yet. Nothing is silently ignored.
+    ///   contradicts itself, or asks for what this version of the server does not know. Nothing is silently ignored.
     public init(servable text: some Sequence<UInt8>) throws {
         let json: JSON
         do { json = try JSON(parsing: text) } catch {
             throw OptimistError(.schemaConflict, "The schema is no JSON: \(error).", cause: error)
         }
-        try Self.refuseUnsupported(json)
+        try Self.refuseUnknown(json)
         do { self = try Schema(json: json) } catch {
             throw OptimistError(.schemaConflict, error.description, cause: error)
         }
@@ -26,6 +23,7 @@ extension Schema {
 
     /// Checks what can be seen in the schema itself.
     func checkServable() throws {
+        do { try check() } catch { throw OptimistError(.schemaConflict, error.description, cause: error) }
         var names: Set<String> = []
         for (type, definition) in types.sorted(by: { $0.key < $1.key }) {
             let lower = type.lowercased()
@@ -39,9 +37,6 @@ extension Schema {
             }
             try Self.check(definition.columns, of: type)
         }
-        guard version >= 1, minClientVersion <= version else {
-            throw OptimistError(.schemaConflict, "\"version\" counts from 1, and \"minClientVersion\" is not above it.")
-        }
     }
 
     private static func check(_ columns: [String: ColumnSchema], of type: String) throws {
@@ -50,30 +45,34 @@ extension Schema {
             guard names.insert(column.lowercased()).inserted else {
                 throw OptimistError(.schemaConflict, "\(type) has two columns \"\(column.lowercased())\".")
             }
-            if definition.onDelete != nil { throw notYet("\(type).\(column)", "\"onDelete\"") }
-            if definition.onDelete != nil { throw notYet("\(type).\(column)", "\"onDelete\"") }
-            if definition.type == .counter || definition.type == .blob {
-                throw notYet("\(type).\(column)", "columns of type \"\(definition.type.rawValue)\"")
+            if definition.type == .blob { throw notYet("\(type).\(column)", "columns of type \"blob\"") }
+        }
+    }
+
+    // MARK: - What the format has no word for
+
+    private static let members: Set = ["id", "version", "minClientVersion", "types"]
+    private static let typeMembers: Set = ["@unique", "@editWins", "@minClientVersion", "@was"]
+    private static let columnMembers: Set = ["type", "required", "maxBytes", "to", "onDelete", "was"]
+
+    private static func refuseUnknown(_ json: JSON) throws {
+        try refuseUnknown(json, beside: members, "The schema")
+        for (type, definition) in json["types"]?.object?.members ?? [] {
+            for (member, column) in definition.object?.members ?? [] {
+                if member.hasPrefix("@") {
+                    guard typeMembers.contains(member) else { throw notYet(type, "\"\(member)\"") }
+                } else if column["type"] == nil {
+                    throw notYet(type, "\"\(member)\"")
+                } else {
+                    try refuseUnknown(column, beside: columnMembers, "\(type).\(member)")
+                }
             }
         }
     }
 
-    /// What the schema format has words for and the server no deeds yet.
-    private static let unsupported = ["onDelete", "unique", "uniqueIndexes", "indexes", "editWins", "counters"]
-
-    private static func refuseUnsupported(_ json: JSON) throws {
-        for word in unsupported where json[word] != nil { throw notYet("The schema", "\"\(word)\"") }
-        for (type, columns) in json["types"]?.object?.members ?? [] {
-            for word in unsupported {
-                // A column may well have such a name; then it has a type.
-                if let member = columns[word], member["type"] == nil { throw notYet(type, "\"\(word)\"") }
-            }
-            for (column, definition) in columns.object?.members ?? [] {
-                for word in unsupported where definition[word] != nil {
-                    throw notYet("\(type).\(column)", "\"\(word)\"")
-                }
-            }
-        }
+    private static func refuseUnknown(_ json: JSON, beside known: Set<String>, _ place: String) throws {
+        guard let unknown = json.object?.members.first(where: { !known.contains($0.key) }) else { return }
+        throw notYet(place, "\"\(unknown.key)\"")
     }
 
     private static func notYet(_ place: String, _ what: String) -> OptimistError {

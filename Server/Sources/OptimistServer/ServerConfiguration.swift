@@ -3,6 +3,7 @@
 public import Foundation
 public import Logging
 public import OptimistCore
+public import OptimistServing
 public import OptimistWire
 
 /// What a server needs to know. Every value has a default that is right for one machine.
@@ -62,17 +63,4 @@ public struct ServerConfiguration: Sendable {
         self.surroundings = surroundings
         self.logger = logger
     }
-}
-
-extension Schema {
-    /// A sample: the to-dos of a planner.
-    public static let planner = Schema(
-        id: "planner", version: 1,
-        types: [
-            "todo": TypeSchema(columns: [
-                "content": ColumnSchema(.string, isRequired: true, maxBytes: 65_536),
-                "date": ColumnSchema(.string), "priority": ColumnSchema(.int), "done": ColumnSchema(.bool),
-                "alarm": ColumnSchema(.date),
-            ])
-        ])
 }

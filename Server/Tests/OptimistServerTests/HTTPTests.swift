@@ -2,6 +2,7 @@
 
 import Foundation
 import OptimistCore
+import OptimistServing
 import OptimistWire
 import Testing
 

@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import OptimistServing
 import OptimistWire
 import Testing
 
@@ -60,7 +61,7 @@ struct ProtocolTests {
     }
 
     @Test func `R1: pages of several tables end at one common state, between transactions`() async throws {
-        let server = try await site.open(schema: ModelStore.projects)
+        let server = try await site.open(schema: .projects)
         let person = try await server.signUp()
         let epoch = server.database.epoch
         for seq in 1...5 {
@@ -156,7 +157,7 @@ struct ProtocolTests {
     }
 
     @Test func `a client that knows only the RFC: its own creation ids, ifInState, get, references`() async throws {
-        let server = try await site.open(schema: ModelStore.projects)
+        let server = try await site.open(schema: .projects)
         let person = try await server.signUp()
         let answers = try await server.call(
             person,

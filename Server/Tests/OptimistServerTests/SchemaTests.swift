@@ -18,14 +18,28 @@ struct SchemaTests {
     private func schema(_ columns: String) -> String { #"{"id":"x","types":{"T":{"a":{"type":"string"}\#(columns)}}}"# }
 
     @Test(arguments: [
-        (#","b":{"type":"counter"}"#, "T.b"), (#","b":{"type":"blob"}"#, "T.b"),
-        (#","b":{"type":"string","unique":true}"#, "T.b"), (#","editWins":true"#, "T"),
-        (#","unique":[["a"]]"#, "T"), (#","b":{"type":"ref","to":"T","onDelete":"cascade"}"#, "T.b"),
+        (#","b":{"type":"blob"}"#, "T.b"), (#","b":{"type":"string","unique":true}"#, "T.b"),
+        (#","editWins":true"#, "T"),
+        (#","unique":[["a"]]"#, "T"), (#","@indexes":[["a"]]"#, "T"),
     ])
     func `what the server cannot do yet is refused by name`(columns: String, place: String) {
         let refusal = refusal(schema(columns))
         #expect(refusal?.code == .schemaConflict)
         #expect(refusal?.message.hasPrefix("\(place) asks for") == true, "\(String(describing: refusal))")
+    }
+
+    @Test(arguments: [
+        #","b":{"type":"counter"}"#, #","b":{"type":"ref","to":"T","onDelete":"cascade"}"#, #","@editWins":true"#,
+        #","@unique":[{"columns":["a"],"onCollision":"mergeInto"}],"@minClientVersion":1"#,
+    ])
+    func `what the server can do is taken`(columns: String) {
+        #expect(refusal(schema(columns)) == nil)
+    }
+
+    @Test func `a schema that contradicts itself is refused, read or made`() {
+        #expect(refusal(schema(#","b":{"type":"ref","to":"T","required":true,"onDelete":"setNull"}"#)) != nil)
+        let made = Schema(id: "x", types: ["T": TypeSchema(columns: [:], uniqueIndexes: [UniqueIndex(["a"])])])
+        #expect(throws: OptimistError.self) { try made.checkServable() }
     }
 
     @Test func `a column may be called like what the server cannot do`() {

@@ -7,6 +7,7 @@ import NIOCore
 import NIOHTTP1
 import OptimistCore
 import OptimistTesting
+import OptimistServing
 import OptimistWire
 import Synchronization
 import Testing
@@ -89,7 +90,7 @@ extension OptimistServer {
         let request = Request(
             methodCalls: invocations, device: push == nil ? nil : device, push: push, schemaVersion: schemaVersion,
             groups: groups)
-        let answer = try await routes.service.answer(request.json.bytes, account: person.account)
+        let answer = try await routes.answer(request.json.bytes, account: person.account)
         return try #require(Response(json: JSON(parsing: answer))).methodResponses
     }
 

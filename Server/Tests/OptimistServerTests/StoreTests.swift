@@ -3,6 +3,7 @@
 import Foundation
 import GRDB
 import OptimistCore
+import OptimistServing
 import OptimistWire
 import Synchronization
 import Testing

@@ -18,6 +18,8 @@ final class CaptureContext: Sendable {
         var stamp: Stamp?
         var milliseconds: Int64 = 0
         var touched: [RowRef]?
+        var group: Int64?
+        var joins: Set<GroupJoin> = []
     }
 
     private let state: Mutex<State>
@@ -35,6 +37,8 @@ final class CaptureContext: Sendable {
             state.stamp = nil
             state.milliseconds = milliseconds
             state.touched = collecting ? [] : nil
+            state.group = nil
+            state.joins = []
         }
     }
 
@@ -62,8 +66,36 @@ final class CaptureContext: Sendable {
         }
     }
 
+    /// The group of a row that the running transaction makes pending or changes further (S2).
+    ///
+    /// The transaction adopts the group of the first pending row that it touches. What it touches of another group joins
+    /// the two.
+    ///
+    /// - Parameter present: The group that the row is in already.
+    func group(present: Int64?) -> Int64 {
+        let stamp = stamp().rawValue
+        return state.withLock { state in
+            guard let group = state.group else {
+                state.group = present ?? stamp
+                return present ?? stamp
+            }
+            guard let present, present != group else { return group }
+            state.joins.insert(GroupJoin(present, group))
+            return present
+        }
+    }
+
+    /// The group of what the running transaction changed, or nil if that is nothing.
+    var usedGroup: Int64? { state.withLock { $0.group } }
+
+    /// The groups that the running transaction joined.
+    var joins: Set<GroupJoin> { state.withLock { $0.joins } }
+
     /// Makes the next stamp later than this one.
     func witness(_ stamp: Stamp) { state.withLock { $0.clock.witness(stamp) } }
+
+    /// Makes the next stamp later than what the file says that was ever given or seen.
+    func resume(from ceiling: Stamp) { state.withLock { $0.clock = HybridClock(last: ceiling) } }
 
     var isApplying: Bool { state.withLock { $0.author == .server } }
 
@@ -96,6 +128,12 @@ extension CaptureContext {
                 return RowRef(table: sqlite3_value_int64(arguments[0]), id: DatabaseValue(copying: id))
             }
             if let stamp { sqlite3_result_int64(call, stamp) } else { sqlite3_result_null(call) }
+        }
+        try register("optimist_group", arguments: 1, on: db) { call, _, arguments in
+            let context = Unmanaged<CaptureContext>.fromOpaque(sqlite3_user_data(call)).takeUnretainedValue()
+            guard let present = arguments?[0] else { return sqlite3_result_null(call) }
+            let isPending = sqlite3_value_type(present) != SQLITE_NULL
+            sqlite3_result_int64(call, context.group(present: isPending ? sqlite3_value_int64(present) : nil))
         }
         try register("optimist_applying", arguments: 0, on: db) { call, _, _ in
             let context = Unmanaged<CaptureContext>.fromOpaque(sqlite3_user_data(call)).takeUnretainedValue()

@@ -107,10 +107,10 @@ struct CaptureTriggers {
         """
         SELECT RAISE(ABORT, 'the id of a row in \(layout.name) needs to be a UUID, \(layout.idForm.words)')
         WHERE \(isNoUUID(row));
-        INSERT INTO optimist_row(tbl, id, generation, pending, dirty)
-        VALUES (\(layout.number), \(row).id, 1, \(stamp(row)), \(layout.fullMask))
+        INSERT INTO optimist_row(tbl, id, generation, pending, stamp, dirty)
+        VALUES (\(layout.number), \(row).id, 1, optimist_group(NULL), \(stamp(row)), \(layout.fullMask))
         ON CONFLICT(tbl, id) DO UPDATE SET generation = generation + 1 + (generation & 1),
-        pending = coalesce(pending, excluded.pending), stamp = excluded.pending, stamps = NULL,
+        pending = optimist_group(pending), stamp = excluded.stamp, stamps = NULL,
         dirty = excluded.dirty, base = NULL, due = NULL, blocked = NULL
         """
     }
@@ -119,7 +119,7 @@ struct CaptureTriggers {
     private func ended(_ row: String) -> String {
         """
         UPDATE optimist_row SET generation = generation + (generation & 1),
-        pending = coalesce(pending, \(stamp(row))), stamp = \(stamp(row)), stamps = NULL,
+        pending = optimist_group(pending), stamp = \(stamp(row)), stamps = NULL,
         dirty = \(TableLayout.lifeMask), base = NULL, due = NULL, blocked = NULL
         WHERE tbl = \(layout.number) AND id = \(row).id;
         DELETE FROM optimist_row WHERE tbl = \(layout.number) AND id = \(row).id AND acked = 0 AND sent = 0
@@ -148,13 +148,13 @@ struct CaptureTriggers {
         return """
             UPDATE optimist_row SET
             stamps = CASE WHEN dirty & ~\(mask) = 0 THEN NULL
-            WHEN stamps IS NULL AND coalesce(stamp, pending) = \(stamp("NEW")) THEN NULL
+            WHEN stamps IS NULL AND stamp = \(stamp("NEW")) THEN NULL
             ELSE json_patch(coalesce(stamps, '{}'), json_object(\(stamped))) END,
-            stamp = CASE WHEN pending IS NULL THEN NULL WHEN dirty & ~\(mask) = 0 THEN \(stamp("NEW")) ELSE stamp END,
+            stamp = CASE WHEN dirty & ~\(mask) = 0 THEN \(stamp("NEW")) ELSE stamp END,
             base = CASE WHEN acked <> generation THEN base WHEN \(dirty) = 0 THEN NULL
             WHEN \(back) <> 0 THEN json_remove(\(base), \(forgotten))
             WHEN \(mask) & ~dirty = 0 THEN base ELSE \(base) END,
-            pending = CASE WHEN \(dirty) <> 0 THEN coalesce(pending, \(stamp("NEW"))) END,
+            pending = CASE WHEN \(dirty) <> 0 OR healing THEN optimist_group(pending) END,
             dirty = \(dirty), due = NULL, blocked = NULL
             WHERE tbl = \(layout.number) AND id = NEW.id
             """

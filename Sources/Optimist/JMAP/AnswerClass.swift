@@ -5,9 +5,9 @@ import OptimistSession
 import OptimistWire
 
 /// What an HTTP answer, or its absence, means to the sync engine. The table is that of the protocol's errors.
-enum AnswerClass {
+package enum AnswerClass {
     /// The failure that an answer as a whole stands for. Nil: it carries method responses.
-    static func failure(status: Int, retryAfter: String?, body: [UInt8]) -> RemoteFailure? {
+    package static func failure(status: Int, retryAfter: String?, body: [UInt8]) -> RemoteFailure? {
         if (200..<300).contains(status) { return nil }
         let problem = (try? JSON(parsing: body)).flatMap { RequestProblem(json: $0) }
         let name = problem?.type.split(separator: ":").last.map(String.init) ?? ""
@@ -61,6 +61,7 @@ enum AnswerClass {
         case "notFound":
             if case .delete = change { return .accepted(seq: 0) }
             return .gone
+        case "groupFailed": return .groupFailed(by: error.blockedBy, current: error.current)
         case "blocked": return .blocked(by: error.blockedBy.first ?? "")
         case let type where final.contains(type):
             return .rejected(

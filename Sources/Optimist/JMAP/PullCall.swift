@@ -1,14 +1,14 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+package import OptimistWire
 
 /// A pull of several tables as one JMAP request, and its answer as a page. Pure.
-struct PullCall {
+package struct PullCall {
     let tables: [String]
-    let request: Request
+    package let request: Request
     private let cursor: String
 
-    init(tables: [String], cursor: String, limit: Int, account: String, schemaVersion: Int? = nil) {
+    package init(tables: [String], cursor: String, limit: Int, account: String, schemaVersion: Int? = nil) {
         self.tables = tables
         self.cursor = cursor
         request = Request(
@@ -21,7 +21,7 @@ struct PullCall {
     /// Reads the page. All tables end at one state, or the page is not taken.
     ///
     /// - Throws: ``RemoteFailure``.
-    func page(from response: Response) throws -> Page {
+    package func page(from response: Response) throws -> Page {
         var page = Page(from: cursor, cursor: "", hasMore: false, rows: [])
         page.serverTime = response.date
         for (index, table) in tables.enumerated() {

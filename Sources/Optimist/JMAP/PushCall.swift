@@ -1,15 +1,15 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+package import OptimistWire
 
 /// A push as one JMAP request, and its answer as verdicts. Pure.
-struct PushCall {
+package struct PushCall {
     private let push: Push
     /// The tables in the order of their first row: one /set for each.
     private let tables: [String]
-    let request: Request
+    package let request: Request
 
-    init(_ push: Push, account: String, schemaVersion: Int) {
+    package init(_ push: Push, account: String, schemaVersion: Int) {
         self.push = push
         let empty = SetCall(accountID: account)
         var sets: [String: SetCall] = [:]
@@ -27,13 +27,14 @@ struct PushCall {
             methodCalls: tables.enumerated().map { index, table in
                 Invocation("\(table)/set", sets[table]?.json ?? [:], callID: String(index))
             },
-            device: push.device, push: push.number, schemaVersion: schemaVersion)
+            device: push.device, push: push.number, schemaVersion: schemaVersion,
+            groups: push.groups.map { $0.map { push.rows[$0].name } })
     }
 
     /// Reads the verdicts, one for each row in the order of the push. A row that the answer does not name is to be retried.
     ///
     /// - Throws: ``RemoteFailure`` when the answer concerns the push as a whole.
-    func answer(from response: Response) throws -> PushAnswer {
+    package func answer(from response: Response) throws -> PushAnswer {
         var push = PushAnswer(try verdicts(from: response))
         push.serverTime = response.date
         for invocation in response.methodResponses {
@@ -48,7 +49,7 @@ struct PushCall {
 
     private func verdicts(from response: Response) throws -> [Verdict] {
         var answers: [String: [String: Verdict]] = [:]
-        let changes = Dictionary(push.rows.map { ("\($0.table):\($0.id)", $0.change) }, uniquingKeysWith: { $1 })
+        let changes = Dictionary(push.rows.map { ($0.name, $0.change) }, uniquingKeysWith: { $1 })
         for invocation in response.methodResponses {
             guard let index = Int(invocation.callID), tables.indices.contains(index) else { continue }
             let table = tables[index]
@@ -63,12 +64,17 @@ struct PushCall {
         return push.rows.map { answers[$0.table]?[$0.id] ?? .retry(after: nil) }
     }
 
+    private static func verdict(_ won: RowPatch?, _ seq: Int64) -> Verdict {
+        guard let won else { return .accepted(seq: seq) }
+        if let winner = won.mergedInto { return .mergedInto(seq: seq, winner: winner) }
+        return won.values.isEmpty ? .accepted(seq: seq) : .merged(seq: seq, won)
+    }
+
     private static func verdicts(_ answer: SetAnswer, change: (String) -> PushRow.Change?) -> [String: Verdict] {
         let seq = SyncState(answer.newState)?.seq ?? 0
         var verdicts: [String: Verdict] = [:]
         for (id, won) in answer.created + answer.updated {
-            verdicts[id] =
-                won.map { $0.values.isEmpty ? .accepted(seq: seq) : .merged(seq: seq, $0) } ?? .accepted(seq: seq)
+            verdicts[id] = verdict(won, seq)
         }
         for id in answer.destroyed { verdicts[id] = .accepted(seq: seq) }
         for (id, error) in answer.notCreated + answer.notUpdated + answer.notDestroyed {

@@ -6,34 +6,73 @@ import OptimistWire
 /// Books the verdicts of one push within one transaction.
 struct Booking {
     /// How long a row waits that the server could not take for now, without a word on how long.
-    private static let retryPauseMilliseconds: Int64 = 5_000
+    static let retryPauseMilliseconds: Int64 = 5_000
     /// How long a row waits for the one it refers to, if nothing settles it before.
     private static let blockedPauseMilliseconds: Int64 = 30_000
     /// How long a row is held that cannot be sent or taken back, and nobody says why.
     static let heldMilliseconds: Int64 = 24 * 60 * 60 * 1000
 
-    let push: Push
+    let batch: PushBatch
+    let verdicts: [Verdict]
     var entries: RowEntryTable
     let tables: AppTables
+    let references: ReferenceGraph
     let db: Database
     let now: Int64
 
-    mutating func book(_ verdict: Verdict, of sent: SentRow) throws {
+    init(_ verdicts: [Verdict], of batch: PushBatch, layouts: [TableLayout], _ db: Database, at milliseconds: Int64)
+        throws
+    {
+        self.batch = batch
+        self.verdicts = verdicts
+        entries = try RowEntryTable(db)
+        tables = AppTables(layouts, db)
+        references = ReferenceGraph(layouts)
+        self.db = db
+        now = milliseconds
+    }
+
+    /// Books everything: what was taken first, then what was refused, with what refers to it (V5).
+    mutating func book() throws {
+        for (sent, verdict) in zip(batch.sent, verdicts) where verdict.refusal == nil { try book(verdict, of: sent) }
+        for index in batch.sent.indices {
+            guard let refusal = verdicts[index].refusal else { continue }
+            try reject(index, refusal)
+        }
+        try release()
+        try postponeUnexplained()
+        try GroupJoins(db).forgetSettled()
+    }
+
+    private mutating func book(_ verdict: Verdict, of sent: SentRow) throws {
         guard let table = tables[sent.ref.table], let before = try entries.entry(sent.ref) else { return }
         var entry = before
-        let settlement = try entry.settle(
-            sent, verdict, push: push.number, device: push.device, in: table.layout, quote: table.quote)
+        let settlement = try settle(&entry, sent, verdict, table)
         postpone(&entry, verdict)
-        try record(settlement, verdict, sent, in: table)
+        try record(settlement, sent, in: table)
         do {
-            try table.make(settlement.change, at: sent.ref.id)
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-            entry = try setAside(settlement.change, entry, before, reason: error.message, id: table.layout.idForm)
+            try make(settlement.change, of: sent, verdict, in: table)
+        } catch let error as DatabaseError where error.isConstraint {
+            entry = try setAside(settlement.change, entry, before, reason: error.message)
         }
         try entries.save(entry)
     }
 
+    func settle(_ entry: inout RowEntry, _ sent: SentRow, _ verdict: Verdict, _ table: AppTable) throws -> Settlement {
+        try entry.settleHealing(
+            sent, verdict, push: batch.push.number, device: batch.push.device, in: table.layout, quote: table.quote)
+    }
+
+    private mutating func make(_ change: RowChange, of sent: SentRow, _ verdict: Verdict, in table: AppTable) throws {
+        guard case .mergedInto(_, let winner) = verdict, change == .delete, let id = table.layout.idForm.stored(winner)
+        else { return try table.make(change, at: sent.ref.id) }
+        let mergers = Mergers(tables, references, db)
+        try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
+        try mergers.unite(sent.ref, with: RowRef(table: sent.ref.table, id: id), &entries)
+    }
+
     private func postpone(_ entry: inout RowEntry, _ verdict: Verdict) {
+        guard entry.isPending else { return }
         switch verdict {
         case .retry(let after):
             entry.due = now + (after.map { $0.milliseconds } ?? Self.retryPauseMilliseconds)
@@ -44,10 +83,7 @@ struct Booking {
         }
     }
 
-    private func record(_ settlement: Settlement, _ verdict: Verdict, _ sent: SentRow, in table: AppTable) throws {
-        if let mine = settlement.rejected, case .rejected(let refusal) = verdict {
-            try RejectionTable(db).insert(sent.ref, sent.kind, refusal, mine: mine, at: now)
-        }
+    private func record(_ settlement: Settlement, _ sent: SentRow, in table: AppTable) throws {
         if let mine = try table.values(sent.ref.id, in: settlement.lost) {
             try Journal(db).record(sent.ref, reason: .deleted, mine: mine, at: now)
         }
@@ -58,14 +94,11 @@ struct Booking {
 
     /// The app's own constraints stand against what the server says. One row never fails a booking (S8): the server's
     /// values are parked, and a row that cannot be taken back stays pending, and is held.
-    private func setAside(
-        _ change: RowChange, _ settled: RowEntry, _ before: RowEntry, reason: String?, id: UUIDForm
-    ) throws -> RowEntry {
+    func setAside(_ change: RowChange, _ settled: RowEntry, _ before: RowEntry, reason: String?) throws -> RowEntry {
         switch change {
         case .put(let values), .set(let values):
             let patch = RowPatch(generation: settled.generation, values: values)
-            try ParkedRows(db).park(
-                patch.json(id: id.wire(settled.ref.id)), settled.ref, seq: settled.seq, reason: reason)
+            try ParkedRows(db).park(ReceivedRow(ref: settled.ref, content: .row(patch)), reason: reason, awaiting: nil)
             return settled
         case .none, .delete:
             var held = before
@@ -75,18 +108,38 @@ struct Booking {
     }
 
     /// Lets the rows go that waited for one that is settled now.
-    func release(_ answers: [(row: PushRow, verdict: Verdict)]) throws {
+    private func release() throws {
         let awaited = try String.fetchSet(
             db.cachedStatement(sql: "SELECT DISTINCT blocked FROM optimist_row WHERE blocked IS NOT NULL"))
         if awaited.isEmpty { return }
-        for (row, verdict) in answers where awaited.contains("\(row.table):\(row.id)") {
-            switch verdict {
-            case .retry, .blocked: continue
-            default:
-                try db.execute(
-                    sql: "UPDATE optimist_row SET due = NULL, blocked = NULL WHERE blocked = ?",
-                    arguments: ["\(row.table):\(row.id)"])
+        for (row, verdict) in zip(batch.push.rows, verdicts) where verdict.isFinal && awaited.contains(row.name) {
+            try db.execute(
+                sql: "UPDATE optimist_row SET due = NULL, blocked = NULL WHERE blocked = ?", arguments: [row.name])
+        }
+    }
+
+    /// A group that failed by no row of its own is tried again after a pause, and not at once for ever.
+    private func postponeUnexplained() throws {
+        for group in batch.push.groups where group.allSatisfy({ verdicts[$0].isGroupFailed }) {
+            for sent in batch.sent[group] {
+                try db.cachedStatement(
+                    sql: "UPDATE optimist_row SET due = ? WHERE tbl = ? AND id = ? AND pending IS NOT NULL"
+                ).execute(arguments: [now + Self.retryPauseMilliseconds, sent.ref.table, sent.ref.id])
             }
+        }
+    }
+}
+
+extension Verdict {
+    var refusal: Refusal? { if case .rejected(let refusal) = self { refusal } else { nil } }
+
+    var isGroupFailed: Bool { if case .groupFailed = self { true } else { false } }
+
+    /// Whether the row was settled, one way or the other.
+    var isFinal: Bool {
+        switch self {
+        case .retry, .blocked, .groupFailed: false
+        case .accepted, .merged, .mergedInto, .gone, .rejected: true
         }
     }
 }

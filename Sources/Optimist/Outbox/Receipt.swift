@@ -77,7 +77,9 @@ extension Store {
     private func rejections(of receipt: Receipt) async throws -> [Rejection] {
         let rows = Set(receipt.rows)
         return try await rejections().filter {
-            $0.id > receipt.rejection && rows.contains(Receipt.Row(table: $0.table, id: $0.rowID))
+            $0.id > receipt.rejection
+                && (rows.contains(Receipt.Row(table: $0.table, id: $0.rowID))
+                    || $0.dependents.contains { rows.contains(Receipt.Row(table: $0.table, id: $0.rowID)) })
         }
     }
 

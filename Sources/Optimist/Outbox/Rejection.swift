@@ -24,15 +24,28 @@ public struct Rejection: Identifiable, Hashable, Sendable {
     /// What the server has. Nil: nothing.
     public let server: JSONObject?
     public let at: Date
+    /// Pending rows that referred to this one, or were written all or nothing with it. They were taken back with it, and
+    /// come back with it.
+    public internal(set) var dependents: [Dependent] = []
+
+    /// A row that shares the fate of a refused one.
+    public struct Dependent: Hashable, Sendable {
+        public let table: String
+        /// The row's lower-case UUID.
+        public let rowID: String
+        public let kind: Kind
+        /// What the user wrote.
+        public let mine: JSONObject
+    }
 }
 
 extension Store {
-    /// Returns what was rejected, oldest first.
+    /// Returns what was rejected, oldest first. Rows that were taken back together are one rejection.
     public func rejections() async throws -> [Rejection] {
         try await read { db in try RejectionTable(db).all() }
     }
 
-    /// Writes the rejected values once more, as a new write of the user's, and forgets the rejection.
+    /// Writes the rejected values once more, its dependents' too, as a new write of the user's, and forgets the rejection.
     ///
     /// - Parameters:
     ///   - id: A ``Rejection/id``.
@@ -41,19 +54,29 @@ extension Store {
     ///   then stays.
     public func retry(_ id: Rejection.ID, with edits: JSONObject = [:]) async throws {
         try await write { db in
-            let rejections = RejectionTable(db)
-            guard let rejection = try rejections.all().first(where: { $0.id == id }),
-                let layout = self.layout(named: rejection.table), let rowID = layout.idForm.stored(rejection.rowID)
-            else { throw Self.unknown(id) }
+            guard let rejection = try RejectionTable(db).all().first(where: { $0.id == id }) else {
+                throw Self.unknown(id)
+            }
             var values = rejection.mine
             for (column, value) in edits { values[column] = value }
-            let table = AppTable(layout: layout, db: db)
-            switch rejection.kind {
-            case .delete: try table.make(.delete, at: rowID)
-            case .create: try table.make(.put(values), at: rowID)
-            case .update: try table.make(try table.values(rowID) == nil ? .put(values) : .set(values), at: rowID)
-            }
-            try rejections.remove(id)
+            try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
+            try self.write(rejection.kind, values, rejection.table, rejection.rowID, db)
+            for row in rejection.dependents { try self.write(row.kind, row.mine, row.table, row.rowID, db) }
+            try RejectionTable(db).remove(id)
+        }
+    }
+
+    private func write(_ kind: Rejection.Kind, _ values: JSONObject, _ name: String, _ id: String, _ db: Database)
+        throws
+    {
+        guard let layout = layout(named: name), let id = layout.idForm.stored(id) else {
+            throw OptimistError(.unknownRejection, "The table \(name) is not synced any more. The rejection stays.")
+        }
+        let table = AppTable(layout: layout, db: db)
+        switch kind {
+        case .delete: try table.make(.delete, at: id)
+        case .create: try table.make(.put(values), at: id)
+        case .update: try table.make(try table.contains(id) ? .set(values) : .put(values), at: id)
         }
     }
 
@@ -78,38 +101,55 @@ struct RejectionTable {
 
     init(_ db: Database) { self.db = db }
 
-    func insert(_ ref: RowRef, _ kind: SentRow.Kind, _ refusal: Refusal, mine: JSONObject, at milliseconds: Int64)
-        throws
-    {
+    /// - Parameter bundle: The rejection that this row belongs to. Nil: it is one.
+    /// - Returns: The rejection's number.
+    @discardableResult
+    func insert(
+        _ ref: RowRef, _ kind: SentRow.Kind, _ refusal: Refusal, mine: JSONObject, at milliseconds: Int64,
+        bundle: Int64? = nil
+    ) throws -> Int64 {
+        let server = bundle == nil ? refusal.current.map { JSON.object($0.values).description } : nil
         try db.execute(
             sql: """
-                INSERT INTO optimist_rejection(tbl, id, kind, code, columnName, message, mine, server, at)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO optimist_rejection(tbl, id, kind, code, columnName, message, mine, server, at, bundle)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
                 ref.table, ref.id, kind.rawValue, refusal.code, refusal.column, refusal.message,
-                JSON.object(mine).description, refusal.current.map { JSON.object($0.values).description }, milliseconds,
+                JSON.object(mine).description, server, milliseconds, bundle,
             ])
+        return db.lastInsertedRowID
     }
 
     func all() throws -> [Rejection] {
         let rows = try Row.fetchAll(
             db,
             sql: """
-                SELECT r.number, t.name, r.id, kind, code, columnName, message, mine, server, at
+                SELECT r.number, t.name, r.id, kind, code, columnName, message, mine, server, at, bundle
                 FROM optimist_rejection r JOIN optimist_table t ON t.number = r.tbl ORDER BY r.number
                 """)
-        return rows.compactMap { row in
-            guard let id = UUIDForm.bytes.wire(row[2]), let kind = Rejection.Kind(rawValue: row[3]) else { return nil }
-            return Rejection(
-                id: row[0], table: row[1], rowID: id, kind: kind, code: row[4], column: row[5], message: row[6],
-                mine: Self.object(row[7]) ?? [:], server: Self.object(row[8]),
-                at: Date(timeIntervalSince1970: Double(row[9] as Int64) / 1000))
+        var rejections: [Rejection] = []
+        for row in rows {
+            guard let id = UUIDForm.bytes.wire(row[2]), let kind = Rejection.Kind(rawValue: row[3]) else { continue }
+            let mine = Self.object(row[7]) ?? [:]
+            if let bundle = row[10] as Int64? {
+                guard let index = rejections.lastIndex(where: { $0.id == bundle }) else { continue }
+                rejections[index].dependents.append(
+                    Rejection.Dependent(table: row[1], rowID: id, kind: kind, mine: mine))
+                continue
+            }
+            rejections.append(
+                Rejection(
+                    id: row[0], table: row[1], rowID: id, kind: kind, code: row[4], column: row[5], message: row[6],
+                    mine: mine, server: Self.object(row[8]),
+                    at: Date(timeIntervalSince1970: Double(row[9] as Int64) / 1000)))
         }
+        return rejections
     }
 
     func remove(_ number: Int64) throws {
-        try db.execute(sql: "DELETE FROM optimist_rejection WHERE number = ?", arguments: [number])
+        try db.execute(
+            sql: "DELETE FROM optimist_rejection WHERE number = ?1 OR bundle = ?1", arguments: [number])
     }
 
     private static func object(_ text: String?) -> JSONObject? {

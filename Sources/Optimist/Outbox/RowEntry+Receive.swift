@@ -35,13 +35,16 @@ extension RowEntry {
         acked = max(acked, life)
         if life < generation { return Reception() }
         if life > generation { return begin(life, patch) }
-        return try mergeColumns(of: patch, isInOrder: isInOrder, in: layout, quote: quote)
+        let reception = try mergeColumns(of: patch, isInOrder: isInOrder, in: layout, quote: quote)
+        if isHealing, layout.columns.allSatisfy({ patch.clocks?[$0.name] == confirmed[$0.name] }) { stopHealing() }
+        return reception
     }
 
     /// Takes a deleted row from a page.
     mutating func receive(_ tombstone: Tombstone) -> Reception {
         seq = max(seq, tombstone.seq ?? 0)
         acked = max(acked, tombstone.generation)
+        if tombstone.generation == generation { stopHealing() }
         guard tombstone.generation > generation else { return Reception() }
         return end(tombstone.generation, clock: tombstone.clock)
     }

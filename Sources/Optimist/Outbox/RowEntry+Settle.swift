@@ -33,15 +33,28 @@ extension RowEntry {
             self.seq = max(self.seq, seq)
             if let life = won.generation, life > sent.generation { return enter(life, won, after: sent) }
             return try accept(sent, won, device: device, in: layout, quote: quote)
+        case .mergedInto(let seq, _):
+            settled = push
+            self.seq = max(self.seq, seq)
+            return becomeOne(sent, in: layout)
         case .gone:
             settled = push
             return giveUp(sent)
         case .rejected(let refusal):
             settled = push
             return try reject(sent, refusal, in: layout, quote: quote)
-        case .retry, .blocked:
+        case .blocked, .groupFailed:
+            takeBackSent(sent)
+            return Settlement()
+        case .retry:
             return Settlement()
         }
+    }
+
+    /// The server says that it did not apply what was sent. What an earlier push may have brought stays noted.
+    private mutating func takeBackSent(_ sentRow: SentRow) {
+        sent = sent & ~sentRow.mask | sentRow.sentBefore
+        if !isAlive, acked == 0, sent == 0 { generation = 0 }
     }
 
     // MARK: - Accepted and merged
@@ -105,6 +118,17 @@ extension RowEntry {
 
     // MARK: - Gone and rejected
 
+    /// The row lives on as another one. What was edited meanwhile is lost to that.
+    private mutating func becomeOne(_ sentRow: SentRow, in layout: TableLayout) -> Settlement {
+        sent &= ~sentRow.mask
+        acked = max(acked, sentRow.generation + 1)
+        guard generation == sentRow.generation else { return Settlement() }
+        let edited = layout.columns(in: dirty).filter { unsentStamp(of: $0.name) != sentRow.stamps[$0.name] }
+        generation += 1
+        becomeClean()
+        return Settlement(change: .delete, lost: edited.reduce(0) { $0 | $1.mask })
+    }
+
     private mutating func giveUp(_ sentRow: SentRow) -> Settlement {
         sent &= ~sentRow.mask
         acked = max(acked, sentRow.generation + sentRow.generation % 2)
@@ -144,12 +168,11 @@ extension RowEntry {
     }
 
     private mutating func undoDelete(_ refusal: Refusal) -> Settlement {
-        becomeClean()
-        guard let current = refusal.current else { return Settlement(rejected: [:]) }
-        generation = current.generation ?? generation - 1
-        acked = generation
-        confirmed = current.clocks ?? ColumnClocks()
-        return Settlement(change: .put(current.values), rejected: [:])
+        guard let current = refusal.current else {
+            becomeClean()
+            return Settlement(rejected: [:])
+        }
+        return Settlement(change: bringBack(current), rejected: [:])
     }
 
     private mutating func undoUpdate(

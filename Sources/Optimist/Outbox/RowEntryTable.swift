@@ -20,42 +20,24 @@ struct RowEntryTable {
         updating = try RowStatement(
             """
             UPDATE optimist_row SET generation = ?, acked = ?, seq = ?, clock = ?, node = ?, clocks = ?, pending = ?,
-            stamp = ?, stamps = ?, dirty = ?, sent = ?, base = ?, settled = ?, due = ?, blocked = ? WHERE key = ?
+            stamp = ?, stamps = ?, dirty = ?, sent = ?, base = ?, settled = ?, due = ?, blocked = ?,
+            healing = ?, retries = ? WHERE key = ?
             """, in: db)
         inserting = try RowStatement(
             """
             INSERT INTO optimist_row(generation, acked, seq, clock, node, clocks, pending, stamp, stamps, dirty, sent,
-            base, settled, due, blocked, tbl, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            base, settled, due, blocked, healing, retries, tbl, id)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """, in: db)
     }
 
-    private static let columns = """
+    static let columns = """
         key, tbl, id, generation, acked, seq, clock, node, clocks, pending, stamp, stamps, dirty, sent, base, settled, due, \
-        blocked
+        blocked, healing, retries
         """
 
     func entry(_ ref: RowRef) throws -> RowEntry? {
         try finding.first([ref.table.databaseValue, ref.id], decode)
-    }
-
-    /// The pending rows of some tables that may be sent now, oldest transaction first.
-    ///
-    /// A row that is postponed by more than two days was so by a clock that has been set back since: it may go.
-    func sendable(at milliseconds: Int64, limit: Int, of layouts: [TableLayout]) throws -> [RowEntry] {
-        let statement = try RowStatement(Self.sendableSQL(of: layouts), in: db)
-        var entries: [RowEntry] = []
-        try statement.forEach([milliseconds.databaseValue, limit.databaseValue]) { entries.append(try decode($0)) }
-        return entries
-    }
-
-    /// The `+` keeps SQLite from seeking by table: it would then read and sort all rows of it, not those that are pending.
-    static func sendableSQL(of layouts: [TableLayout]) -> String {
-        let tables = layouts.map { String($0.number) }.joined(separator: ", ")
-        return """
-            SELECT \(columns) FROM optimist_row
-            WHERE pending IS NOT NULL AND (due IS NULL OR due <= ?1 OR due > ?1 + 172800000) AND +tbl IN (\(tables))
-            ORDER BY pending, key LIMIT ?2
-            """
     }
 
     /// Writes an entry. One that says nothing, a row nobody ever confirmed and that is not here, is removed.
@@ -77,7 +59,7 @@ struct RowEntryTable {
 
     // MARK: - Coding
 
-    private func decode(_ row: RowColumns) throws -> RowEntry {
+    func decode(_ row: RowColumns) throws -> RowEntry {
         var entry = RowEntry(ref: RowRef(table: row.int(1), id: row.value(2)), generation: Int(row.int(3)))
         entry.key = row.int(0)
         entry.acked = Int(row.int(4))
@@ -96,6 +78,8 @@ struct RowEntryTable {
         entry.settled = row.int(15)
         entry.due = row.optionalInt(16)
         entry.blocked = row.text(17)
+        entry.isHealing = row.int(18) != 0
+        entry.retries = Int(row.int(19))
         return entry
     }
 
@@ -111,6 +95,7 @@ struct RowEntryTable {
             entry.dirty.databaseValue, entry.sent.databaseValue,
             Self.text(entry.base) { .string($0) },
             entry.settled.databaseValue, entry.due?.databaseValue ?? .null, entry.blocked?.databaseValue ?? .null,
+            Int64(entry.isHealing ? 1 : 0).databaseValue, Int64(entry.retries).databaseValue,
         ]
     }
 

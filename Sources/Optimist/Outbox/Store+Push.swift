@@ -8,6 +8,9 @@ import OptimistWire
 struct PushBatch: Sendable {
     let push: Push
     let sent: [SentRow]
+
+    /// How many parts it has that succeed or fail by themselves.
+    var unitCount: Int { sent.count - push.groups.reduce(0) { $0 + $1.count - 1 } }
 }
 
 /// How much goes into one push.
@@ -21,34 +24,25 @@ extension Store {
     func pushOutlook() async throws -> (isSendable: Bool, nextDue: Duration?) {
         let now = milliseconds
         return try await read { db in
-            if try !RowEntryTable(db).sendable(at: now, limit: 1, of: self.layouts).isEmpty { return (true, nil) }
-            let due = try Int64.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT min(due) FROM optimist_row WHERE pending IS NOT NULL AND due IS NOT NULL"))
-            return (false, due.map { .milliseconds(max($0 - now, 1)) })
+            let units = try SendableUnits(db, at: now, of: self.layouts)
+            if try !units.next(limit: 1).isEmpty { return (true, nil) }
+            return (false, try units.nextDue().map { .milliseconds(max($0 - now, 1)) })
         }
     }
 
-    /// Assembles the next push from the present state of what is pending (S1), and notes durably what is sent.
+    /// Assembles the next push from the present state of what is pending (S1), group by group (S2), and notes durably what
+    /// is sent.
     ///
     /// - Returns: Nil if nothing is to be sent now.
     func nextPush(_ limit: PushLimit) async throws -> PushBatch? {
         let now = milliseconds
         return try await apply { db in
-            var entries = try RowEntryTable(db)
-            let tables = AppTables(self.layouts, db)
-            let sendable = try entries.sendable(at: now, limit: limit.rows, of: self.layouts)
-            if sendable.isEmpty { return nil }
-            let device = try DeviceIdentity.current(in: db)
-            var assembly = PushAssembly(device: device, byteLimit: limit.bytes)
-            for entry in sendable {
-                guard let table = tables[entry.ref.table] else { continue }
-                let values = entry.isAlive ? try table.values(entry.ref.id) : [:]
-                guard let values else {
-                    try Self.forget(entry, in: &entries)
-                    continue
-                }
-                guard assembly.add(entry, values: values, layout: table.layout) else { break }
+            let units = try SendableUnits(db, at: now, of: self.layouts).next(limit: limit.rows)
+            if units.isEmpty { return nil }
+            var reading = UnitReading(entries: try RowEntryTable(db), tables: AppTables(self.layouts, db))
+            var assembly = PushAssembly(device: try DeviceIdentity.current(in: db), limit: limit)
+            for unit in units {
+                guard assembly.add(try reading.unsent(unit)) else { break }
             }
             if assembly.rows.isEmpty { return nil }
             let noting = try RowStatement("UPDATE optimist_row SET sent = sent | ? WHERE tbl = ? AND id = ?", in: db)
@@ -59,7 +53,8 @@ extension Store {
             try Meta.set(.push, to: number, in: db)
             try Meta.set(.inFlight, to: number, in: db)
             return PushBatch(
-                push: Push(number: number, device: device, rows: assembly.rows), sent: assembly.sent)
+                push: Push(number: number, device: assembly.device, rows: assembly.rows, groups: assembly.groups),
+                sent: assembly.sent)
         }
     }
 
@@ -90,76 +85,29 @@ extension Store {
             try Meta.set(.inFlight, to: nil, in: db)
         }
     }
+}
+
+/// Reads what is unsent of the rows of a unit.
+private struct UnitReading {
+    var entries: RowEntryTable
+    let tables: AppTables
+
+    mutating func unsent(_ unit: [RowEntry]) throws -> [PushAssembly.Unsent] {
+        try unit.compactMap { entry in
+            guard let table = tables[entry.ref.table] else { return nil }
+            if !entry.isAlive { return PushAssembly.Unsent(entry: entry, values: [:], layout: table.layout) }
+            guard let values = try table.values(entry.ref.id) else {
+                try forget(entry)
+                return nil
+            }
+            return PushAssembly.Unsent(entry: entry, values: values, layout: table.layout)
+        }
+    }
 
     /// A row that is gone without a trace, as by a cascade of a received delete: there is nothing to send.
-    private static func forget(_ entry: RowEntry, in entries: inout RowEntryTable) throws {
+    private mutating func forget(_ entry: RowEntry) throws {
         var entry = entry
         entry.becomeClean()
         try entries.save(entry)
-    }
-}
-
-/// Collects the rows of a push. Pure.
-struct PushAssembly {
-    let device: String
-    let byteLimit: Int
-    private(set) var rows: [PushRow] = []
-    private(set) var sent: [SentRow] = []
-    private var bytes = 0
-
-    init(device: String, byteLimit: Int) {
-        self.device = device
-        self.byteLimit = byteLimit
-    }
-
-    /// Adds a row's unsent state. Returns whether there was room: the first row always finds some.
-    mutating func add(_ entry: RowEntry, values: JSONObject, layout: TableLayout) -> Bool {
-        guard let id = layout.idForm.wire(entry.ref.id) else { return true }
-        let kind: SentRow.Kind = !entry.isAlive ? .delete : entry.isKnownToServer ? .update : .create
-        let columns = kind == .delete ? [] : unsent(entry, values, layout)
-        let patch = JSONObject(columns.map { ($0.name, values[$0.name] ?? .null) })
-        let size = 120 + patch.members.reduce(0) { $0 + $1.key.utf8.count + Self.size($1.value) }
-        guard rows.isEmpty || bytes + size <= byteLimit else { return false }
-        bytes += size
-        rows.append(PushRow(table: layout.name, id: id, change: change(kind, entry, patch)))
-        sent.append(
-            SentRow(
-                ref: entry.ref, kind: kind, generation: entry.generation, mask: entry.dirty, lifeStamp: entry.lifeStamp,
-                stamps: Dictionary(
-                    uniqueKeysWithValues: layout.columns(in: entry.dirty).map {
-                        ($0.name, entry.unsentStamp(of: $0.name))
-                    }),
-                values: patch, sentBefore: entry.sent))
-        return true
-    }
-
-    /// A new row goes without its nulls, which are the default of every column, but for those written later than the row:
-    /// they may stand against a value that an unanswered push brought. The same state always gives the same push (S3).
-    private func unsent(_ entry: RowEntry, _ values: JSONObject, _ layout: TableLayout) -> [TableLayout.Column] {
-        let isNew = entry.dirty & TableLayout.lifeMask != 0
-        return layout.columns(in: entry.dirty).filter { column in
-            !isNew || values[column.name]?.isNull == false
-                || entry.unsentStamp(of: column.name) != entry.pending
-        }
-    }
-
-    private func change(_ kind: SentRow.Kind, _ entry: RowEntry, _ values: JSONObject) -> PushRow.Change {
-        let common = Clock(stamp: entry.lifeStamp, device: device)
-        if kind == .delete { return .delete(Tombstone(generation: entry.generation, clock: common)) }
-        var clocks = ColumnClocks(common: common)
-        for (name, _) in values {
-            let stamp = entry.unsentStamp(of: name)
-            if stamp != entry.lifeStamp { clocks.exceptions[name] = Clock(stamp: stamp, device: device) }
-        }
-        let patch = RowPatch(generation: entry.generation, clocks: clocks, values: values)
-        return kind == .create ? .create(patch) : .update(patch)
-    }
-
-    private static func size(_ value: JSON) -> Int {
-        switch value {
-        case .string(let text): text.utf8.count + 4
-        case .array, .object: value.bytes.count
-        default: 12
-        }
     }
 }

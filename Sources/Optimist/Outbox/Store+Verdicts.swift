@@ -15,31 +15,37 @@ extension Store {
         let now = milliseconds
         try await apply { db in
             guard try Meta.int(.inFlight, in: db) == batch.push.number else { return }
-            var booking = Booking(
-                push: batch.push, entries: try RowEntryTable(db), tables: AppTables(self.layouts, db), db: db, now: now)
-            for (sent, verdict) in zip(batch.sent, verdicts) {
-                if case .merged(_, let won) = verdict { self.witness(won.clocks) }
-                try booking.book(verdict, of: sent)
-            }
-            try booking.release(zip(batch.push.rows, verdicts).map { ($0, $1) })
+            for case .merged(_, let won) in verdicts { self.witness(won.clocks) }
+            var booking = try Booking(verdicts, of: batch, layouts: self.layouts, db, at: now)
+            try booking.book()
+            try PageApplication(self.layouts, db, at: now).retryParked()
             try Meta.set(.inFlight, to: nil, in: db)
             try Meta.set(.lastSync, to: now, in: db)
         }
     }
 
-    /// Books that the one row of a push is refused, after the push itself has failed.
+    /// Books that the one unit of a push is refused, all of it, after the push itself has failed.
     func refuse(_ refusal: Refusal, _ batch: PushBatch) async throws {
-        try await apply { try Meta.set(.inFlight, to: batch.push.number, in: $0) }
-        try await book([.rejected(refusal)], of: batch)
+        try await apply { db in
+            try Meta.set(.inFlight, to: batch.push.number, in: db)
+            for sent in batch.sent.dropFirst() {
+                guard let entry = try RowEntryTable(db).entry(sent.ref), let group = entry.pending else { continue }
+                try GroupJoins(db).keepWhole(group.rawValue)
+            }
+        }
+        let others = batch.sent.dropFirst().map { _ in Verdict.groupFailed(by: [], current: nil) }
+        try await book([.rejected(refusal)] + others, of: batch)
     }
 
-    /// Holds a row that makes the server refuse whole pushes: it stays pending and is tried again after a day (S9).
-    func hold(_ sent: SentRow) async throws {
+    /// Holds a unit that makes the server refuse whole pushes: it stays pending and is tried again after a day (S9).
+    func hold(_ batch: PushBatch) async throws {
         let due = milliseconds + Booking.heldMilliseconds
         try await apply { db in
-            try db.execute(
-                sql: "UPDATE optimist_row SET due = ? WHERE tbl = ? AND id = ?",
-                arguments: [due, sent.ref.table, sent.ref.id])
+            for sent in batch.sent {
+                try db.execute(
+                    sql: "UPDATE optimist_row SET due = ? WHERE tbl = ? AND id = ?",
+                    arguments: [due, sent.ref.table, sent.ref.id])
+            }
         }
     }
 

@@ -32,6 +32,25 @@ final class AppTable {
         return JSONObject(layout.columns(in: mask).map { ($0.name, values[$0.name] ?? .null) })
     }
 
+    func contains(_ id: DatabaseValue) throws -> Bool {
+        try Bool.fetchOne(
+            db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM \(layout.quotedName) WHERE id = ?)"), arguments: [id])
+            ?? false
+    }
+
+    /// The rows in which columns have these values.
+    func ids(where columns: [TableLayout.Column], are values: [DatabaseValue]) throws -> [DatabaseValue] {
+        let condition = columns.map { "\($0.quotedName) = ?" }.joined(separator: " AND ")
+        return try DatabaseValue.fetchAll(
+            db.cachedStatement(sql: "SELECT id FROM \(layout.quotedName) WHERE \(condition)"),
+            arguments: StatementArguments(values))
+    }
+
+    /// The columns of each unique index, but for the primary key.
+    var uniqueIndexes: [[String]] {
+        get throws { try db.indexes(on: layout.name).filter { $0.isUnique && $0.columns != ["id"] }.map(\.columns) }
+    }
+
     /// Makes a change. Values of columns that this app does not know are left out.
     func make(_ change: RowChange, at id: DatabaseValue) throws {
         switch change {
@@ -120,7 +139,7 @@ struct AppTables {
 }
 
 extension TableLayout {
-    fileprivate var quotedName: String { "\"\(name)\"" }
+    var quotedName: String { "\"\(name)\"" }
 }
 
 extension TableLayout.Column {

@@ -10,6 +10,12 @@ extension EngineSchema {
                 CREATE TABLE optimist_join(             -- groups that share a row, by their first stamps
                     a INTEGER NOT NULL, b INTEGER NOT NULL, PRIMARY KEY(a, b)
                 ) WITHOUT ROWID;
+                CREATE TABLE optimist_whole(            -- groups that are refused whole if one of their rows is
+                    grp INTEGER PRIMARY KEY NOT NULL
+                );
+                UPDATE optimist_row SET stamp = pending WHERE pending IS NOT NULL AND stamp IS NULL;
+                ALTER TABLE optimist_parked ADD COLUMN parentTable INTEGER; -- the row it refers to, if that is missing
+                ALTER TABLE optimist_parked ADD COLUMN parent;
                 ALTER TABLE optimist_rejection ADD COLUMN bundle INTEGER;   -- the rejection it belongs to, null: itself
                 -- The snapshot that a table starts with: the cursor that it noted, the last id received, how many rows came
                 -- and how many there are, roughly; and whether what came after it has been received too.
@@ -19,6 +25,11 @@ extension EngineSchema {
                 ALTER TABLE optimist_table ADD COLUMN total INTEGER;
                 ALTER TABLE optimist_table ADD COLUMN isComplete INTEGER NOT NULL DEFAULT 0;
                 UPDATE optimist_table SET isComplete = 1 WHERE cursor IS NOT NULL;
+                -- From which transaction on deleted rows have come too. Null: unknown.
+                ALTER TABLE optimist_table ADD COLUMN since INTEGER;
+                -- 1: the server lost what it had confirmed of this row. How often it was put off since it was last edited.
+                ALTER TABLE optimist_row ADD COLUMN healing INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE optimist_row ADD COLUMN retries INTEGER NOT NULL DEFAULT 0;
                 CREATE TABLE optimist_unseen(           -- rows that a resync has not brought again so far
                     tbl INTEGER NOT NULL, id NOT NULL, PRIMARY KEY(tbl, id)
                 ) WITHOUT ROWID;

@@ -113,6 +113,8 @@ enum Meta {
         /// The number of the push that is on its way, or null.
         case inFlight
         case pushWait, pullWait, streamWait
+        /// The lives of the remote's database, oldest first.
+        case epochs
     }
 
     static func int(_ name: Name, in db: Database) throws -> Int64? {

@@ -9,7 +9,7 @@ import OptimistWire
 struct OpenedDatabase {
     let pool: DatabasePool
     let layouts: [TableLayout]
-    let stampCeiling: Int64
+    let shared: SharedFile
 
     init(
         url: URL, synced: [any SyncedRecord.Type], durability: Store.Durability, migrator: DatabaseMigrator,
@@ -31,8 +31,11 @@ struct OpenedDatabase {
             try migrator.migrate(pool)
         }
         let opening = Opening(synced: synced, capture: capture, surroundings: surroundings)
-        layouts = try pool.write { db in try opening.prepare(db) }
-        stampCeiling = try pool.read { db in try Meta.int(.stampCeiling, in: db) ?? 0 }
+        (layouts, shared) = try pool.write { db in
+            let layouts = try opening.prepare(db)
+            let ceiling = Stamp(rawValue: try Meta.int(.stampCeiling, in: db) ?? 0)
+            return (layouts, SharedFile(version: try Store.dataVersion(db), ceiling: ceiling))
+        }
     }
 
     /// GRDB lowers `synchronous` after `prepareDatabase`: it is set on the writer once that is open, and read back.
@@ -56,7 +59,7 @@ private struct Opening {
 
     func prepare(_ db: Database) throws -> [TableLayout] {
         if try Meta.int(.node, in: db) == nil { try DeviceIdentity.renew(in: db, makeID: surroundings.makeID) }
-        if let ceiling = try Meta.int(.stampCeiling, in: db) { capture.witness(Stamp(rawValue: ceiling)) }
+        if let ceiling = try Meta.int(.stampCeiling, in: db) { capture.resume(from: Stamp(rawValue: ceiling)) }
         let layouts = try synced.map { try TableLayout(of: $0, among: synced, in: db) }
         for layout in layouts { try EngineSchema.createStateView(of: layout, in: db) }
         for layout in layouts where try CaptureTriggers(layout: layout).install(in: db) {
@@ -77,7 +80,8 @@ private struct Opening {
                 """,
             arguments: [layout.number, stamp.rawValue, layout.fullMask, layout.number])
         if db.changesCount > 0 {
-            try Meta.set(.stampCeiling, to: Stamp(milliseconds: stamp.milliseconds + 1000).rawValue, in: db)
+            try Meta.set(
+                .stampCeiling, to: Stamp(milliseconds: stamp.milliseconds + SharedFile.lead).rawValue, in: db)
         }
     }
 }

@@ -27,11 +27,19 @@ final class RowStatement {
 
     /// Hands each row of a query to a closure. A row is valid within the call only.
     func forEach(_ values: [DatabaseValue], _ body: (RowColumns) throws -> Void) throws {
+        try scan(values) { row in
+            try body(row)
+            return true
+        }
+    }
+
+    /// Hands the rows of a query to a closure for as long as it returns true.
+    func scan(_ values: [DatabaseValue], _ body: (RowColumns) throws -> Bool) throws {
         bind(values)
         defer { sqlite3_reset(handle) }
         while true {
             switch sqlite3_step(handle) {
-            case SQLITE_ROW: try body(RowColumns(handle: handle))
+            case SQLITE_ROW: if try !body(RowColumns(handle: handle)) { return }
             case SQLITE_DONE: return
             case let code: throw DatabaseError(resultCode: ResultCode(rawValue: code), sql: statement.sql)
             }

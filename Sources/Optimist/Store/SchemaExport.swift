@@ -45,13 +45,13 @@ extension Schema {
 extension TypeSchema {
     fileprivate init(exporting table: String, in db: Database) throws {
         self.init(columns: [:])
-        let references = try ReferenceTargets(of: table, in: db)
+        let references = try References(of: table, in: db).columns
         for column in try TableLayout.storedColumns(of: table, in: db) where column.name != "id" {
-            let target = references.tables[column.name]
+            let reference = references[column.name]
             let isRequired = column.isNotNull && column.defaultValueSQL == nil
             columns[column.name] = ColumnSchema(
-                target == nil ? ValueForm.columnType(declared: column.type) : .ref, isRequired: isRequired,
-                target: target)
+                reference == nil ? ValueForm.columnType(declared: column.type) : .ref, isRequired: isRequired,
+                target: reference?.table)
         }
     }
 }

@@ -11,8 +11,8 @@ import Synchronization
 /// A write goes to the app's tables and to the outbox in one transaction, and returns as soon as that is durable. It
 /// never waits for the network. Reads never touch it. A ``SyncEngine`` sends what is pending when it can.
 ///
-/// Safe to use from any thread and task. Several processes may open one file, each through a `Store`, if one of them runs the
-/// engine. What another process commits is sent within a minute; live queries show it after this store's next commit.
+/// Safe to use from any thread and task. Several processes may open one file, each through a `Store`: what one of them
+/// commits shows at once in the live queries of the others, and is sent by the one whose ``SyncEngine`` has its turn.
 public final class Store: Sendable {
     /// How much survives.
     public enum Durability: Sendable {
@@ -31,7 +31,8 @@ public final class Store: Sendable {
     let writes = ChangeSignal()
     private let capture: CaptureContext
     private let worker: DatabaseWorker
-    private let stampCeiling: Mutex<Int64>
+    private let shared: Mutex<SharedFile>
+    private let watch = Mutex<Task<Void, Never>?>(nil)
 
     /// Opens a database file, or makes it.
     ///
@@ -57,10 +58,22 @@ public final class Store: Sendable {
             surroundings: surroundings)
         pool = opened.pool
         layouts = opened.layouts
-        stampCeiling = Mutex(opened.stampCeiling)
+        shared = Mutex(opened.shared)
         self.capture = capture
         self.surroundings = surroundings
         worker = DatabaseWorker(executor: surroundings.blockingExecutor ?? QueueExecutor(label: "optimist.store"))
+        watchOthers()
+    }
+
+    deinit { watch.withLock { $0 }?.cancel() }
+
+    /// Follows what other processes write for as long as the store is there: live queries show it, the engine sends it.
+    private func watchOthers() {
+        let notices = fileNotices()
+        let task = surroundings.spawn { [weak self] in
+            for await _ in notices { try? await self?.lookForOthers() }
+        }
+        watch.withLock { $0 = task }
     }
 
     /// The app's tables for reading, in GRDB's own ways, including its observations.
@@ -73,10 +86,23 @@ public final class Store: Sendable {
     /// What the closure changes in synced tables is pending when this returns, and is sent when possible. If the closure
     /// throws, nothing is changed. Cancelling the caller does not undo a write that has begun.
     ///
+    /// The server applies the rows of one write together, up to 1,000 rows and 5 MB (S2). If it refuses one of them, that
+    /// row and the pending ones that refer to it become a ``Rejection``, and the others are sent again.
+    ///
+    /// - Parameter allOrNothing: Whether one refused row has all others of the write, and of what is still pending together
+    ///   with it, refused as well. Default: no.
     /// - Returns: What the closure returns, once the transaction is durable.
     /// - Throws: What the closure throws, or `DatabaseError`, such as a full disk.
-    public func write<T: Sendable>(_ updates: @escaping @Sendable (Database) throws -> T) async throws -> T {
-        try await worker.run { try self.transact(as: .user, updates) }
+    public func write<T: Sendable>(
+        allOrNothing: Bool = false, _ updates: @escaping @Sendable (Database) throws -> T
+    ) async throws -> T {
+        try await worker.run {
+            try self.transact(as: .user) { db in
+                let value = try updates(db)
+                if allOrNothing, let group = self.capture.usedGroup { try GroupJoins(db).keepWhole(group) }
+                return value
+            }
+        }
     }
 
     /// Writes like ``write(_:)`` and returns a receipt beside the value, with which to wait for the server's answer.
@@ -121,33 +147,37 @@ public final class Store: Sendable {
     /// Milliseconds since 1970.
     var milliseconds: Int64 { Int64((surroundings.now().timeIntervalSince1970 * 1000).rounded(.down)) }
 
+    /// Takes up what other processes have written, if they have.
+    ///
+    /// The notice of a commit comes before it can be seen. It holds the write lock until then: so this takes it too.
+    func lookForOthers() async throws {
+        try await worker.run {
+            let version = try self.pool.write { try Self.dataVersion($0) }
+            if version != self.shared.withLock({ $0.version }) { try self.transact(as: .server) { _ in } }
+        }
+    }
+
     private func transact<T>(
         as author: CaptureContext.Author, collecting: Bool = false, _ updates: (Database) throws -> T
     ) throws -> T {
-        var ceiling: Int64?
+        var file = shared.withLock { $0 }
         var captured = false
         let value = try pool.write { db in
+            let othersWrote = try meetOthers(&file, capture: capture, in: db)
             capture.begin(as: author, milliseconds: milliseconds, collecting: collecting)
             defer { capture.begin(as: .user, milliseconds: 0) }
             let value = try updates(db)
-            captured = capture.usedStamp != nil
-            ceiling = try reserve(capture.lastStamp, in: db)
+            try GroupJoins(db).insert(capture.joins)
+            captured = capture.usedStamp != nil || othersWrote
+            if let ceiling = file.raise(for: capture.lastStamp, at: milliseconds) {
+                try Meta.set(.stampCeiling, to: ceiling.rawValue, in: db)
+            }
             return value
         }
-        if let ceiling { stampCeiling.withLock { $0 = ceiling } }
+        shared.withLock { $0 = file }
         changes.send()
         if captured { writes.send() }
         return value
-    }
-
-    /// Keeps the clock from going backwards over a relaunch: no stamp is later than the ceiling that the file remembers.
-    /// It is raised by a second at a time, so that few writes pay for it.
-    private func reserve(_ stamp: Stamp, in db: Database) throws -> Int64? {
-        guard stamp.rawValue >= stampCeiling.withLock({ $0 }) else { return nil }
-        let present = try Meta.int(.stampCeiling, in: db) ?? 0
-        let ceiling = max(Stamp(milliseconds: stamp.milliseconds + 1000).rawValue, present)
-        try Meta.set(.stampCeiling, to: ceiling, in: db)
-        return ceiling
     }
 }
 

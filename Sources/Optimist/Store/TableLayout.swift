@@ -14,8 +14,6 @@ struct TableLayout: Sendable, Equatable {
     /// In the order of the table, without `id` and without generated columns.
     let columns: [Column]
     var rules = SyncRules()
-    /// The tables that its foreign keys refer to.
-    var parents: Set<String> = []
 
     struct Column: Sendable, Equatable {
         let name: String
@@ -23,6 +21,8 @@ struct TableLayout: Sendable, Equatable {
         let bit: Int64
         let form: ValueForm
         let isNullable: Bool
+        /// The row that the column refers to, if it is a foreign key to a synced table.
+        var reference: Reference?
 
         var mask: Int64 { 1 << bit }
     }
@@ -55,18 +55,20 @@ extension TableLayout {
             let number = try Int64.fetchOne(
                 db, sql: "SELECT number FROM optimist_table WHERE name = ?", arguments: [name])
         else { throw OptimistError(.damagedMetadata, "The table \(name) cannot be registered.") }
-        let targets = try ReferenceTargets(of: name, in: db)
+        let references = try References(of: name, in: db).columns
         var columns: [Column] = []
         for info in try Self.storedColumns(of: name, in: db) where info.name != "id" {
-            let reference = try targets.tables[info.name].map { try Self.idForm(of: $0, among: synced, in: db) }
+            let reference = references[info.name]
+            let targetForm = try reference.map { try Self.idForm(of: $0.table, among: synced, in: db) }
             columns.append(
                 Column(
                     name: info.name, bit: try Self.bit(of: info.name, table: number, in: db),
-                    form: ValueForm(column: info, record: record, reference: reference), isNullable: !info.isNotNull))
+                    form: ValueForm(column: info, record: record, reference: targetForm), isNullable: !info.isNotNull,
+                    reference: reference))
         }
         self.init(
             number: number, name: name, idForm: try Self.idForm(of: name, among: synced, in: db), columns: columns,
-            rules: record.syncRules, parents: Set(targets.tables.values))
+            rules: record.syncRules)
     }
 
     /// How a table stores its ids, which is how others refer to them.
@@ -96,16 +98,5 @@ extension TableLayout {
         try db.execute(
             sql: "INSERT INTO optimist_column(tbl, name, bit) VALUES (?, ?, ?)", arguments: [table, column, next])
         return next
-    }
-}
-
-/// Which columns of a table are foreign keys to an `id`, and to which tables.
-struct ReferenceTargets {
-    private(set) var tables: [String: String] = [:]
-
-    init(of table: String, in db: Database) throws {
-        for key in try db.foreignKeys(on: table) where key.mapping.count == 1 && key.mapping[0].destination == "id" {
-            tables[key.mapping[0].origin] = key.destinationTable
-        }
     }
 }

@@ -9,27 +9,90 @@ struct ParkedRows {
 
     init(_ db: Database) { self.db = db }
 
-    /// Keeps a row in its wire form beside the table. A later version of it takes its place.
-    func park(_ row: JSONObject, _ ref: RowRef, seq: Int64, reason: String?) throws {
-        try db.execute(
-            sql: "INSERT OR REPLACE INTO optimist_parked(tbl, id, seq, row, reason) VALUES (?, ?, ?, ?, ?)",
-            arguments: [
-                ref.table, ref.id, seq, JSON.object(row).description, reason ?? "a constraint of the table",
-            ])
+    var isEmpty: Bool {
+        get throws {
+            try Bool.fetchOne(db.cachedStatement(sql: "SELECT NOT EXISTS (SELECT 1 FROM optimist_parked)")) ?? true
+        }
     }
 
-    /// Takes out every parked row that is understood, oldest first.
-    func takeAll() throws -> [(ref: RowRef, content: PageRow.Content)] {
-        let rows = try Row.fetchAll(db.cachedStatement(sql: "SELECT tbl, id, row FROM optimist_parked ORDER BY seq"))
-        if rows.isEmpty { return [] }
-        try db.execute(sql: "DELETE FROM optimist_parked")
-        return rows.compactMap { row in
-            guard let json = (try? JSON(parsing: (row[2] as String).utf8))?.object else { return nil }
-            let content: PageRow.Content? =
-                json["id"] != nil
-                ? RowPatch(json: json).map(PageRow.Content.row)
-                : Tombstone(json: .object(json)).map(PageRow.Content.deleted)
-            return content.map { (RowRef(table: row[0], id: row[1]), $0) }
+    /// Keeps a row in its wire form beside the table. A later version of it takes its place.
+    ///
+    /// - Parameter parent: The row that it refers to and that is not here. Nil: something else stands in its way.
+    func park(_ row: ReceivedRow, reason: String?, awaiting parent: RowRef?) throws {
+        let (json, seq) = Self.wire(row.content)
+        try db.cachedStatement(
+            sql: """
+                INSERT OR REPLACE INTO optimist_parked(tbl, id, seq, row, reason, parentTable, parent)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            row.ref.table, row.ref.id, seq, json.description, reason ?? "a constraint of the table", parent?.table,
+            parent?.id,
+        ])
+    }
+
+    func remove(_ ref: RowRef) throws {
+        try db.cachedStatement(sql: "DELETE FROM optimist_parked WHERE tbl = ? AND id = ?")
+            .execute(arguments: [ref.table, ref.id])
+    }
+
+    /// Takes out the parked rows whose parents are here now, oldest first.
+    ///
+    /// - Parameter tables: Where the parents are looked up.
+    func takeReady(_ tables: AppTables, includingOthers: Bool) throws -> [ReceivedRow] {
+        var ready = includingOthers ? try take("parentTable IS NULL") : []
+        let parents = try Int64.fetchAll(
+            db.cachedStatement(sql: "SELECT DISTINCT parentTable FROM optimist_parked WHERE parentTable IS NOT NULL"))
+        for parent in parents {
+            guard let table = tables[parent] else { continue }
+            ready += try take(
+                """
+                parentTable = \(parent) AND EXISTS (SELECT 1 FROM \(table.layout.quotedName) p \
+                WHERE p.id = optimist_parked.parent)
+                """)
         }
+        return ready
+    }
+
+    /// Takes out the parked rows that wait for some others, or for one that does.
+    func take(awaiting others: Set<RowRef>) throws -> [ReceivedRow] {
+        var found: [ReceivedRow] = []
+        var next = Array(others)
+        while let parent = next.popLast() {
+            let waiting = try take("parentTable = ? AND parent = ?", [parent.table, parent.id])
+            found += waiting
+            next += waiting.map(\.ref)
+        }
+        return found
+    }
+
+    private func take(_ condition: String, _ values: StatementArguments = StatementArguments()) throws -> [ReceivedRow]
+    {
+        let rows = try Row.fetchAll(
+            db.cachedStatement(sql: "SELECT tbl, id, row FROM optimist_parked WHERE \(condition) ORDER BY seq"),
+            arguments: values)
+        if rows.isEmpty { return [] }
+        return try rows.compactMap { row in
+            let ref = RowRef(table: row[0], id: row[1])
+            guard let content = Self.content(row[2]) else { return nil }
+            try remove(ref)
+            return ReceivedRow(ref: ref, content: content)
+        }
+    }
+
+    // MARK: - Coding
+
+    private static func wire(_ content: PageRow.Content) -> (JSON, seq: Int64) {
+        switch content {
+        case .row(let patch): (.object(patch.json(id: "")), patch.seq ?? 0)
+        case .deleted(let tombstone): (tombstone.json, tombstone.seq ?? 0)
+        }
+    }
+
+    private static func content(_ text: String) -> PageRow.Content? {
+        guard let json = (try? JSON(parsing: text.utf8))?.object else { return nil }
+        return json["id"] != nil
+            ? RowPatch(json: json).map(PageRow.Content.row)
+            : Tombstone(json: .object(json)).map(PageRow.Content.deleted)
     }
 }

@@ -63,11 +63,14 @@ public struct Push: Sendable, Hashable {
     public var number: Int64
     public var device: String
     public var rows: [PushRow]
+    /// Rows that stand next to each other and are applied together: either all of them or none (S2).
+    public var groups: [Range<Int>]
 
-    public init(number: Int64, device: String, rows: [PushRow]) {
+    public init(number: Int64, device: String, rows: [PushRow], groups: [Range<Int>] = []) {
         self.number = number
         self.device = device
         self.rows = rows
+        self.groups = groups
     }
 }
 
@@ -90,6 +93,9 @@ public struct PushRow: Sendable, Hashable {
         self.id = id
         self.change = change
     }
+
+    /// The row as `Type:id`.
+    var name: String { "\(table):\(id)" }
 }
 
 /// What the server made of one pushed row.
@@ -98,6 +104,9 @@ public enum Verdict: Sendable, Hashable {
     case accepted(seq: Int64)
     /// Applied, but these columns of the server's won.
     case merged(seq: Int64, RowPatch)
+    /// Applied to another row of the server's, which has the values of a unique index that this one was to have: the two
+    /// are one from now on, under the other one's id (M6).
+    case mergedInto(seq: Int64, winner: String)
     /// The row is deleted on the server, in a later life than the one that was sent.
     case gone
     /// Never to be applied.
@@ -106,6 +115,9 @@ public enum Verdict: Sendable, Hashable {
     case retry(after: Duration?)
     /// Not until another row, as `Type:id`, has arrived.
     case blocked(by: String)
+    /// Not applied, since other rows of its group, as `Type:id`, were not. What the server has of the row, if the push
+    /// deletes it.
+    case groupFailed(by: [String], current: RowPatch?)
 }
 
 /// Why a row will never be applied as it was sent.

@@ -19,7 +19,7 @@ extension SyncCounts {
         func count(_ sql: String) throws -> Int { try Int.fetchOne(db.cachedStatement(sql: sql)) ?? 0 }
         var counts = SyncCounts()
         counts.pending = try count("SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL")
-        counts.rejected = try count("SELECT count(*) FROM optimist_rejection")
+        counts.rejected = try count("SELECT count(*) FROM optimist_rejection WHERE bundle IS NULL")
         counts.parked = try count("SELECT count(*) FROM optimist_parked")
         counts.lastSync = try Meta.int(.lastSync, in: db).map { Date(timeIntervalSince1970: Double($0) / 1000) }
         return counts

@@ -14,6 +14,8 @@ struct UnseenRows {
         removing = try RowStatement("DELETE FROM optimist_unseen WHERE tbl = ? AND id = ?", in: db)
     }
 
+    var isEmpty: Bool { layouts.isEmpty }
+
     /// Takes note that a row came.
     func saw(_ row: PageRow) throws {
         guard let layout = layouts.first(where: { $0.name == row.table }), let id = layout.idForm.stored(row.id) else {
@@ -61,43 +63,51 @@ extension Store {
     private func settleUnseen(of layout: TableLayout, _ answer: MassRemoval.Answer) async throws -> Bool {
         let now = milliseconds
         return try await apply { db in
-            let ids = try Row.fetchAll(
+            let unseen = try Row.fetchAll(
                 db, sql: "SELECT id FROM optimist_unseen WHERE tbl = ? ORDER BY id LIMIT ?",
                 arguments: [layout.number, Self.rowsAtOnce]
-            ).map { $0[0] as DatabaseValue }
-            var application = PageApplication(
-                entries: try RowEntryTable(db), tables: AppTables(self.layouts, db), db: db, now: now)
-            let start = try Intake.fetchAll([layout.name], in: db).first?.at.flatMap { SyncState($0)?.seq }
-            for id in ids {
-                let ref = RowRef(table: layout.number, id: id)
-                try application.settleUnseen(ref, in: layout, answer, start: start ?? .max)
-                try db.cachedStatement(sql: "DELETE FROM optimist_unseen WHERE tbl = ? AND id = ?")
-                    .execute(arguments: [layout.number, id])
+            ).map { RowRef(table: layout.number, id: $0[0]) }
+            let going = try Self.beginAnew(unseen, answer, of: layout, in: db)
+            try PageApplication(self.layouts, db, at: now).apply(going.map(\.row))
+            let (entries, table) = (try RowEntryTable(db), AppTable(layout: layout, db: db))
+            for (ref, _) in going where try table.values(ref.id) == nil {
+                // Whoever sends the row again then begins its first life. What a constraint holds back is parked.
+                try entries.forget(ref)
             }
-            if ids.count == Self.rowsAtOnce { return true }
+            for ref in unseen {
+                try db.cachedStatement(sql: "DELETE FROM optimist_unseen WHERE tbl = ? AND id = ?")
+                    .execute(arguments: [ref.table, ref.id])
+            }
+            if unseen.count == Self.rowsAtOnce { return true }
             try db.execute(
                 sql: "UPDATE optimist_table SET snapshot = NULL WHERE number = ? AND isComplete",
                 arguments: [layout.number])
             return false
         }
     }
-}
 
-extension PageApplication {
-    /// A row that is later than the start was sent from here meanwhile, and comes with the changes.
-    fileprivate mutating func settleUnseen(
-        _ ref: RowRef, in layout: TableLayout, _ answer: MassRemoval.Answer, start: Int64
-    ) throws {
-        guard var entry = try entries.entry(ref), entry.isAlive, entry.isKnownToServer, entry.seq <= start,
-            let table = tables[ref.table]
-        else { return }
-        if entry.isPending || answer == .keep {
-            entry.beginAnew(in: layout)
-            return try entries.save(entry)
+    /// Lets the rows that stay begin a new life. Returns the others, as deleted rows of a page.
+    ///
+    /// A row that is later than the start of the resync was sent from here meanwhile, and comes with the changes.
+    private static func beginAnew(
+        _ unseen: [RowRef], _ answer: MassRemoval.Answer, of layout: TableLayout, in db: Database
+    ) throws -> [(ref: RowRef, row: PageRow)] {
+        let start = try Intake.fetchAll([layout.name], in: db).first?.at.flatMap { SyncState($0)?.seq }
+        var entries = try RowEntryTable(db)
+        var going: [(ref: RowRef, row: PageRow)] = []
+        for ref in unseen {
+            guard var entry = try entries.entry(ref), entry.isAlive, entry.isKnownToServer, entry.seq <= start ?? .max,
+                let id = layout.idForm.wire(ref.id)
+            else { continue }
+            if entry.isPending || answer == .keep {
+                entry.beginAnew(in: layout)
+                try entries.save(entry)
+            } else {
+                let tombstone = Tombstone(generation: entry.generation + 1, clock: nil)
+                going.append((ref, PageRow(table: layout.name, id: id, content: .deleted(tombstone))))
+            }
         }
-        try apply(.deleted(Tombstone(generation: entry.generation + 1, clock: nil)), to: ref, in: table)
-        // Whoever sends the row again then starts its first life. A row that a constraint holds back is parked.
-        if try table.values(ref.id) == nil { try entries.forget(ref) }
+        return going
     }
 }
 
@@ -106,6 +116,7 @@ extension RowEntry {
     /// stands against whatever another device still has of the old one.
     mutating func beginAnew(in layout: TableLayout) {
         pending = pending ?? confirmed.common?.stamp ?? Stamp(rawValue: 1)
+        stamp = stamp ?? pending
         generation += 2
         acked = 0
         confirmed = ColumnClocks()

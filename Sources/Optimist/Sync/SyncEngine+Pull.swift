@@ -45,12 +45,22 @@ extension SyncEngine {
     {
         do {
             let page = try await remote.pull(PullRequest(tables: tables, cursor: cursor, limit: plan.limit))
-            try await store.apply(page, to: tables, initialCursor: account.initialCursor)
+            guard try await store.apply(page, to: tables, initialCursor: account.initialCursor) else { return true }
+            if !page.epochs.isEmpty { store.writes.send() }
             return page.hasMore || plan.wantsMore(after: tables, moved: page.cursor != cursor)
         } catch RemoteFailure.cursorLost {
             try await startResync(of: tables)
             throw RemoteFailure.cursorLost
+        } catch RemoteFailure.forked(let epochs) {
+            try await rewind(tables, to: epochs)
+            throw RemoteFailure.forked(epochs)
         }
+    }
+
+    private func rewind(_ tables: [String], to epochs: [RemoteEpoch]) async throws {
+        logger.info("sync.rewind", metadata: ["tables": "\(tables.count)"])
+        account = nil
+        try await store.rewind(tables, to: epochs)
     }
 
     private func takeSnapshot(_ request: SnapshotRequest, of plan: PullPlan) async throws -> Bool {
@@ -66,6 +76,9 @@ extension SyncEngine {
             // Whatever was noted with it is lost too.
             try await startResync(of: plan.intakes.filter { !$0.isComplete && $0.at == request.at }.map(\.table))
             throw RemoteFailure.cursorLost
+        } catch RemoteFailure.forked(let epochs) {
+            try await rewind(plan.intakes.filter { !$0.isComplete }.map(\.table), to: epochs)
+            throw RemoteFailure.forked(epochs)
         }
     }
 

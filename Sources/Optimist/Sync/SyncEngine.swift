@@ -85,9 +85,32 @@ public actor SyncEngine {
 
     /// Syncs until the task is cancelled. What is under way then is repeated at the next run; nothing is lost.
     ///
-    /// A call while another one runs returns at once.
+    /// A call while another one runs returns at once. Of several processes with the same file one syncs: the others are
+    /// paused, and one of them goes on within two seconds of its end, however it ended. A lock beside the database says
+    /// whose turn it is. An app whose file is in a container that it shares cancels this before it is suspended.
     public func run() async {
         guard let events = inbox.open() else { return }
+        let turn: SyncTurn
+        do { turn = try await takeTurn() } catch {
+            inbox.close()
+            return status.show(.idle)
+        }
+        defer { turn.end() }
+        await run(events)
+    }
+
+    /// Waits until no other process syncs this file.
+    private func takeTurn() async throws -> SyncTurn {
+        var wait = Duration.milliseconds(100)
+        while true {
+            if let turn = SyncTurn(for: store.file) { return turn }
+            status.show(.paused(reason: "Another part of this app is syncing."))
+            try await surroundings.clock.sleep(for: wait)
+            wait = min(wait * 2, .seconds(2))
+        }
+    }
+
+    private func run(_ events: AsyncStream<Inbox.Signal>) async {
         let elapsed = Stopwatch(surroundings.clock)
         let watchers = watch()
         defer {
@@ -224,13 +247,14 @@ public actor SyncEngine {
             let answer = try await send(batch)
             guard answer.verdicts.count == batch.sent.count else {
                 return .failed(
-                    .protocolError("The remote answered \(answer.verdicts.count) rows of \(batch.sent.count)."), rows: 0
-                )
+                    .protocolError("The remote answered \(answer.verdicts.count) rows of \(batch.sent.count)."),
+                    rows: 0, units: 0)
             }
-            try await store.book(answer.verdicts, of: batch)
+            try await store.book(try await store.believable(answer, of: batch), of: batch)
             return .sent
         } catch {
-            return .failed(SyncMachine.Failure(error), rows: lastBatch?.sent.count ?? 0)
+            return .failed(
+                SyncMachine.Failure(error), rows: lastBatch?.sent.count ?? 0, units: lastBatch?.unitCount ?? 0)
         }
     }
 
@@ -280,12 +304,16 @@ public actor SyncEngine {
     }
 
     private func setAside(isRejected: Bool) async throws {
-        guard let batch = lastBatch, let row = batch.sent.first, batch.sent.count == 1 else { return }
+        guard let batch = lastBatch, batch.unitCount == 1 else { return }
         if isRejected {
-            let refusal = Refusal(code: "tooLarge", message: "The row is larger than the server accepts.")
+            let refusal = Refusal(
+                code: "tooLarge",
+                message: batch.sent.count == 1
+                    ? "The row is larger than the server accepts."
+                    : "What was written together is larger than the server accepts.")
             try await store.refuse(refusal, batch)
         } else {
-            try await store.hold(row)
+            try await store.hold(batch)
         }
     }
 }

@@ -31,7 +31,7 @@ struct SyncMachine: Sendable {
         /// Nothing is to be sent now; perhaps some rows are, after a while.
         case nothing(nextDue: Duration?)
         case sent
-        case failed(Failure, rows: Int)
+        case failed(Failure, rows: Int, units: Int)
     }
 
     enum PullOutcome: Sendable {
@@ -72,7 +72,7 @@ struct SyncMachine: Sendable {
         case cancelWait(Timer)
         /// Keep a wait over a relaunch. Nil: forget it.
         case remember(Lane, failures: Int, wait: Duration?, isDemanded: Bool)
-        /// The one row of the last push is the culprit: reject it as too large, or hold it for a day.
+        /// The one unit of the last push is the culprit: reject it as too large, or hold it for a day.
         case setAside(isRejected: Bool)
         case renewDeviceID, reconnect
         case publish(SyncStatus.Phase)
@@ -185,18 +185,19 @@ struct SyncMachine: Sendable {
             rowLimit = min(rowLimit * 2, Self.maxRows)
             if !streamIsOpen { want(.pull) }
             worked(.push, wantsMore: true)
-        case .failed(.tooLarge(let isProtocolLimit), let rows): divide(rows, isRejected: isProtocolLimit)
-        case .failed(.refused, let rows): divide(rows, isRejected: false)
-        case .failed(.pushRewound, _):
+        case .failed(.tooLarge(let isProtocolLimit), let rows, let units):
+            divide(rows, units, isRejected: isProtocolLimit)
+        case .failed(.refused, let rows, let units): divide(rows, units, isRejected: false)
+        case .failed(.pushRewound, _, _):
             effects.append(.renewDeviceID)
             self.failed(.push, .transient, now)
-        case .failed(let failure, _): failed(.push, failure, now)
+        case .failed(let failure, _, _): failed(.push, failure, now)
         }
     }
 
-    /// Halves the push, to find the row that the server cannot take (S9).
-    private mutating func divide(_ rows: Int, isRejected: Bool) {
-        if rows > 1 {
+    /// Halves the push, to find the row or the group that the server cannot take (S9). A group is never split.
+    private mutating func divide(_ rows: Int, _ units: Int, isRejected: Bool) {
+        if units > 1 {
             rowLimit = max(1, rows / 2)
         } else {
             effects.append(.setAside(isRejected: isRejected))

@@ -11,12 +11,22 @@ public struct RowPatch: Hashable, Sendable {
     /// The row's last transaction. Only from the server.
     public var seq: Int64?
     public var values: JSONObject
+    /// Of counters, the totals of the origins that the device asked for: what the values hold of them. Only from the
+    /// server.
+    public var mine: [String: [String: Int64]]
+    /// The row that this one has become one with. Only from the server.
+    public var mergedInto: String?
 
-    public init(generation: Int? = nil, clocks: ColumnClocks? = nil, seq: Int64? = nil, values: JSONObject = [:]) {
+    public init(
+        generation: Int? = nil, clocks: ColumnClocks? = nil, seq: Int64? = nil, values: JSONObject = [:],
+        mine: [String: [String: Int64]] = [:], mergedInto: String? = nil
+    ) {
         self.generation = generation
         self.clocks = clocks
         self.seq = seq
         self.values = values
+        self.mine = mine
+        self.mergedInto = mergedInto
     }
 
     /// Reads a patch. Nil if a member that starts with "@" is not what it must be; unknown ones are ignored.
@@ -32,6 +42,10 @@ public struct RowPatch: Hashable, Sendable {
             self.clocks = clocks
         }
         seq = json["@seq"]?.int
+        mergedInto = json["@mergedInto"]?.string
+        for (column, totals) in json["@mine"]?.object?.members ?? [] {
+            for (origin, total) in totals.object?.members ?? [] { mine[column, default: [:]][origin] = total.int }
+        }
     }
 
     /// The wire form, with the row's id first if there is one to say.
@@ -43,7 +57,19 @@ public struct RowPatch: Hashable, Sendable {
         if let generation, generation != 1 || id != nil { members.append(("@gen", .int(Int64(generation)))) }
         if let clocks { members.append(("@hlc", clocks.json)) }
         if let seq { members.append(("@seq", .int(seq))) }
+        if let mergedInto { members.append(("@mergedInto", .string(mergedInto))) }
+        if !mine.isEmpty { members.append(("@mine", RowPatch.json(ofMine: mine))) }
         return JSONObject(members)
+    }
+}
+
+extension RowPatch {
+    /// The wire form of ``mine``.
+    public static func json(ofMine mine: [String: [String: Int64]]) -> JSON {
+        func sorted<Value>(_ members: [String: Value], _ json: (Value) -> JSON) -> JSON {
+            .object(JSONObject(members.sorted { $0.key < $1.key }.map { ($0.key, json($0.value)) }))
+        }
+        return sorted(mine) { sorted($0, JSON.int) }
     }
 }
 
@@ -52,23 +78,28 @@ public struct Tombstone: Hashable, Sendable {
     public var generation: Int
     public var clock: Clock?
     public var seq: Int64?
+    /// The row that this one has become one with. Only from the server.
+    public var mergedInto: String?
 
-    public init(generation: Int, clock: Clock?, seq: Int64? = nil) {
+    public init(generation: Int, clock: Clock?, seq: Int64? = nil, mergedInto: String? = nil) {
         self.generation = generation
         self.clock = clock
         self.seq = seq
+        self.mergedInto = mergedInto
     }
 
     public init?(json: JSON) {
         guard let generation = json["@gen"]?.int, (0...Int64(Int32.max)).contains(generation) else { return nil }
         self.init(
-            generation: Int(generation), clock: json["@hlc"]?.string.flatMap { Clock($0) }, seq: json["@seq"]?.int)
+            generation: Int(generation), clock: json["@hlc"]?.string.flatMap { Clock($0) }, seq: json["@seq"]?.int,
+            mergedInto: json["@mergedInto"]?.string)
     }
 
     public var json: JSON {
         var object: JSONObject = ["@gen": .int(Int64(generation))]
         if let clock { object.append("@hlc", .string(clock.description)) }
         if let seq { object.append("@seq", .int(seq)) }
+        if let mergedInto { object.append("@mergedInto", .string(mergedInto)) }
         return .object(object)
     }
 }

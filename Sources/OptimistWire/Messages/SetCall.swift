@@ -76,10 +76,12 @@ public struct SetError: Hashable, Sendable {
     /// The server's row, if it has one.
     public var current: RowPatch?
     public var retryAfterSeconds: Double?
+    /// Of a `uniqueViolation`: the id of the row that has the values.
+    public var winner: String?
 
     public init(
         _ type: String, _ description: String? = nil, properties: [String] = [], blockedBy: [String] = [],
-        current: RowPatch? = nil, retryAfterSeconds: Double? = nil
+        current: RowPatch? = nil, retryAfterSeconds: Double? = nil, winner: String? = nil
     ) {
         self.type = type
         self.description = description
@@ -87,6 +89,7 @@ public struct SetError: Hashable, Sendable {
         self.blockedBy = blockedBy
         self.current = current
         self.retryAfterSeconds = retryAfterSeconds
+        self.winner = winner
     }
 
     public init?(json: JSON) {
@@ -95,7 +98,7 @@ public struct SetError: Hashable, Sendable {
             type, json["description"]?.string, properties: json["properties"]?.array?.compactMap(\.string) ?? [],
             blockedBy: json["by"]?.array?.compactMap(\.string) ?? [],
             current: json["current"]?.object.flatMap { RowPatch(json: $0) },
-            retryAfterSeconds: json["retryAfter"]?.double)
+            retryAfterSeconds: json["retryAfter"]?.double, winner: json["winner"]?.string)
     }
 
     public var json: JSON {
@@ -105,6 +108,7 @@ public struct SetError: Hashable, Sendable {
         if !blockedBy.isEmpty { object.append("by", .array(blockedBy.map(JSON.string))) }
         if let current { object.append("current", .object(current.json())) }
         if let retryAfterSeconds { object.append("retryAfter", .double(retryAfterSeconds)) }
+        if let winner { object.append("winner", .string(winner)) }
         return .object(object)
     }
 }
@@ -145,7 +149,10 @@ public struct SetAnswer: Sendable {
     private static func won(_ json: JSON?) -> [(id: String, won: RowPatch?)] {
         (json?.object?.members ?? []).map { id, value in
             let patch = value.object.flatMap { RowPatch(json: $0) }
-            return (id, patch.flatMap { $0.values.isEmpty && $0.generation == nil && $0.clocks == nil ? nil : $0 })
+            let saysSomething = patch.map { patch in
+                !patch.values.isEmpty || patch.generation != nil || patch.clocks != nil || patch.mergedInto != nil
+            }
+            return (id, saysSomething == true ? patch : nil)
         }
     }
 

@@ -21,8 +21,56 @@ public struct Schema: Hashable, Sendable {
 /// One type of row, which is one table of the app.
 public struct TypeSchema: Hashable, Sendable {
     public var columns: [String: ColumnSchema]
+    /// Columns that no two living rows of an account may have the same values in.
+    public var uniqueIndexes: [UniqueIndex]
+    /// Whether an edit that is later than the row's delete brings the row back. Default: no, a delete stands.
+    public var editWins: Bool
+    /// The oldest schema version whose clients may still sync this type. Nil: what the schema says of all.
+    public var minClientVersion: Int?
+    /// What older clients call the type.
+    public var formerNames: [FormerName]
 
-    public init(columns: [String: ColumnSchema]) { self.columns = columns }
+    public init(
+        columns: [String: ColumnSchema], uniqueIndexes: [UniqueIndex] = [], editWins: Bool = false,
+        minClientVersion: Int? = nil, formerNames: [FormerName] = []
+    ) {
+        self.columns = columns
+        self.uniqueIndexes = uniqueIndexes
+        self.editWins = editWins
+        self.minClientVersion = minClientVersion
+        self.formerNames = formerNames
+    }
+}
+
+/// Columns whose values together name one row. Where one of them is null, nothing collides.
+public struct UniqueIndex: Hashable, Sendable {
+    public var columns: [String]
+    public var onCollision: OnCollision
+
+    /// What becomes of the row that comes second.
+    public enum OnCollision: String, Sendable, CaseIterable {
+        /// It is refused.
+        case reject
+        /// It becomes one with the first.
+        case mergeInto
+    }
+
+    public init(_ columns: [String], onCollision: OnCollision = .reject) {
+        self.columns = columns
+        self.onCollision = onCollision
+    }
+}
+
+/// A name that clients up to a schema version use for what has another name now.
+public struct FormerName: Hashable, Sendable {
+    public var name: String
+    /// The last schema version that knows it by this name.
+    public var until: Int
+
+    public init(_ name: String, until: Int) {
+        self.name = name
+        self.until = until
+    }
 }
 
 /// One column of a type.
@@ -34,20 +82,30 @@ public struct ColumnSchema: Hashable, Sendable {
     public var maxBytes: Int?
     /// The type that a `ref` points to.
     public var target: String?
-    /// What deleting the target does to a row that points to it.
+    /// What deleting the target does to a row that points to it. Nil: nothing.
     public var onDelete: OnDelete?
+    /// What older clients call the column.
+    public var formerNames: [FormerName]
 
-    public enum OnDelete: String, Sendable { case cascade, setNull, restrict }
+    public enum OnDelete: String, Sendable, CaseIterable {
+        /// The row is deleted too.
+        case cascade
+        /// The column becomes null.
+        case setNull
+        /// The target is not deleted as long as a row points to it.
+        case restrict
+    }
 
     public init(
         _ type: ColumnType, isRequired: Bool = false, maxBytes: Int? = nil, target: String? = nil,
-        onDelete: OnDelete? = nil
+        onDelete: OnDelete? = nil, formerNames: [FormerName] = []
     ) {
         self.type = type
         self.isRequired = isRequired
         self.maxBytes = maxBytes
         self.target = target
         self.onDelete = onDelete
+        self.formerNames = formerNames
     }
 
     /// Returns why a value cannot stand in this column, in words that complete "The column …", or nil if it can.
@@ -70,90 +128,6 @@ public struct ColumnSchema: Hashable, Sendable {
 /// Why a schema cannot be read, in a sentence that says where.
 public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
-}
 
-extension Schema {
-    /// Reads `{"id":…,"version":…,"minClientVersion":…,"types":{"Todo":{"content":{"type":"string",…}}}}`.
-    ///
-    /// - Throws: ``SchemaError`` that names the type and the column. Unknown members are ignored.
-    public init(json: JSON) throws(SchemaError) {
-        guard let id = json["id"]?.string, !id.isEmpty else {
-            throw SchemaError(description: "The schema needs an \"id\".")
-        }
-        guard let types = json["types"]?.object else { throw SchemaError(description: "The schema needs \"types\".") }
-        var schema = Schema(
-            id: id, version: Int(json["version"]?.int ?? 1), minClientVersion: Int(json["minClientVersion"]?.int ?? 1),
-            types: [:])
-        for (name, columns) in types {
-            guard Schema.isName(name), let columns = columns.object else {
-                throw SchemaError(description: "The type \"\(name)\" needs a plain name and an object of columns.")
-            }
-            schema.types[name] = try TypeSchema(json: columns, name: name)
-        }
-        for (name, type) in schema.types {
-            for (column, target) in type.columns.compactMap({ column in column.value.target.map { (column.key, $0) } })
-            where schema.types[target] == nil {
-                throw SchemaError(
-                    description: "\(name).\(column) refers to \"\(target)\", which is no type of the schema.")
-            }
-        }
-        self = schema
-    }
-
-    public var json: JSON {
-        [
-            "id": .string(id), "version": .int(Int64(version)), "minClientVersion": .int(Int64(minClientVersion)),
-            "types": .object(JSONObject(types.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) })),
-        ]
-    }
-
-    /// Whether a text can name a type or a column: letters, digits and underscores, no digit first, at most 64.
-    /// The prefixes of the engine and of SQLite, and the column `id`, are refused by their own checks.
-    public static func isName(_ text: String) -> Bool {
-        guard let first = text.utf8.first, (1...64).contains(text.utf8.count), !(0x30...0x39).contains(first) else {
-            return false
-        }
-        return text.utf8.allSatisfy { byte in
-            (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) || byte == 0x5F
-        }
-    }
-}
-
-extension TypeSchema {
-    fileprivate init(json: JSONObject, name: String) throws(SchemaError) {
-        var columns: [String: ColumnSchema] = [:]
-        for (column, definition) in json {
-            guard Schema.isName(column), column != "id" else {
-                throw SchemaError(description: "\(name).\(column) is no name for a column.")
-            }
-            columns[column] = try ColumnSchema(json: definition, name: "\(name).\(column)")
-        }
-        self.init(columns: columns)
-    }
-
-    fileprivate var json: JSON {
-        .object(JSONObject(columns.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) }))
-    }
-}
-
-extension ColumnSchema {
-    fileprivate init(json: JSON, name: String) throws(SchemaError) {
-        guard let type = json["type"]?.string.flatMap(ColumnType.init) else {
-            let known = ColumnType.allCases.map(\.rawValue).joined(separator: ", ")
-            throw SchemaError(description: "\(name) needs a \"type\" out of \(known).")
-        }
-        self.init(
-            type, isRequired: json["required"]?.bool ?? false, maxBytes: json["maxBytes"]?.int.map(Int.init),
-            target: json["to"]?.string, onDelete: json["onDelete"]?.string.flatMap(OnDelete.init))
-        if type == .ref, target == nil { throw SchemaError(description: "\(name) is a ref and needs \"to\".") }
-    }
-
-    fileprivate var json: JSON {
-        var object: JSONObject = ["type": .string(type.rawValue)]
-        if isRequired { object.append("required", true) }
-        if let maxBytes { object.append("maxBytes", .int(Int64(maxBytes))) }
-        if let target { object.append("to", .string(target)) }
-        if let onDelete { object.append("onDelete", .string(onDelete.rawValue)) }
-        return .object(object)
-    }
+    init(_ description: String) { self.description = description }
 }

@@ -40,10 +40,14 @@ struct FirstSyncTests {
     }
 
     @Test func `R6 a parent is as urgent as its most urgent child, and a circle comes to an end`() {
-        func layout(_ number: Int64, _ name: String, _ parents: Set<String>, priority: Int = 0) -> TableLayout {
-            TableLayout(
-                number: number, name: name, idForm: .bytes, columns: [], rules: SyncRules(priority: priority),
-                parents: parents)
+        func layout(_ number: Int64, _ name: String, _ parents: [String], priority: Int = 0) -> TableLayout {
+            let columns = parents.enumerated().map { index, parent in
+                TableLayout.Column(
+                    name: parent, bit: Int64(index + 1), form: .reference(.bytes), isNullable: true,
+                    reference: Reference(table: parent, onDelete: .restrict))
+            }
+            return TableLayout(
+                number: number, name: name, idForm: .bytes, columns: columns, rules: SyncRules(priority: priority))
         }
         let tables = [
             layout(1, "photo", ["album"], priority: 9), layout(2, "note", [], priority: 3), layout(3, "album", []),

@@ -62,7 +62,7 @@ struct MachineRun {
     /// Lets everything under way fail.
     mutating func failAll(_ failure: SyncMachine.Failure = .transient) {
         while !working.isEmpty {
-            finish(.push, .pushed(.failed(failure, rows: 1)))
+            finish(.push, .pushed(.failed(failure, rows: 1, units: 1)))
             finish(.pull, .pulled(.failed(failure)))
             finish(.stream, .streamEnded(failure))
         }
@@ -193,7 +193,7 @@ struct SyncMachineTests {
     @Test func `S6 a pause that a request brought is tried again, by the watchdog and when the app wakes`() {
         var run = MachineRun(seed: 5)
         run.handle(.started([:]))
-        run.finish(.push, .pushed(.failed(.paused("403 of a captive portal"), rows: 1)))
+        run.finish(.push, .pushed(.failed(.paused("403 of a captive portal"), rows: 1, units: 1)))
         #expect(run.machine.phase == .paused(reason: "403 of a captive portal"))
         run.handle(.foreground)
         #expect(run.working == [.push, .pull, .stream])
@@ -228,7 +228,7 @@ struct SyncMachineTests {
     @Test func `S8 pulling goes on while pushes fail`() {
         var run = MachineRun(seed: 6)
         run.handle(.started([:]))
-        for _ in 0..<5 { run.finish(.push, .pushed(.failed(.throttled(.seconds(60)), rows: 1))) }
+        for _ in 0..<5 { run.finish(.push, .pushed(.failed(.throttled(.seconds(60)), rows: 1, units: 1))) }
         run.finish(.pull, .pulled(.page(hasMore: true)))
         #expect(run.working.contains(.pull))
         run.finish(.pull, .pulled(.page(hasMore: false)))
@@ -244,7 +244,8 @@ struct SyncMachineTests {
             guard case .push(let rowLimit)? = effects.first(where: { if case .push = $0 { true } else { false } })
             else { break }
             limits.append(rowLimit)
-            effects = machine.handle(.pushed(.failed(.refused, rows: min(rowLimit, 600))), at: .zero)
+            effects = machine.handle(
+                .pushed(.failed(.refused, rows: min(rowLimit, 600), units: min(rowLimit, 600))), at: .zero)
             if effects.contains(.setAside(isRejected: false)) { break }
         }
         #expect(limits == [1000, 300, 150, 75, 37, 18, 9, 4, 2, 1])
@@ -254,9 +255,9 @@ struct SyncMachineTests {
     @Test func `S9 a protocol error is loud after one more try`() {
         var run = MachineRun(seed: 7)
         run.handle(.started([:]))
-        run.finish(.push, .pushed(.failed(.protocolError("notJSON"), rows: 1)))
+        run.finish(.push, .pushed(.failed(.protocolError("notJSON"), rows: 1, units: 1)))
         #expect(run.working.contains(.push))
-        run.finish(.push, .pushed(.failed(.protocolError("notJSON"), rows: 1)))
+        run.finish(.push, .pushed(.failed(.protocolError("notJSON"), rows: 1, units: 1)))
         #expect(run.machine.phase == .failed(message: "notJSON"))
         run.handle(.foreground)
         #expect(run.working.contains(.push))
@@ -309,7 +310,7 @@ struct SyncMachineTests {
             case 5: if Bool.random(using: &random) { run.handle(.signedOut("x")) }
             case 6: run.finish(.push, .pushed(.sent))
             case 7: run.finish(.push, .pushed(.nothing(nextDue: Bool.random(using: &random) ? .seconds(3) : nil)))
-            case 8: run.finish(.push, .pushed(.failed(failure, rows: .random(in: 1...9, using: &random))))
+            case 8: run.finish(.push, .pushed(.failed(failure, rows: 9, units: .random(in: 1...9, using: &random))))
             case 9: run.finish(.pull, .pulled(.page(hasMore: .random(using: &random))))
             case 10: run.finish(.pull, .pulled(.failed(failure)))
             case 11: if run.working.contains(.stream) { run.handle(.streamAlive) }

@@ -244,3 +244,8 @@ extension Swift.Clock where Duration == Swift.Duration {
         return { start.duration(to: self.now) }
     }
 }
+
+extension Date {
+    /// RFC 3339 with milliseconds.
+    fileprivate var utcText: String { formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)) }
+}

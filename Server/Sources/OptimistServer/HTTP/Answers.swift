@@ -5,6 +5,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
+import OptimistServing
 import OptimistWire
 
 extension Hummingbird.Response {

@@ -2,6 +2,7 @@
 
 import Hummingbird
 import NIOCore
+import OptimistServing
 import OptimistWire
 
 extension Hummingbird.Request {

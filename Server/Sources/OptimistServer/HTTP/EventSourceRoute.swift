@@ -3,6 +3,7 @@
 import Hummingbird
 import NIOCore
 import OptimistCore
+import OptimistServing
 import OptimistWire
 import ServiceLifecycle
 

@@ -3,6 +3,7 @@
 import Hummingbird
 import NIOCore
 import OptimistCore
+import OptimistServing
 import OptimistWire
 
 /// What the routes need.
@@ -46,7 +47,16 @@ struct Routes: Sendable {
         let identity = try await accounts.identify(request.bearerToken)
         return try await slots.run(session: identity.session) {
             let body = try await request.body(upTo: RowSync.Limit.requestBytes, deadline: bodyDeadline, context)
-            return Response(body: try await service.answer(body, account: identity.account))
+            return Response(body: try await answer(body, account: identity.account))
         }
+    }
+
+    /// Carries out a request, and tells those who listen to the account what it changed.
+    func answer(_ body: some Sequence<UInt8>, account: String) async throws -> [UInt8] {
+        let outcome = try await service.answer(body, account: account)
+        if !outcome.changedTypes.isEmpty {
+            pokes.changed(account: account, types: outcome.changedTypes, state: outcome.state)
+        }
+        return outcome.response
     }
 }

@@ -8,7 +8,7 @@ import Synchronization
 /// While one transaction is being made durable, those that arrive queue up, and all of them go into the next one. Each is
 /// answered after the commit. One that fails is nobody else's concern: if it had already written something, the shared
 /// transaction is undone and everybody in it runs again alone, so there need be no savepoint for each.
-final class GroupCommit: Sendable {
+package final class GroupCommit: Sendable {
     /// Called once the fate of the transaction is known, with its error if it failed.
     private typealias Answer = @Sendable (_ failure: (any Error)?) -> Void
     private struct Job: Sendable {

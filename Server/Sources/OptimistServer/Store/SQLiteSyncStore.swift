@@ -1,32 +1,44 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import GRDB
+package import OptimistServing
 import OptimistWire
 
 /// The embedded store: one SQLite file, one writer with group commit, several readers.
-struct SQLiteSyncStore: SyncStore {
+package struct SQLiteSyncStore: SyncStore {
     private let database: ServerDatabase
-    private let commits: GroupCommit
+    private let commits: GroupCommit?
 
-    init(_ database: ServerDatabase, commits: GroupCommit) {
+    /// - Parameter commits: Lets writes share a commit. Nil: everything runs at once on the caller's thread, one write after
+    ///   another, so that a simulation decides the order.
+    package init(_ database: ServerDatabase, commits: GroupCommit?) {
         self.database = database
         self.commits = commits
     }
 
-    func read<Answer: Sendable>(
+    package func read<Answer: Sendable>(
         account: String, _ work: @escaping @Sendable (any AccountSnapshot) throws -> Answer
     ) async throws -> Answer {
-        try await database.pool.read { [epochs = database.epochs] db in
+        let read: @Sendable (Database) throws -> Answer = { [epochs = database.epochs] db in
             try work(SQLiteAccount(db, account: account, epochs: epochs))
         }
+        return commits == nil ? try readNow(read) : try await database.pool.read(read)
     }
 
-    func write<Answer: Sendable>(
+    package func write<Answer: Sendable>(
         account: String, _ work: @escaping @Sendable (any AccountTransaction) throws -> Answer
     ) async throws -> Answer {
-        try await commits.write { [epochs = database.epochs] db in
+        let write: @Sendable (Database) throws -> Answer = { [epochs = database.epochs] db in
             try work(SQLiteAccount(db, account: account, epochs: epochs))
         }
+        guard let commits else { return try writeNow(write) }
+        return try await commits.write(write)
+    }
+
+    /// GRDB's synchronous forms, under names that an async function cannot mistake for the asynchronous ones.
+    private func readNow<Value>(_ read: (Database) throws -> Value) throws -> Value { try database.pool.read(read) }
+    private func writeNow<Value>(_ write: (Database) throws -> Value) throws -> Value {
+        try database.pool.write(write)
     }
 }
 
@@ -124,7 +136,7 @@ private final class SQLiteAccount: AccountTransaction {
         return db.changesCount == 1
     }
 
-    func append(_ rows: [(key: RowKey, row: MergeRow, bornSeq: Int64?)]) throws -> Int64 {
+    func append(_ changes: [RowChange]) throws -> Int64 {
         try beginEpochIfNeeded()
         seq += 1
         let update = try db.cachedStatement(sql: "UPDATE optimist_accounts SET seq = ? WHERE account_id = ?")
@@ -136,7 +148,7 @@ private final class SQLiteAccount: AccountTransaction {
                 ON CONFLICT DO UPDATE SET generation = excluded.generation, seq = excluded.seq,
                     ordinal = excluded.ordinal, born_seq = excluded.born_seq, content = excluded.content
                 """)
-        for (ordinal, change) in rows.enumerated() {
+        for (ordinal, change) in changes.enumerated() {
             let stored = StoredRow(row: change.row, seq: seq, ordinal: ordinal, bornSeq: change.bornSeq ?? seq)
             let content = String(decoding: stored.content(id: change.key.id), as: UTF8.self)
             try upsert.execute(arguments: [

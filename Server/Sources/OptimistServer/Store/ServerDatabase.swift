@@ -1,16 +1,16 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import GRDB
+package import GRDB
 import OptimistCore
 
 /// Opens the embedded server's file: its settings, its tables, and the epoch that begins with this start.
-struct ServerDatabase: Sendable {
-    let pool: DatabasePool
+package struct ServerDatabase: Sendable {
+    package let pool: DatabasePool
     /// Every epoch of the database, oldest first. The last one began with this start.
-    let epochs: [String]
+    package let epochs: [String]
 
-    var epoch: String { epochs[epochs.count - 1] }
+    package var epoch: String { epochs[epochs.count - 1] }
 
     /// The version of the tables below. A file of a later version is refused untouched.
     static let version = 1
@@ -19,7 +19,7 @@ struct ServerDatabase: Sendable {
     ///   - path: Where the file is. It is made if there is none.
     ///   - epoch: The name of the epoch that begins.
     /// - Throws: ``OptimistError`` that says what to do: `unreadableData` or `newerData`.
-    init(path: String, epoch: String) throws {
+    package init(path: String, epoch: String) throws {
         try Self.refuseStrangers(path)
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)

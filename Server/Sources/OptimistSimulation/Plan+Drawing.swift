@@ -1,0 +1,53 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+
+extension Plan {
+    /// Draws a plan from a seed, out of a stream of its own.
+    ///
+    /// Each plan leaves out some kinds of faults altogether (swarm testing): a fault that is always there can hide what
+    /// another one would show.
+    ///
+    /// > Source: Groce et al., "Swarm Testing", ISSTA 2012.
+    public init(drawnFrom seed: UInt64) {
+        var random = SplitMix64(seed: seed ^ 0x914A)
+        let devices = Int.random(in: 2...5, using: &random)
+        let seconds = Double.random(in: 60...600, using: &random)
+        let kinds = Kind.allCases.filter { $0.isFault && Bool.random(using: &random) }
+        self.init(
+            seed: seed, devices: devices, clocksAreRight: !kinds.contains(.skew), seconds: seconds, events: [])
+        for device in 0..<devices {
+            for _ in 0..<Int.random(in: 5...30, using: &random) { add(.write, device, &random) }
+        }
+        for kind in kinds {
+            for _ in 0..<Int.random(in: 1...6, using: &random) {
+                add(kind, .random(in: 0..<devices, using: &random), &random)
+            }
+        }
+        events.sort { ($0.at, $0.draw) < ($1.at, $1.draw) }
+    }
+
+    private mutating func add(_ kind: Kind, _ device: Int, _ random: inout SplitMix64) {
+        // Bursts, so that much happens between two messages.
+        let at = Double.random(in: 0..<seconds, using: &random)
+        let isBurst = Bool.random(using: &random)
+        events.append(
+            Event(
+                at: isBurst ? (at / 20).rounded(.down) * 20 : at, kind: kind, device: device,
+                amount: Self.amount(of: kind, &random), draw: random.next()))
+    }
+
+    private static func amount(of kind: Kind, _ random: inout SplitMix64) -> Int {
+        switch kind {
+        case .write: .random(in: 1...5, using: &random)
+        case .offline, .flaky: .random(in: 5...200, using: &random)
+        case .kill, .serverKill: .random(in: 0...120, using: &random)
+        case .diskCrash, .serverDiskCrash: .random(in: 1...60, using: &random)
+        case .ioError, .diskFull, .busy, .serverIOError: .random(in: 0...40, using: &random)
+        case .skew:
+            [-86400, 86400, -31_536_000, 31_536_000, -1_767_225_600, 2_300_000_000, 30, -30].randomElement(
+                using: &random) ?? 0
+        case .powerLoss, .serverPowerLoss, .expireTokens, .revoke, .signOut, .checkpoint: 0
+        }
+    }
+}

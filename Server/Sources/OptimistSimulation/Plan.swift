@@ -1,0 +1,57 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+
+/// Everything that happens to a simulated world from outside: who writes when, and what goes wrong.
+///
+/// Each event carries all the chance that it needs, so that the rest means the same when some events are taken away.
+public struct Plan: Codable, Sendable, Hashable {
+    /// Decides the order of jobs and what happens to messages.
+    public var seed: UInt64
+    public var devices: Int
+    /// Whether every wall clock is right. Then the last writer is known exactly.
+    public var clocksAreRight: Bool
+    /// The chaos lasts so long; then everything is healed.
+    public var seconds: Double
+    public var events: [Event]
+
+    public struct Event: Codable, Sendable, Hashable {
+        public var at: Double
+        public var kind: Kind
+        /// Whom it concerns. The server's events ignore it.
+        public var device: Int
+        /// Jobs, operations or seconds, as the kind means it.
+        public var amount: Int
+        /// Starts every draw of what happens.
+        public var draw: UInt64
+    }
+
+    public enum Kind: String, Codable, Sendable, Hashable, CaseIterable {
+        case write, offline, flaky, kill, diskCrash, ioError, diskFull, busy, powerLoss, skew
+        case serverKill, serverDiskCrash, serverIOError, serverPowerLoss
+        case expireTokens, revoke, signOut, checkpoint
+
+        /// Whether a plan may do without it: everything but what is to be tested.
+        public var isFault: Bool { self != .write }
+    }
+}
+
+extension Plan {
+    /// Reads a plan that was saved.
+    public init(contentsOf url: URL) throws { self = try JSONDecoder().decode(Plan.self, from: Data(contentsOf: url)) }
+
+    /// The plan as JSON, one event a line.
+    public func serialized() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        let text = String(decoding: try encoder.encode(self), as: UTF8.self)
+        return Data((text.replacing("},{", with: "},\n{").replacing("[{", with: "[\n{") + "\n").utf8)
+    }
+}
+
+extension Plan.Event: CustomStringConvertible {
+    public var description: String {
+        let who = kind.rawValue.hasPrefix("server") || kind == .expireTokens ? "server" : "device \(device)"
+        return "\(String(format: "%7.2f", at)) s  \(who): \(kind.rawValue) \(amount) [\(String(draw, radix: 16))]"
+    }
+}

@@ -1,0 +1,70 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistWire
+
+/// A row by table and id, as the judges name it.
+struct RowName: Hashable, Comparable, CustomStringConvertible {
+    var table: String
+    /// The id in hexadecimal digits.
+    var id: String
+
+    var description: String { "\(table):\(id.suffix(2))" }
+
+    static func < (a: Self, b: Self) -> Bool { (a.table, a.id) < (b.table, b.id) }
+}
+
+/// The values of a row by column, each as text. Nil stands for null.
+typealias Values = [String: String?]
+
+/// The rows of all tables, read with plain SQL.
+enum Rows {
+    static func all(_ db: Database) throws -> [RowName: Values] {
+        var rows: [RowName: Values] = [:]
+        for table in Tables.names {
+            let columns = Tables.columns[table] ?? []
+            let cursor = try Row.fetchCursor(
+                db.cachedStatement(sql: "SELECT id, \(columns.joined(separator: ", ")) FROM \(table)"))
+            while let row = try cursor.next() {
+                guard let id = text(row[0]) else { continue }
+                var values: Values = [:]
+                for (index, column) in columns.enumerated() { values[column] = .some(text(row[index + 1])) }
+                rows[RowName(table: table, id: id)] = values
+            }
+        }
+        return rows
+    }
+
+    static func text(_ value: DatabaseValue) -> String? {
+        switch value.storage {
+        case .null: nil
+        case .int64(let number): "\(number)"
+        case .double(let number): "\(number)"
+        case .string(let text): text
+        case .blob(let data): data.map { String(format: "%02x", $0) }.joined()
+        }
+    }
+
+    /// The server's rows that a transaction after `seq` changed. Nil values: the row is deleted.
+    static func ofServer(_ db: Database, after seq: Int64) throws -> [(name: RowName, seq: Int64, values: Values?)] {
+        try Row.fetchAll(
+            db, sql: "SELECT type, id, generation, content, seq FROM optimist_rows WHERE seq > ?", arguments: [seq]
+        ).map { row in
+            let name = RowName(table: row[0], id: (row[1] as String).replacing("-", with: ""))
+            if (row[2] as Int) % 2 == 0 { return (name, row[4], nil) }
+            let json = try JSON(parsing: (row[3] as String).utf8)
+            var values: Values = [:]
+            for column in Tables.columns[name.table] ?? [] { values[column] = .some(text(json[column])) }
+            return (name, row[4], values)
+        }
+    }
+
+    private static func text(_ json: JSON?) -> String? {
+        guard let json, !json.isNull else { return nil }
+        if let bool = json.bool { return bool ? "1" : "0" }
+        if let number = json.int { return "\(number)" }
+        guard let text = json.string else { return json.description }
+        return text.count == 36 && text.contains("-") ? text.replacing("-", with: "") : text
+    }
+}

@@ -1,0 +1,66 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistTesting
+
+/// What came of one run.
+public struct RunReport: Sendable {
+    public var plan: Plan
+    /// What promises were broken. Empty: none.
+    public var findings: [String]
+    /// Equal for two runs that took the same course.
+    public var trace: UInt64
+    public var virtualTime: Duration
+    public var jobs: Int
+    /// How often each kind of trouble was met.
+    public var reached: [String: Int]
+    public var writes: Int
+    /// What happened, line by line, if that was asked for.
+    public var log: [String]
+}
+
+/// Runs worlds.
+public enum WorldRun {
+    /// How long a healed world may take to become right.
+    static let patience = Duration.seconds(1800)
+
+    /// Runs a plan to its end and judges it. Blocks its thread, on which everything happens.
+    ///
+    /// - Parameter isLogging: Whether to keep a log, which costs time.
+    public static func run(_ plan: Plan, isLogging: Bool = false) -> RunReport {
+        let world = World(plan, isLogging: isLogging)
+        world.schedule()
+        world.keepRunning()
+        world.lookNowAndThen()
+        world.scheduler.run(for: .seconds(plan.seconds))
+        world.heal()
+        let start = world.scheduler.now
+        var isQuiet = false
+        while !isQuiet, world.scheduler.now - start < patience {
+            world.scheduler.run(for: .seconds(30))
+            isQuiet = world.isQuiet()
+        }
+        if !isQuiet { world.find("stuck: not quiet \(patience) after everything was healed") }
+        world.judge()
+        let report = world.report()
+        world.end()
+        return report
+    }
+}
+
+extension World {
+    func report() -> RunReport {
+        withState { state in
+            var reached = state.reached
+            for device in devices {
+                for (trouble, count) in device.link.troubles { reached[trouble.rawValue, default: 0] += count }
+            }
+            return RunReport(
+                plan: plan, findings: state.findings, trace: scheduler.trace, virtualTime: scheduler.now,
+                jobs: scheduler.steps, reached: reached, writes: state.history.writes.count, log: state.log)
+        }
+    }
+
+    /// Gives back what the dead hold.
+    func end() { scheduler.end(devices.flatMap(\.processes) + server.processes) }
+}

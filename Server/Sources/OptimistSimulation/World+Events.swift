@@ -1,0 +1,153 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+import OptimistSession
+import OptimistTesting
+
+/// What happens to a world from outside.
+extension World {
+    func schedule() {
+        for event in plan.events {
+            scheduler.after(.seconds(event.at)) { [self] in if !isHealed { happen(event) } }
+        }
+    }
+
+    private func happen(_ event: Plan.Event) {
+        let device = devices[event.device]
+        log("— \(event)")
+        let mount = device.mount
+        switch event.kind {
+        case .write: write(event)
+        case .offline: setNetwork(device, .offline, for: event.amount)
+        case .flaky: setNetwork(device, .flaky, for: event.amount)
+        case .kill: device.kill(afterJobs: event.amount)
+        case .diskCrash: mount?.crash(atChange: event.amount)
+        case .ioError: mount?.fail(.ioError, skipping: event.amount, times: Int(event.draw % 3) + 1)
+        case .diskFull: mount?.fail(.full, skipping: event.amount, times: Int(event.draw % 20) + 1)
+        case .busy: mount?.fail(.busy, skipping: event.amount % 5, times: 200)
+        case .powerLoss: device.losePower()
+        case .skew: device.skewSeconds = Double(event.amount)
+        case .serverKill: server.process?.kill(afterJobs: event.amount)
+        case .serverDiskCrash: mounted.mount?.crash(atChange: event.amount)
+        case .serverIOError: mounted.mount?.fail(.ioError, skipping: event.amount, times: Int(event.draw % 3) + 1)
+        case .serverPowerLoss:
+            server.kill()
+            serverDisk.losePower()
+        case .expireTokens: server.expireAccessTokens()
+        case .revoke: revoke(device)
+        case .signOut: signOut(device)
+        case .checkpoint: checkpoint(device)
+        }
+        reach(event.kind.rawValue)
+    }
+
+    private func setNetwork(_ device: SimulatedDevice, _ conditions: NetworkConditions, for seconds: Int) {
+        device.link.conditions = conditions
+        scheduler.after(.seconds(seconds)) { [self] in
+            if !isHealed, device.link.conditions == conditions { device.link.conditions = .perfect }
+        }
+    }
+
+    private func revoke(_ device: SimulatedDevice) {
+        server.revoke(device: device.name)
+        scheduler.after(.seconds(30)) { device.signIn() }
+    }
+
+    private func signOut(_ device: SimulatedDevice) {
+        guard let launch = device.launch else { return }
+        launch.process.spawn { try? await launch.session.signOut() }
+        scheduler.after(.seconds(20)) { device.signIn() }
+    }
+
+    /// Another process of the app, such as an extension, brings the log into the file.
+    private func checkpoint(_ device: SimulatedDevice) {
+        guard device.launch != nil else { return }
+        do {
+            try read(device) { _ in }
+            let mount = device.disk.mount()
+            let queue = try DatabaseQueue(path: mount.url(SimulatedDevice.fileName).path)
+            try queue.writeWithoutTransaction { _ = try $0.checkpoint(.passive) }
+            try queue.close()
+        } catch { log("no checkpoint: \(error)") }
+    }
+
+    // MARK: - Writing
+
+    private func write(_ event: Plan.Event) {
+        guard let launch = devices[event.device].launch else { return }
+        let number = withState { state in
+            state.writes += 1
+            return state.writes
+        }
+        let at = Int64(scheduler.now / .milliseconds(1))
+        launch.process.spawn { [self] in
+            do {
+                let attempt = try await launch.store.write { [self] db in
+                    try userTransaction(event, number, at, launch.process, in: db)
+                }
+                guard launch.process.isAlive else { return }
+                withState { $0.history.returned(attempt) }
+                log("write \(number) of device \(event.device) has returned")
+            } catch {
+                withState { $0.writesFailed += 1 }
+                log("write \(number) of device \(event.device) has failed: \(error)")
+            }
+        }
+    }
+
+    private func userTransaction(
+        _ event: Plan.Event, _ number: Int, _ asked: Int64, _ process: SimulatedProcess, in db: Database
+    ) throws -> Int {
+        var transaction = UserTransaction(
+            device: event.device, number: number, statements: event.amount, draw: event.draw)
+        let before = try Rows.all(db)
+        try transaction.run(in: db)
+        let after = try Rows.all(db)
+        let reborn = transaction.reborn
+        let now = Int64(scheduler.now / .milliseconds(1))
+        return withState { state in
+            state.history.attempt(device: event.device, at: now, before: before, after: after, reborn: reborn)
+        }
+    }
+
+    // MARK: - Keeping things running
+
+    /// Starts what has died, after a while; at once when everything is healed.
+    func keepRunning() {
+        for device in devices where !device.isRunning { start(device) }
+        if server.process == nil { startServer() }
+    }
+
+    private func start(_ device: SimulatedDevice) {
+        device.start { process, _ in
+            process.onDeath { [self] in
+                log("\(device.name) died, launch \(device.launches) \(device.launchFailure.map { "\($0)" } ?? "")")
+                scheduler.after(pause(device.launches)) { [self] in if !device.isRunning { start(device) } }
+            }
+        }
+        log("\(device.name) starts")
+    }
+
+    private func startServer() {
+        do {
+            try server.start()
+            log("server starts")
+            let process = server.process
+            process?.onDeath { [self] in
+                log("server died")
+                scheduler.after(pause(server.starts)) { [self] in if server.process == nil { startServer() } }
+            }
+            if process != nil { return mounted.committed() }
+        } catch { log("server does not start: \(error)") }
+        scheduler.after(pause(server.starts)) { [self] in if server.process == nil { startServer() } }
+    }
+
+    private func pause(_ count: Int) -> Duration {
+        if isHealed { return .seconds(1) }
+        var random = SplitMix64(seed: plan.seed &+ UInt64(count) &* 77)
+        return .milliseconds(Int(random.next() % 40_000))
+    }
+}

@@ -1,0 +1,173 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+import OptimistServer
+import OptimistServing
+import OptimistTesting
+import OptimistWire
+import Synchronization
+
+/// Devices, a server, the networks between them and those who use them: everything that a plan happens to.
+final class World: Sendable {
+    struct State {
+        var history = History()
+        var findings: [String] = []
+        var isHealed = false
+        var reached: [String: Int] = [:]
+        var writes = 0
+        var log: [String] = []
+        var writesFailed = 0
+    }
+
+    let plan: Plan
+    let scheduler: SimulatedScheduler
+    let server: SimulatedServer
+    let serverDisk: SimulatedDisk
+    let devices: [SimulatedDevice]
+    private let state = Mutex(State())
+    private let isLogging: Bool
+
+    static let serverFile = "server.sqlite"
+
+    init(_ plan: Plan, isLogging: Bool) {
+        self.plan = plan
+        self.isLogging = isLogging
+        let scheduler = SimulatedScheduler(seed: plan.seed)
+        let serverDisk = SimulatedDisk(seed: plan.seed ^ 0x5E7)
+        let mounted = Mounted()
+        let server = SimulatedServer(
+            scheduler: scheduler, schema: Tables.schema, seed: plan.seed ^ 0x5E8, validate: Self.validate
+        ) { process, surroundings in
+            let mount = serverDisk.mount()
+            mounted.mount = mount
+            process.onDeath { mount.kill() }
+            mount.onDeath { process.kill() }
+            return try Self.open(mount, surroundings, mounted)
+        }
+        self.scheduler = scheduler
+        self.serverDisk = serverDisk
+        self.server = server
+        self.mounted = mounted
+        devices = (0..<plan.devices).map { number in
+            SimulatedDevice(
+                name: "device \(number)", app: Tables.app, scheduler: scheduler, server: server,
+                seed: plan.seed ^ (UInt64(number + 1) &* 0xD134_2543_DE82_EF95))
+        }
+        mounted.committed = { [weak self] in self?.lookAtServer() }
+    }
+
+    /// What the server's process has open now, and whom to tell of its commits.
+    final class Mounted: Sendable {
+        private struct Content {
+            var mount: DiskMount?
+            var committed: @Sendable () -> Void = {}
+        }
+        private let content = Mutex(Content())
+        var mount: DiskMount? {
+            get { content.withLock(\.mount) }
+            set { content.withLock { $0.mount = newValue } }
+        }
+        var committed: @Sendable () -> Void {
+            get { content.withLock(\.committed) }
+            set { content.withLock { $0.committed = newValue } }
+        }
+    }
+    let mounted: Mounted
+
+    private static let validate: ServingSettings.Validation = { operation in
+        guard case .create(let patch) = operation.action else {
+            guard case .update(let patch) = operation.action else { return nil }
+            return refusal(patch)
+        }
+        return refusal(patch)
+    }
+
+    private static func refusal(_ patch: RowPatch) -> SetError? {
+        for (column, value) in patch.values where value.string?.hasPrefix(Refusals.prefix) == true {
+            return SetError("forbidden", "The word is not allowed.", properties: [column])
+        }
+        return nil
+    }
+
+    private static func open(_ mount: DiskMount, _ surroundings: Surroundings, _ mounted: Mounted) throws -> (
+        any SyncStore, epoch: String
+    ) {
+        let epoch = "e" + surroundings.makeID().uuidString.lowercased().prefix(8)
+        let database = try ServerDatabase(path: mount.url(serverFile).path, epoch: epoch)
+        try database.pool.write { db in
+            try db.execute(
+                sql:
+                    "INSERT OR IGNORE INTO optimist_accounts(account_id, email, password, created_at) VALUES (?, '', '', '')",
+                arguments: [SimulatedServer.account])
+        }
+        return (WatchedStore(store: SQLiteSyncStore(database, commits: nil), committed: { mounted.committed() }), epoch)
+    }
+
+    // MARK: - State
+
+    func withState<Result: Sendable>(_ body: (inout State) -> sending Result) -> Result { state.withLock { body(&$0) } }
+
+    var isHealed: Bool { state.withLock(\.isHealed) }
+
+    func reach(_ what: String) { state.withLock { $0.reached[what, default: 0] += 1 } }
+
+    func find(_ finding: String) { state.withLock { $0.findings.append(finding) } }
+
+    /// A line for the people who read the trace of a failure.
+    func log(_ line: @autoclosure () -> String) {
+        guard isLogging else { return }
+        let (seconds, attoseconds) = scheduler.now.components
+        let time = Double(seconds) + Double(attoseconds) / 1e18
+        let text = String(format: "%9.3f  ", time) + line()
+        state.withLock { $0.log.append(text) }
+    }
+
+    private func lookAtServer() {
+        let seq = state.withLock { $0.history.servedSeq }
+        do {
+            let rows = try readServer { try Rows.ofServer($0, after: seq) }
+            state.withLock { $0.history.serve(rows) }
+        } catch { find("the judges cannot read the server: \(error)") }
+    }
+
+    func readServer<Value>(_ read: (Database) throws -> Value) throws -> Value {
+        try Self.read(serverDisk, Self.serverFile, read)
+    }
+
+    func read<Value>(_ device: SimulatedDevice, _ read: (Database) throws -> Value) throws -> Value {
+        try Self.read(device.disk, SimulatedDevice.fileName, read)
+    }
+
+    /// Reads as another process would. The file is left as it is: somebody else has it open.
+    private static func read<Value>(
+        _ disk: SimulatedDisk, _ name: String, _ read: (Database) throws -> Value
+    ) throws -> Value {
+        let mount = disk.mount()
+        let queue = try DatabaseQueue(path: mount.url(name).path)
+        let value = try queue.read(read)
+        try queue.close()
+        return value
+    }
+}
+
+/// Tells of each commit, so that the judges see every state that the server has had.
+private struct WatchedStore: SyncStore {
+    let store: SQLiteSyncStore
+    let committed: @Sendable () -> Void
+
+    func read<Answer: Sendable>(
+        account: String, _ work: @escaping @Sendable (any AccountSnapshot) throws -> Answer
+    ) async throws -> Answer {
+        try await store.read(account: account, work)
+    }
+
+    func write<Answer: Sendable>(
+        account: String, _ work: @escaping @Sendable (any AccountTransaction) throws -> Answer
+    ) async throws -> Answer {
+        defer { committed() }
+        return try await store.write(account: account, work)
+    }
+}

@@ -1,0 +1,145 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// A refused row goes back to what the server has, and with it the pending rows that refer to it: together they are one
+/// rejection (V5).
+extension Booking {
+    /// Something that is taken back, and what the user had written.
+    private struct Undone {
+        let entry: RowEntry
+        let before: RowEntry
+        let kind: SentRow.Kind
+        let change: RowChange
+        let mine: JSONObject
+    }
+
+    mutating func reject(_ index: Int, _ refusal: Refusal) throws {
+        let sent = batch.sent[index]
+        guard let table = tables[sent.ref.table], let before = try entries.entry(sent.ref) else { return }
+        var entry = before
+        let settlement = try settle(&entry, sent, verdicts[index], table)
+        guard let mine = settlement.rejected else { return try entries.save(entry) }
+        let culprit = Undone(entry: entry, before: before, kind: sent.kind, change: settlement.change, mine: mine)
+        let number = try RejectionTable(db).insert(sent.ref, sent.kind, refusal, mine: mine, at: now)
+        let others = try companions(of: culprit, at: index)
+        for other in others {
+            try RejectionTable(db).insert(
+                other.entry.ref, other.kind, refusal, mine: other.mine, at: now, bundle: number)
+        }
+        try undo([culprit] + others)
+    }
+
+    // MARK: - What goes with it
+
+    private func companions(of culprit: Undone, at index: Int) throws -> [Undone] {
+        let group = batch.push.groups.first { $0.contains(index) }
+        if let group, try isWhole(group) { return try group.filter { $0 != index }.compactMap { try undone(at: $0) } }
+        switch (culprit.kind, culprit.change) {
+        case (.create, .delete): return try dependents(of: culprit.entry.ref)
+        case (.delete, .put): return try formerDependents(of: index, in: group ?? index..<index + 1)
+        default: return []
+        }
+    }
+
+    /// Whether the app wrote some of these rows all or nothing.
+    private func isWhole(_ group: Range<Int>) throws -> Bool {
+        try GroupJoins(db).isWhole(
+            batch.sent[group].compactMap { try entries.entry($0.ref)?.pending?.rawValue })
+    }
+
+    /// The pending rows that refer to a row, and those that refer to them.
+    private func dependents(of ref: RowRef) throws -> [Undone] {
+        var found: [Undone] = []
+        var met: Set<RowRef> = [ref]
+        var next = [ref]
+        while let parent = next.popLast() {
+            guard let table = tables[parent.table] else { continue }
+            for referrer in references.referrers(to: table.layout.name) {
+                guard let children = tables[referrer.layout.number] else { continue }
+                for id in try children.ids(where: [referrer.column], are: [parent.id]) {
+                    let child = RowRef(table: referrer.layout.number, id: id)
+                    guard met.insert(child).inserted, let entry = try entries.entry(child), entry.isPending,
+                        let undone = try undone(entry, current: nil)
+                    else { continue }
+                    found.append(undone)
+                    if undone.change == .delete { next.append(child) }
+                }
+            }
+        }
+        return found
+    }
+
+    /// The rows that were deleted together with a row which is not deleted after all, since they referred to it.
+    private func formerDependents(of index: Int, in group: Range<Int>) throws -> [Undone] {
+        var found: [Undone] = []
+        var met: Set<Int> = [index]
+        var next = [index]
+        while let parent = next.popLast() {
+            let row = batch.push.rows[parent]
+            for other in group where !met.contains(other) {
+                guard case .groupFailed(_, let current?) = verdicts[other],
+                    let table = tables[batch.sent[other].ref.table],
+                    table.layout.columns.contains(where: {
+                        $0.reference?.table == row.table && current.values[$0.name]?.string == row.id
+                    }), let undone = try undone(at: other)
+                else { continue }
+                met.insert(other)
+                found.append(undone)
+                next.append(other)
+            }
+        }
+        return found
+    }
+
+    private func undone(at index: Int) throws -> Undone? {
+        guard let entry = try entries.entry(batch.sent[index].ref), entry.isPending else { return nil }
+        var current = verdicts[index].refusal?.current
+        if case .groupFailed(_, let row) = verdicts[index] { current = row }
+        return try undone(entry, current: current)
+    }
+
+    private func undone(_ before: RowEntry, current: RowPatch?) throws -> Undone? {
+        guard let table = tables[before.ref.table] else { return nil }
+        var entry = before
+        let values = try table.values(before.ref.id) ?? [:]
+        guard let taken = entry.takeBack(values, current: current, in: table.layout) else { return nil }
+        return Undone(entry: entry, before: before, kind: taken.kind, change: taken.change, mine: taken.mine)
+    }
+
+    // MARK: - Undoing
+
+    /// Undoes all of it together or, where the app's constraints stand against that, what can be undone by itself.
+    private mutating func undo(_ rows: [Undone]) throws {
+        let ranks = references.ranks
+        func rank(_ row: Undone) -> Int { ranks[row.entry.ref.table] ?? 0 }
+        let removed = rows.filter { $0.change == .delete }.sorted { rank($0) > rank($1) }
+        let restored = rows.filter { $0.change != .delete }.sorted { rank($0) < rank($1) }
+        if try together(restored + removed) { return }
+        for row in restored + removed {
+            guard let table = tables[row.entry.ref.table] else { continue }
+            do {
+                try table.make(row.change, at: row.entry.ref.id)
+                try entries.save(row.entry)
+            } catch let error as DatabaseError where error.isConstraint {
+                try entries.save(try setAside(row.change, row.entry, row.before, reason: error.message))
+            }
+        }
+    }
+
+    private mutating func together(_ rows: [Undone]) throws -> Bool {
+        var isDone = false
+        try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
+        try db.inSavepoint {
+            do {
+                for row in rows { try tables[row.entry.ref.table]?.make(row.change, at: row.entry.ref.id) }
+                isDone = db.holdsForeignKeys
+            } catch let error as DatabaseError where error.isConstraint {}
+            return isDone ? .commit : .rollback
+        }
+        try db.execute(sql: "PRAGMA defer_foreign_keys = OFF")
+        if isDone { for row in rows { try entries.save(row.entry) } }
+        return isDone
+    }
+}

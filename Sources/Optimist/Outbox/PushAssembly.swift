@@ -1,0 +1,113 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// Collects the rows of a push. Pure.
+struct PushAssembly {
+    /// A row and its values, of which those that are unsent go.
+    struct Unsent {
+        let entry: RowEntry
+        let values: JSONObject
+        let layout: TableLayout
+    }
+
+    /// How large a group may be to go whole, in bytes of its values (S2).
+    static let maxGroupBytes = 5_000_000
+
+    let device: String
+    private(set) var rows: [PushRow] = []
+    private(set) var sent: [SentRow] = []
+    private(set) var groups: [Range<Int>] = []
+    private let limit: PushLimit
+    private var bytes = 0
+
+    init(device: String, limit: PushLimit) {
+        self.device = device
+        self.limit = limit
+    }
+
+    /// Adds the rows of a unit, all or none. Returns whether there was room: the first unit always finds some.
+    ///
+    /// A unit that is too large to go whole goes row by row, as far as there is room.
+    mutating func add(_ unit: [Unsent]) -> Bool {
+        let size = unit.reduce(0) { $0 + Self.size($1) }
+        if size > Self.maxGroupBytes, unit.count > 1 { return addSingly(unit) }
+        guard hasRoom(rows: unit.count, bytes: size) else { return false }
+        let start = rows.count
+        for unsent in unit { add(unsent) }
+        bytes += size
+        if rows.count > start + 1 { groups.append(start..<rows.count) }
+        return true
+    }
+
+    private mutating func addSingly(_ unit: [Unsent]) -> Bool {
+        let alive = unit.filter(\.entry.isAlive)
+        for unsent in alive.isEmpty ? unit.reversed() : alive {
+            let size = Self.size(unsent)
+            guard hasRoom(rows: 1, bytes: size) else { return false }
+            add(unsent)
+            bytes += size
+        }
+        return alive.count == unit.count || alive.isEmpty
+    }
+
+    private func hasRoom(rows count: Int, bytes size: Int) -> Bool {
+        rows.isEmpty || (rows.count + count <= limit.rows && bytes + size <= limit.bytes)
+    }
+
+    private mutating func add(_ unsent: Unsent) {
+        let (entry, values, layout) = (unsent.entry, unsent.values, unsent.layout)
+        guard let id = layout.idForm.wire(entry.ref.id) else { return }
+        let kind: SentRow.Kind = !entry.isAlive ? .delete : entry.isKnownToServer && !entry.heals ? .update : .create
+        let columns = kind == .delete ? [] : unsentColumns(entry, values, layout)
+        let patch = JSONObject(columns.map { ($0.name, values[$0.name] ?? .null) })
+        let change = entry.heals ? entry.healing(patch, in: layout, device: device) : change(kind, entry, patch)
+        rows.append(PushRow(table: layout.name, id: id, change: change))
+        sent.append(
+            SentRow(
+                ref: entry.ref, kind: kind, generation: entry.generation, mask: entry.dirty, lifeStamp: entry.lifeStamp,
+                stamps: Dictionary(
+                    uniqueKeysWithValues: layout.columns(in: entry.dirty).map {
+                        ($0.name, entry.unsentStamp(of: $0.name))
+                    }),
+                values: patch, sentBefore: entry.sent, heals: entry.heals))
+    }
+
+    /// A new row goes without its nulls, which are the default of every column, but for those written later than the row:
+    /// they may stand against a value that an unanswered push brought. The same state always gives the same push (S3).
+    private func unsentColumns(_ entry: RowEntry, _ values: JSONObject, _ layout: TableLayout) -> [TableLayout.Column] {
+        if entry.heals { return layout.columns.filter { entry.healedClock(of: $0, device: device) != nil } }
+        let isNew = entry.dirty & TableLayout.lifeMask != 0
+        return layout.columns(in: entry.dirty).filter { column in
+            !isNew || values[column.name]?.isNull == false
+                || entry.unsentStamp(of: column.name) != entry.lifeStamp
+        }
+    }
+
+    private func change(_ kind: SentRow.Kind, _ entry: RowEntry, _ values: JSONObject) -> PushRow.Change {
+        let common = Clock(stamp: entry.lifeStamp, device: device)
+        if kind == .delete { return .delete(Tombstone(generation: entry.generation, clock: common)) }
+        var clocks = ColumnClocks(common: common)
+        for (name, _) in values {
+            let stamp = entry.unsentStamp(of: name)
+            if stamp != entry.lifeStamp { clocks.exceptions[name] = Clock(stamp: stamp, device: device) }
+        }
+        let patch = RowPatch(generation: entry.generation, clocks: clocks, values: values)
+        return kind == .create ? .create(patch) : .update(patch)
+    }
+
+    private static func size(_ unsent: Unsent) -> Int {
+        let layout = unsent.layout
+        return (unsent.entry.heals ? layout.columns : layout.columns(in: unsent.entry.dirty)).reduce(120) {
+            $0 + $1.name.utf8.count + size(unsent.values[$1.name] ?? .null)
+        }
+    }
+
+    private static func size(_ value: JSON) -> Int {
+        switch value {
+        case .string(let text): text.utf8.count + 4
+        case .array, .object: value.bytes.count
+        default: 12
+        }
+    }
+}

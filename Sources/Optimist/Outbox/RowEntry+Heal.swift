@@ -1,0 +1,72 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// What the server had confirmed and has lost goes to it again, with its old clocks (L3).
+extension RowEntry {
+    /// Whether the confirmed half of the row is to be sent. In a life that the server never confirmed, all of it is anyway.
+    var heals: Bool { isHealing && isKnownToServer }
+
+    /// The clock with which a column is sent: an unsent edit's own, otherwise the confirmed one. Nil: none is known.
+    func healedClock(of column: TableLayout.Column, device: String) -> Clock? {
+        dirty & column.mask != 0
+            ? Clock(stamp: unsentStamp(of: column.name), device: device) : confirmed[column.name]
+    }
+
+    /// The row as it is sent: whole, as if it were new.
+    func healing(_ patch: JSONObject, in layout: TableLayout, device: String) -> PushRow.Change {
+        guard isAlive else { return .delete(Tombstone(generation: generation, clock: confirmed.common)) }
+        let clocks = layout.columns(in: layout.fullMask).compactMap { column in
+            healedClock(of: column, device: device).map { (column.name, $0) }
+        }
+        return .create(
+            RowPatch(
+                generation: generation,
+                clocks: ColumnClocks(packing: Dictionary(clocks, uniquingKeysWith: { $1 })), values: patch))
+    }
+
+    /// The server has again what it had confirmed.
+    mutating func stopHealing() {
+        guard isHealing else { return }
+        isHealing = false
+        if dirty == 0 { becomeClean() }
+    }
+
+    /// Books a verdict, of a row that heals or of any other.
+    mutating func settleHealing(
+        _ sentRow: SentRow, _ verdict: Verdict, push: Int64, device: String, in layout: TableLayout,
+        quote: (TableLayout.Column, JSON) throws -> String
+    ) rethrows -> Settlement {
+        let before = self
+        // The server lost the row, and did not delete it.
+        if heals, !sentRow.heals, verdict == .gone { return Settlement() }
+        if sentRow.heals, heals, let refusal = verdict.refusal, refusal.current == nil {
+            // The server has nothing of it: the row goes as one that was never accepted.
+            acked = 0
+            dirty = layout.fullMask
+        }
+        var settlement = try settle(sentRow, verdict, push: push, device: device, in: layout, quote: quote)
+        guard before.isHealing, generation == before.generation else { return settlement }
+        guard sentRow.heals, verdict.isFinal else {
+            // What was sent was sent before the server's loss was known.
+            isHealing = true
+            pending = pending ?? before.pending
+            stamp = stamp ?? before.stamp
+            return settlement
+        }
+        stopHealing()
+        guard case .merged(_, let won) = verdict, isAlive else { return settlement }
+        let sentColumns = Set(layout.columns(in: sentRow.mask).map(\.name))
+        let others = JSONObject(won.values.members.filter { !sentColumns.contains($0.key) })
+        let reception = try receive(
+            RowPatch(generation: generation, clocks: won.clocks, values: others), in: layout, quote: quote)
+        if case .set(let received) = reception.change {
+            guard case .set(let settled) = settlement.change else {
+                settlement.change = reception.change
+                return settlement
+            }
+            settlement.change = .set(JSONObject(settled.members + received.members))
+        }
+        return settlement
+    }
+}

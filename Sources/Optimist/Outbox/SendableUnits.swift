@@ -1,0 +1,106 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// Reads the pending rows of some tables that may be sent now, in units, oldest group first.
+struct SendableUnits {
+    private let db: Database
+    private let entries: RowEntryTable
+    private let milliseconds: Int64
+    private let layouts: [TableLayout]
+
+    init(_ db: Database, at milliseconds: Int64, of layouts: [TableLayout]) throws {
+        self.db = db
+        self.milliseconds = milliseconds
+        self.layouts = layouts
+        entries = try RowEntryTable(db)
+    }
+
+    /// The next units, of about as many rows as are asked for: at least one unit, if there is any.
+    func next(limit: Int) throws -> [[RowEntry]] {
+        var scan = UnitScan(try GroupJoins(db).united(), limit: limit, isPostponed: isPostponed)
+        let statement = try RowStatement(Self.scanSQL(of: layouts), in: db)
+        var isAtEnd = true
+        try statement.scan([]) { row in
+            isAtEnd = scan.take(try entries.decode(row))
+            return isAtEnd
+        }
+        if isAtEnd { scan.end() }
+        var units: [[RowEntry]] = []
+        for unit in scan.units { units += try read(unit, limit: limit) }
+        return units
+    }
+
+    /// When the next postponed row is due, in milliseconds since 1970. Nil: none is.
+    func nextDue() throws -> Int64? {
+        try Int64.fetchOne(
+            db.cachedStatement(sql: "SELECT min(due) FROM optimist_row WHERE pending IS NOT NULL AND due > ?"),
+            arguments: [milliseconds])
+    }
+
+    /// A row that is postponed by more than two days was so by a clock that has been set back since: it may go.
+    private func isPostponed(_ entry: RowEntry) -> Bool {
+        guard let due = entry.due else { return false }
+        return due > milliseconds && due <= milliseconds + Self.longestPause
+    }
+
+    private static let longestPause: Int64 = 2 * 24 * 60 * 60 * 1000
+
+    /// The `+` keeps SQLite from seeking by table: it would then read and sort all rows of it, not those that are pending.
+    static func scanSQL(of layouts: [TableLayout]) -> String {
+        """
+        SELECT \(RowEntryTable.columns) FROM optimist_row
+        WHERE pending IS NOT NULL AND \(isOf(layouts)) ORDER BY pending, key
+        """
+    }
+
+    private static func isOf(_ layouts: [TableLayout]) -> String {
+        "+tbl IN (\(layouts.map { String($0.number) }.joined(separator: ", ")))"
+    }
+
+    // MARK: - Units that do not stand together
+
+    private func read(_ unit: UnitScan.Unit, limit: Int) throws -> [[RowEntry]] {
+        switch unit {
+        case .rows(let rows): return [rows]
+        case .large(let groups): return try singles(of: groups, limit: limit)
+        case .united(let groups):
+            let rows = try rows(of: groups, "ORDER BY key LIMIT ?2", [UnitScan.maxRows + 1])
+            if rows.count > UnitScan.maxRows { return try singles(of: groups, limit: limit) }
+            return rows.isEmpty || rows.contains(where: isPostponed) ? [] : [rows]
+        }
+    }
+
+    /// The rows of a group that is too large to go whole, each a unit of its own: parents before children, as they were
+    /// written, and what is deleted at the end, children before parents.
+    private func singles(of groups: [Int64], limit: Int) throws -> [[RowEntry]] {
+        let due = "(due IS NULL OR due <= ?3 OR due > ?4)"
+        let values = [limit, Int(milliseconds), Int(milliseconds + Self.longestPause)]
+        let alive = try rows(of: groups, "AND generation & 1 = 1 AND \(due) ORDER BY key LIMIT ?2", values)
+        if !alive.isEmpty { return alive.map { [$0] } }
+        return try rows(
+            of: groups, "AND generation & 1 = 0 AND \(due) ORDER BY \(rank) DESC, key DESC LIMIT ?2", values
+        ).map { [$0] }
+    }
+
+    /// How many tables a row's table refers to, in a row: parents have lower ones.
+    private var rank: String {
+        let ranks = ReferenceGraph(layouts).ranks.sorted { $0.key < $1.key }
+        return "CASE tbl \(ranks.map { "WHEN \($0.key) THEN \($0.value)" }.joined(separator: " ")) END"
+    }
+
+    private func rows(of groups: [Int64], _ rest: String, _ values: [Int]) throws -> [RowEntry] {
+        let list = JSON.array(groups.map { .int($0) }).description
+        var rows: [RowEntry] = []
+        let statement = try RowStatement(
+            """
+            SELECT \(RowEntryTable.columns) FROM optimist_row
+            WHERE pending IN (SELECT value FROM json_each(?1)) AND \(Self.isOf(layouts)) \(rest)
+            """, in: db)
+        try statement.forEach([list.databaseValue] + values.map(\.databaseValue)) {
+            rows.append(try entries.decode($0))
+        }
+        return rows
+    }
+}

@@ -1,0 +1,28 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+#if canImport(Darwin)
+    import Darwin
+    import Dispatch
+    import Foundation
+
+    extension FileNotices {
+        /// Calls a closure after writes to a file. Returns what ends that, or nil if there is no such file.
+        ///
+        /// > Source: Apple, "DispatchSource.makeFileSystemObjectSource(fileDescriptor:eventMask:queue:)", kqueue(2).
+        static func watch(_ file: URL, _ written: @escaping @Sendable () -> Void) -> (@Sendable () -> Void)? {
+            let descriptor = open(file.path, O_EVTONLY | O_CLOEXEC)
+            if descriptor < 0 { return nil }
+            let queue = DispatchQueue(label: "optimist.notices")
+            let source = DispatchSource.makeFileSystemObjectSource(
+                fileDescriptor: descriptor, eventMask: [.write, .extend], queue: queue)
+            source.setEventHandler {
+                written()
+                source.suspend()
+                queue.asyncAfter(deadline: .now() + pause) { source.resume() }
+            }
+            source.setCancelHandler { close(descriptor) }
+            source.resume()
+            return { source.cancel() }
+        }
+    }
+#endif

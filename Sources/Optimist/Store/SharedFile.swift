@@ -1,0 +1,40 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// What a process knows of a file that other processes may write too. Pure.
+///
+/// The file holds a ceiling: no stamp that any process has given or seen is later. A process that is alone raises it a
+/// second at a time, so that few writes pay for it. Once another one has written, both keep it exact for a while:
+/// each then begins above the other's last stamp, and neither runs ahead of the time of day.
+struct SharedFile: Sendable, Equatable {
+    /// How far a process that is alone raises the ceiling above its last stamp, in milliseconds.
+    static let lead: Int64 = 1_000
+    /// How long the ceiling is kept exact after another process has written, in milliseconds.
+    static let exactness: Int64 = 10_000
+
+    /// SQLite's count of what others committed, as this process last saw it.
+    private(set) var version: Int64
+    private(set) var ceiling: Stamp
+    private var exactUntil: Int64 = .min
+
+    init(version: Int64, ceiling: Stamp) {
+        self.version = version
+        self.ceiling = ceiling
+    }
+
+    /// Takes note of what others committed.
+    mutating func meet(version: Int64, ceiling: Stamp, at milliseconds: Int64) {
+        self.version = version
+        self.ceiling = ceiling
+        exactUntil = milliseconds + Self.exactness
+    }
+
+    /// The ceiling to write to the file, for a transaction whose last stamp given or seen this is. Nil: it stands.
+    mutating func raise(for stamp: Stamp, at milliseconds: Int64) -> Stamp? {
+        let isExact = milliseconds < exactUntil && milliseconds >= exactUntil - Self.exactness
+        if isExact ? stamp <= ceiling : stamp < ceiling { return nil }
+        ceiling = isExact ? stamp : Stamp(milliseconds: stamp.milliseconds + Self.lead)
+        return ceiling
+    }
+}

@@ -1,0 +1,35 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistCore
+import OptimistWire
+
+extension Store {
+    var file: URL { URL(filePath: pool.path) }
+
+    /// How often others have committed since the connection was opened, as far as it can see now.
+    static func dataVersion(_ db: Database) throws -> Int64 {
+        try RowStatement("PRAGMA data_version", in: db).first([]) { $0.int(0) } ?? 0
+    }
+
+    /// Looks, at the start of a transaction, for what other processes have committed: live queries are told of it, and
+    /// the next stamp will be later than theirs.
+    ///
+    /// - Returns: Whether there was anything.
+    func meetOthers(_ file: inout SharedFile, capture: CaptureContext, in db: Database) throws -> Bool {
+        let version = try Self.dataVersion(db)
+        if version == file.version { return false }
+        let ceiling = Stamp(rawValue: try Meta.int(.stampCeiling, in: db) ?? 0)
+        capture.resume(from: ceiling)
+        file.meet(version: version, ceiling: ceiling, at: milliseconds)
+        try db.notifyChanges(in: .fullDatabase)
+        return true
+    }
+
+    /// Notices of what is written to the file, by whichever process.
+    func fileNotices() -> AsyncStream<Void> {
+        let log = URL(filePath: file.path + "-wal")
+        return surroundings.fileChanges?(log) ?? FileNotices.notices(of: log)
+    }
+}

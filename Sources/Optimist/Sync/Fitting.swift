@@ -1,0 +1,145 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import GRDBSQLite
+import OptimistWire
+
+/// Finds out which of some received rows fit the app's tables, and parks the others (R4).
+///
+/// Rows are tried one by one, as often as one of them lets another in. What is left is tried together, as far as each of it
+/// refers to rows that are there or among them: rows that refer to each other in a circle, and rows that exchange the values
+/// of a unique index.
+struct Fitting {
+    private var rows: RowApplication
+    private let db: Database
+    private let parked: ParkedRows
+
+    /// More rows than these are not tried together.
+    private static let maxTogether = 1_000
+
+    init(_ rows: RowApplication, _ db: Database) {
+        self.rows = rows
+        self.db = db
+        parked = ParkedRows(db)
+    }
+
+    /// Applies what fits, of these rows and of those that are parked, and parks the rest.
+    mutating func fit(_ received: [ReceivedRow]) throws {
+        if try received.isEmpty && parked.isEmpty { return }
+        var left = try parked.takeReady(rows.tables, includingOthers: true) + received
+        var reasons: [RowRef: String] = [:]
+        var ready: [ReceivedRow]
+        repeat {
+            try fitOneByOne(&left, &reasons)
+            ready = try parked.takeReady(rows.tables, includingOthers: false)
+            left += ready
+        } while !ready.isEmpty
+        left = try fitTogether(left + parked.take(awaiting: Set(left.map(\.ref))))
+        for row in left {
+            try parked.park(row, reason: reasons[row.ref], awaiting: try missingParent(of: row, among: []))
+        }
+    }
+
+    /// Tries rows as often as one of them lets another in.
+    private mutating func fitOneByOne(_ left: inout [ReceivedRow], _ reasons: inout [RowRef: String]) throws {
+        var count = Int.max
+        while left.count < count {
+            count = left.count
+            var misfits: [ReceivedRow] = []
+            for row in left {
+                guard let reason = try attempt([row]) else { continue }
+                reasons[row.ref] = reason
+                misfits.append(row)
+            }
+            left = misfits
+        }
+    }
+
+    /// Applies rows in a savepoint of their own. Returns why they do not fit, or nil if they do.
+    private mutating func attempt(_ some: [ReceivedRow], vacating: Bool = false) throws -> String? {
+        var copy = rows
+        var reason: String?
+        try db.inSavepoint {
+            do {
+                var vacancy = Vacancy(db)
+                for row in some where vacating {
+                    guard case .row = row.content, let table = rows.tables[row.ref.table] else { continue }
+                    try vacancy.empty(row.ref.id, in: table)
+                }
+                for row in some { try copy.apply(row) }
+                try vacancy.restore()
+                if !db.holdsForeignKeys { reason = "FOREIGN KEY constraint failed" }
+            } catch let error as DatabaseError where error.isConstraint {
+                reason = error.message ?? "a constraint of the table"
+            }
+            return reason == nil ? .commit : .rollback
+        }
+        if reason == nil { rows = copy }
+        return reason
+    }
+
+    // MARK: - Together
+
+    /// Applies the largest set that it finds to fit together. Returns the others.
+    private mutating func fitTogether(_ left: [ReceivedRow]) throws -> [ReceivedRow] {
+        guard (1...Self.maxTogether).contains(left.count) else { return left }
+        var candidates = left
+        var count: Int
+        repeat {
+            count = candidates.count
+            let names = Set(candidates.map(\.ref))
+            candidates = try candidates.filter {
+                try missingParent(of: $0, among: names) == nil && !collides($0, besides: names)
+            }
+        } while candidates.count < count
+        guard !candidates.isEmpty else { return left }
+        try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
+        defer { try? db.execute(sql: "PRAGMA defer_foreign_keys = OFF") }
+        guard try attempt(candidates, vacating: true) == nil else { return left }
+        let fitted = Set(candidates.map(\.ref))
+        return left.filter { !fitted.contains($0.ref) }
+    }
+
+    /// Whether a row of the app's that is not among the others has the value of a unique index that this one needs.
+    private func collides(_ row: ReceivedRow, besides others: Set<RowRef>) throws -> Bool {
+        guard case .row(let patch) = row.content, let table = rows.tables[row.ref.table] else { return false }
+        for index in try table.uniqueIndexes {
+            let columns = index.compactMap { table.layout[column: $0] }
+            let values = columns.compactMap { column in patch.values[column.name].map(column.form.stored) }
+            guard columns.count == index.count, values.count == index.count, !values.contains(where: \.isNull) else {
+                continue
+            }
+            let holders = try table.ids(where: columns, are: values)
+            if holders.contains(where: { $0 != row.ref.id && !others.contains(RowRef(table: row.ref.table, id: $0)) }) {
+                return true
+            }
+        }
+        return false
+    }
+
+    /// A row that this one refers to, and that is neither here nor among the others.
+    private func missingParent(of row: ReceivedRow, among others: Set<RowRef>) throws -> RowRef? {
+        guard case .row(let patch) = row.content, let table = rows.tables[row.ref.table] else { return nil }
+        for column in table.layout.columns {
+            guard let reference = column.reference, let parent = rows.tables[reference.table],
+                let value = patch.values[column.name]
+            else { continue }
+            let id = column.form.stored(value)
+            let ref = RowRef(table: parent.layout.number, id: id)
+            if id.isNull || others.contains(ref) { continue }
+            if try !parent.contains(id) { return ref }
+        }
+        return nil
+    }
+}
+
+extension Database {
+    /// Whether every foreign key holds at this moment, those included that are checked at the commit.
+    ///
+    /// > Source: SQLite, "Status Parameters for database connections", SQLITE_DBSTATUS_DEFERRED_FKS.
+    var holdsForeignKeys: Bool {
+        var (current, highest): (Int32, Int32) = (0, 0)
+        sqlite3_db_status(sqliteConnection, SQLITE_DBSTATUS_DEFERRED_FKS, &current, &highest, 0)
+        return current == 0
+    }
+}

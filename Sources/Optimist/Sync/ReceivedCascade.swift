@@ -1,0 +1,69 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// What a received deletion takes along by the app's own foreign keys (R2): before SQLite deletes those rows, what is unsent
+/// of them is kept in the journal.
+///
+/// The server does the same to its rows, and says so in their own deletions. A row that only an unsent edit of the user's
+/// has put below the deleted one goes back to where the server has it.
+struct ReceivedCascade {
+    private(set) var entries: RowEntryTable
+    private let tables: AppTables
+    private let references: ReferenceGraph
+    private let db: Database
+    private let milliseconds: Int64
+    private var visited: Set<RowRef> = []
+
+    init(
+        _ entries: RowEntryTable, _ tables: AppTables, _ references: ReferenceGraph, _ db: Database,
+        at milliseconds: Int64
+    ) {
+        self.entries = entries
+        self.tables = tables
+        self.references = references
+        self.db = db
+        self.milliseconds = milliseconds
+    }
+
+    mutating func prepare(deletionOf ref: RowRef) throws {
+        guard let table = tables[ref.table], visited.insert(ref).inserted else { return }
+        for referrer in references.referrers(to: table.layout.name) where referrer.onDelete != .restrict {
+            guard let children = tables[referrer.layout.number] else { continue }
+            for id in try children.ids(where: [referrer.column], are: [ref.id]) {
+                try prepare(RowRef(table: referrer.layout.number, id: id), referrer, children)
+            }
+        }
+    }
+
+    private mutating func prepare(_ child: RowRef, _ referrer: ReferenceGraph.Referrer, _ table: AppTable) throws {
+        guard var entry = try entries.entry(child) else { return }
+        let isMoved = entry.isKnownToServer && entry.dirty & referrer.column.mask != 0
+        switch referrer.onDelete {
+        case .restrict: return
+        case .setNull: if isMoved { try journal(child, table, in: referrer.column.mask) }
+        case .cascade:
+            if isMoved { return try takeBack(referrer.column, of: &entry, in: table) }
+            try prepare(deletionOf: child)
+            guard entry.isPending else { return }
+            try journal(child, table, in: table.layout.fullMask)
+            entry.becomeClean()
+            if !entry.isKnownToServer { entry.generation = entry.acked }
+            try entries.save(entry)
+        }
+    }
+
+    private mutating func takeBack(_ column: TableLayout.Column, of entry: inout RowEntry, in table: AppTable) throws {
+        try journal(entry.ref, table, in: column.mask)
+        let base = entry.base[column.name].flatMap(SQLLiteral.parse).map(column.form.wire) ?? .null
+        try table.make(.set([column.name: base]), at: entry.ref.id)
+        entry.clear(column.mask, in: table.layout)
+        try entries.save(entry)
+    }
+
+    private func journal(_ ref: RowRef, _ table: AppTable, in mask: Int64) throws {
+        guard let mine = try table.values(ref.id, in: mask) else { return }
+        try Journal(db).record(ref, reason: .deleted, mine: mine, at: milliseconds)
+    }
+}

@@ -1,0 +1,97 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// One request on its way through its method calls, all within one transaction of one account.
+///
+/// The calls see one snapshot and each other's writes. The /set calls of a push are one logical transaction; those of
+/// a request without a push number are one each, as RFC 8620 has them.
+struct Exchange {
+    let request: Request
+    let account: String
+    let settings: ServingSettings
+    let snapshot: any AccountSnapshot
+    /// Nil when no call can write.
+    let transaction: (any AccountTransaction)?
+    var clock: ServerClock
+    /// The ids of rows by creation id.
+    var createdIDs: [String: String] = [:]
+    /// The types in which rows changed.
+    var changedTypes: Set<String> = []
+    /// Answers that were worked out together with an earlier call's, by the call's index.
+    var readyAnswers: [Int: MethodAnswer] = [:]
+    private(set) var answers: [MethodAnswer] = []
+
+    init(
+        _ request: Request, account: String, settings: ServingSettings, snapshot: any AccountSnapshot,
+        transaction: (any AccountTransaction)?, clock: ServerClock
+    ) {
+        self.request = request
+        self.account = account
+        self.settings = settings
+        self.snapshot = snapshot
+        self.transaction = transaction
+        self.clock = clock
+    }
+
+    var schema: Schema { settings.schema }
+    var isPush: Bool { request.push != nil && request.device != nil }
+    var state: SyncState { SyncState(epoch: settings.epoch, seq: snapshot.seq) }
+
+    /// Carries out every call, in order.
+    ///
+    /// - Throws: ``RequestProblem`` `pushRewound`, or the database's error. Then nothing must be kept.
+    mutating func run() throws {
+        if let number = request.push, let device = request.device, let transaction {
+            guard try transaction.notePush(number, device: device) else { throw RequestProblem.pushRewound }
+        }
+        answers.reserveCapacity(request.methodCalls.count)
+        var room = AnswerLimit.requestBytes
+        for (index, call) in request.methodCalls.enumerated() {
+            do {
+                let answer = try answer(call, at: index)
+                // A /set has been carried out: its answer always goes out.
+                if answer.arguments.count > room, !call.isSet {
+                    throw MethodError.requestTooLarge("The answers to this request are too large: ask in smaller ones.")
+                }
+                room -= answer.arguments.count
+                answers.append(answer)
+            } catch let error as MethodError {
+                answers.append(MethodAnswer(error, callID: call.callID))
+            }
+        }
+    }
+
+    private mutating func answer(_ call: Invocation, at index: Int) throws -> MethodAnswer {
+        if call.name == "Core/echo" { return MethodAnswer(call.name, call.arguments, callID: call.callID) }
+        let (type, verb) = try method(call.name)
+        if let ready = readyAnswers.removeValue(forKey: index) { return ready }
+        let arguments = try ResultReference.resolve(call.arguments, in: answers)
+        try checkAccount(arguments)
+        let resolved = Invocation(call.name, arguments, callID: call.callID)
+        switch verb {
+        case "get": return try get(type, resolved)
+        case "changes": return try changes(type, resolved, at: index)
+        default: return try set(resolved, at: index)
+        }
+    }
+
+    /// Splits a method's name, and refuses the ones that the schema has no type for.
+    func method(_ name: String) throws(MethodError) -> (type: String, verb: String) {
+        let parts = name.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 2, schema.types[parts[0]] != nil, ["get", "set", "changes"].contains(parts[1]) else {
+            throw .unknownMethod(String(name.prefix(100)))
+        }
+        if let version = request.schemaVersion, version < schema.minClientVersion {
+            throw MethodError(
+                "schemaTooOld", "This version of the app is too old to sync.",
+                ["minClientVersion": .int(Int64(schema.minClientVersion))])
+        }
+        return (parts[0], parts[1])
+    }
+
+    func checkAccount(_ arguments: JSONObject) throws(MethodError) {
+        guard let id = arguments["accountId"]?.string else { throw .invalidArguments("\"accountId\" is missing.") }
+        guard id == account else { throw .accountNotFound }
+    }
+}

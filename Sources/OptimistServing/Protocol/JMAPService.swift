@@ -1,0 +1,114 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+public import OptimistWire
+import Synchronization
+
+/// Answers JMAP requests: reads one, carries it out in the store, and writes the answer. Who listens is told by its caller.
+///
+/// Safe to use from any task. Nothing here knows of HTTP, of accounts' passwords or of a database.
+public final class JMAPService: Sendable {
+    private let store: any SyncStore
+    private let settings: ServingSettings
+    private let now: @Sendable () -> Date
+    /// The server's hybrid clock. Writers take it in turn, under their transaction.
+    private let hybrid = Mutex(HybridClock())
+
+    /// - Parameter now: The time of day, which stamps the writes of those who have no clock.
+    public init(store: any SyncStore, settings: ServingSettings, now: @escaping @Sendable () -> Date) {
+        self.store = store
+        self.settings = settings
+        self.now = now
+    }
+
+    public var schema: Schema { settings.schema }
+    public var epoch: String { settings.epoch }
+    /// Changes whenever the session resource does.
+    public var sessionState: String { "\(epoch)-\(schema.version)" }
+
+    /// What became of a request.
+    public struct Outcome: Sendable {
+        /// The JMAP response, as JSON.
+        public var response: [UInt8]
+        /// The types in which rows changed: whoever listens for one of them wants to know.
+        public var changedTypes: Set<String>
+        /// The account's state afterwards.
+        public var state: SyncState
+    }
+
+    /// Answers a request of an account. It returns once what it wrote is durable.
+    ///
+    /// - Throws: `RequestProblem` when it is not carried out at all, or the store's error. Then nothing was stored.
+    ///   Cancelling does not undo what was begun.
+    public func answer(_ body: some Sequence<UInt8>, account: String) async throws -> Outcome {
+        let request = try Request(reading: body)
+        let done = try await carryOut(request, account: account)
+        return Outcome(response: write(done.answers), changedTypes: done.changedTypes, state: done.state)
+    }
+
+    private struct Done: Sendable {
+        var answers: [MethodAnswer]
+        var changedTypes: Set<String>
+        var state: SyncState
+    }
+
+    private func carryOut(_ request: Request, account: String) async throws -> Done {
+        if request.methodCalls.contains(where: \.isSet) {
+            return try await store.write(account: account) { transaction in
+                try self.run(request, account, snapshot: transaction, transaction: transaction)
+            }
+        }
+        return try await store.read(account: account) { snapshot in
+            try self.run(request, account, snapshot: snapshot, transaction: nil)
+        }
+    }
+
+    private func run(
+        _ request: Request, _ account: String, snapshot: any AccountSnapshot, transaction: (any AccountTransaction)?
+    ) throws -> Done {
+        let clock = ServerClock(hybrid: hybrid.withLock(\.self), milliseconds: now().millisecondsSince1970)
+        var exchange = Exchange(
+            request, account: account, settings: settings, snapshot: snapshot, transaction: transaction, clock: clock)
+        try exchange.run()
+        hybrid.withLock { $0.witness(exchange.clock.hybrid.last) }
+        return Done(answers: exchange.answers, changedTypes: exchange.changedTypes, state: exchange.state)
+    }
+
+    private func write(_ answers: [MethodAnswer]) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(answers.reduce(256) { $0 + $1.arguments.count + 64 })
+        text += "{\"methodResponses\":[".utf8
+        for (index, answer) in answers.enumerated() {
+            if index > 0 { text.append(UInt8(ascii: ",")) }
+            answer.write(to: &text)
+        }
+        text += "],\"sessionState\":\"\(sessionState)\",\"serverTime\":\"\(now().utcText)\"}".utf8
+        return text
+    }
+}
+
+// MARK: - What the session and the event source need
+
+extension JMAPService {
+    /// The present state of an account.
+    public func state(of account: String) async throws -> SyncState {
+        let seq = try await store.read(account: account) { $0.seq }
+        return SyncState(epoch: epoch, seq: seq)
+    }
+
+    /// The session resource of an account, with the URLs of this project's own server.
+    public func session(account: String, username: String) -> SessionResource {
+        SessionResource(
+            username: username, apiURL: "/jmap/",
+            eventSourceURL: "/jmap/eventsource?types={types}&closeafter={closeafter}&ping={ping}",
+            state: sessionState, epoch: epoch, initialState: "\(epoch).0", accounts: [account: schema],
+            primaryAccount: account)
+    }
+}
+
+extension Date {
+    fileprivate var millisecondsSince1970: Int64 { Int64(timeIntervalSince1970 * 1000) }
+
+    /// RFC 3339 with milliseconds.
+    fileprivate var utcText: String { formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)) }
+}

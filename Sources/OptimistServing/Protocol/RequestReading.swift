@@ -1,0 +1,76 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import OptimistWire
+
+extension Request {
+    /// Reads a request, and refuses what no method call should see.
+    ///
+    /// - Throws: ``RequestProblem`` of the kinds in RFC 8620 §3.6.1.
+    init(reading body: some Sequence<UInt8>) throws(RequestProblem) {
+        let json: JSON
+        do {
+            json = try JSON(parsing: body, maxDepth: RowSync.Limit.jsonDepth)
+        } catch {
+            switch error {
+            case .tooDeep(let limit): throw .limit("maxDepth", "JSON may be nested \(limit) levels deep, no deeper.")
+            case .duplicateMember(let name): throw .notJSON("The member \"\(name.prefix(64))\" is named twice.")
+            case .malformed(let offset): throw .notJSON("The body is no JSON from byte \(offset) on.")
+            }
+        }
+        guard let request = Request(json: json) else {
+            throw RequestProblem(
+                type: RequestProblem.jmapPrefix + "notRequest", status: 400, detail: "The body is no JMAP request.")
+        }
+        self = request
+        try checkCapabilities()
+        try checkLimits()
+    }
+
+    private func checkCapabilities() throws(RequestProblem) {
+        guard let unknown = using.first(where: { $0 != RowSync.core && $0 != RowSync.capability }) else { return }
+        throw RequestProblem(
+            type: RequestProblem.jmapPrefix + "unknownCapability", status: 400,
+            detail: "The server does not know the capability \"\(unknown.prefix(100))\".")
+    }
+
+    private func checkLimits() throws(RequestProblem) {
+        let maxCalls = RowSync.Limit.callsInRequest
+        if methodCalls.count > maxCalls {
+            throw .limit("maxCallsInRequest", "A request holds at most \(maxCalls) calls, not \(methodCalls.count).")
+        }
+        // All rows of a push share one seq, and a seq is never larger than a page.
+        let maxRows = RowSync.Limit.rowsInSet
+        let named = methodCalls.reduce(0) { $0 + $1.rowCount }
+        let grouped = groups.reduce(0) { $0 + $1.count }
+        if push != nil, max(named, grouped) > maxRows {
+            throw .limit("maxObjectsInSet", "A push names at most \(maxRows) rows, not \(max(named, grouped)).")
+        }
+    }
+}
+
+extension Invocation {
+    var isSet: Bool { name.hasSuffix("/set") }
+
+    /// How many rows a /set names, without reading them.
+    fileprivate var rowCount: Int {
+        guard isSet else { return 0 }
+        return ["create", "update", "destroy"].reduce(0) { count, key in
+            count + (arguments[key]?.object?.count ?? arguments[key]?.array?.count ?? 0)
+        }
+    }
+}
+
+extension RequestProblem {
+    static func notJSON(_ detail: String) -> Self {
+        .init(type: jmapPrefix + "notJSON", status: 400, detail: detail)
+    }
+
+    /// Status 413: the client halves its request.
+    public static func limit(_ name: String, _ detail: String, status: Int = 413) -> Self {
+        .init(type: jmapPrefix + "limit", status: status, detail: detail, limit: name)
+    }
+
+    static let pushRewound = Self(
+        type: jmapPrefix + "pushRewound", status: 409,
+        detail: "This device has already sent a later push: its database has gone back. It needs a new device id.")
+}

@@ -1,0 +1,29 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import OptimistWire
+
+/// What is the same for every request that a ``JMAPService`` answers.
+public struct ServingSettings: Sendable {
+    /// Judges what is asked of one row, beyond what the schema says. Nil: it may be.
+    ///
+    /// Called before the row is merged, in the account's transaction, perhaps more than once. A refused row fails its group.
+    public typealias Validation = @Sendable (RowOperation) -> SetError?
+
+    public var schema: Schema
+    /// The present life of the store.
+    public var epoch: String
+    /// Makes the id of a row whose client did not: a lower-case UUID.
+    public var makeRowID: @Sendable () -> String
+    public var validate: Validation
+
+    /// - Parameter validate: Default: everything may be that the schema allows.
+    public init(
+        schema: Schema, epoch: String, makeRowID: @escaping @Sendable () -> String,
+        validate: @escaping Validation = { _ in nil }
+    ) {
+        self.schema = schema
+        self.epoch = epoch
+        self.makeRowID = makeRowID
+        self.validate = validate
+    }
+}

@@ -1,0 +1,46 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// The lives of the database as one account knows them.
+///
+/// A new epoch begins whenever the database may have gone back. States of earlier epochs stay valid up to where the
+/// account stood when the next one began: what a device received before is still true.
+public struct Epochs: Hashable, Sendable {
+    /// An epoch and the account's seq when it began.
+    struct Epoch: Hashable, Sendable {
+        var name: String
+        var firstSeq: Int64
+    }
+
+    /// Oldest first. The last one is the present one.
+    private(set) var all: [Epoch]
+    /// The account's last transaction.
+    private(set) var seq: Int64
+
+    /// - Parameters:
+    ///   - names: Every epoch of the database, oldest first.
+    ///   - firstSeqs: Where the account stood when an epoch began, for those in which it changed.
+    public init(names: [String], firstSeqs: [String: Int64], seq: Int64) {
+        self.seq = seq
+        var next = seq
+        all = names.reversed().map { name in
+            next = firstSeqs[name] ?? next
+            return Epoch(name: name, firstSeq: next)
+        }
+        all.reverse()
+    }
+
+    /// Whether a device can have stood at this state, and can go on from it.
+    func contain(_ state: SyncState) -> Bool {
+        guard let index = all.firstIndex(where: { $0.name == state.epoch }) else { return false }
+        let end = index + 1 < all.count ? all[index + 1].firstSeq : seq
+        // A place inside a transaction is beyond its seq.
+        return state.offset == 0 ? state.seq <= end : state.seq < end
+    }
+
+    /// What a device needs to find the last point that it has in common with the server.
+    var json: JSON {
+        .array(all.map { ["epoch": .string($0.name), "firstSeq": .int($0.firstSeq)] })
+    }
+}

@@ -1,0 +1,23 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// Names a row within an account. On the wire, in groups and in `by`: `Type:id`.
+public struct RowKey: Hashable, Sendable {
+    public var type: String
+    public var id: String
+
+    public init(_ type: String, _ id: String) {
+        self.type = type
+        self.id = id
+    }
+
+    /// Reads the wire form. Nil if there is no colon in it.
+    public init?(_ text: String) {
+        let parts = text.split(separator: ":", maxSplits: 1)
+        guard parts.count == 2 else { return nil }
+        self.init(String(parts[0]), String(parts[1]))
+    }
+}
+
+extension RowKey: CustomStringConvertible {
+    public var description: String { "\(type):\(id)" }
+}

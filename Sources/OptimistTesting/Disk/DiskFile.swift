@@ -1,0 +1,106 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+
+/// One file of a simulated disk: what programs see, and how to get from there back to what is durable.
+struct DiskFile {
+    /// A change that no sync has made durable yet, with what it replaced.
+    private enum Change {
+        case write(offset: Int, new: [UInt8], old: [UInt8], oldCount: Int)
+        case truncate(to: Int, tail: [UInt8])
+    }
+
+    /// What programs see.
+    private(set) var bytes: [UInt8] = []
+    private var unsynced: [Change] = []
+    /// Whether the file's own name survives a power loss: from its first sync on.
+    private(set) var isDurable = false
+    var sharedMemory: SharedMemory?
+
+    mutating func write(_ new: UnsafeRawBufferPointer, at offset: Int) {
+        let (oldCount, end) = (bytes.count, offset + new.count)
+        let old = Array(bytes[min(offset, oldCount)..<min(end, oldCount)])
+        unsynced.append(.write(offset: offset, new: Array(new), old: old, oldCount: oldCount))
+        put(new, at: offset)
+    }
+
+    mutating func truncate(to count: Int) {
+        guard count < bytes.count else { return }
+        unsynced.append(.truncate(to: count, tail: Array(bytes[count...])))
+        bytes.removeLast(bytes.count - count)
+    }
+
+    mutating func sync() {
+        unsynced = []
+        isDurable = true
+    }
+
+    private mutating func put(_ new: UnsafeRawBufferPointer, at offset: Int) {
+        let end = offset + new.count
+        if end > bytes.count { bytes += repeatElement(0, count: end - bytes.count) }
+        bytes.withUnsafeMutableBytes { target in
+            UnsafeMutableRawBufferPointer(rebasing: target[offset..<end]).copyMemory(from: new)
+        }
+    }
+
+    /// The power fails: of what was not synced some is kept, some lost, and some kept in part, in any order.
+    ///
+    /// - Returns: Whether there is still such a file.
+    mutating func losePower(_ random: inout SplitMix64) -> Bool {
+        let changes = unsynced
+        undoAll()
+        sharedMemory = nil
+        // A disk that kept everything, or nothing, is as likely as a mixture.
+        let mood = random.next() % 4
+        for change in changes {
+            let fate = mood == 0 ? 0 : mood == 1 ? 1 : random.next() % 3
+            redo(change, fate == 0 ? 1 : fate == 1 ? 0 : Double(random.next() >> 11) * 0x1p-53)
+        }
+        let exists = isDurable || random.next() % 2 == 0
+        if exists { sync() }
+        return exists
+    }
+
+    private mutating func undoAll() {
+        while let change = unsynced.popLast() {
+            switch change {
+            case .write(let offset, _, let old, let oldCount):
+                old.withUnsafeBytes { put($0, at: min(offset, oldCount)) }
+                bytes.removeLast(bytes.count - oldCount)
+            case .truncate(_, let tail): bytes += tail
+            }
+        }
+    }
+
+    /// Does a part of a change again: the first bytes of a write.
+    private mutating func redo(_ change: Change, _ part: Double) {
+        switch change {
+        case .write(let offset, let new, _, _):
+            let count = Int(Double(new.count) * part)
+            new[..<count].withUnsafeBytes { if count > 0 { put($0, at: offset) } }
+        case .truncate(let count, _):
+            if part > 0, count < bytes.count { bytes.removeLast(bytes.count - count) }
+        }
+    }
+}
+
+/// What the processes that have one write-ahead log open share in memory, and its locks.
+final class SharedMemory {
+    private(set) var regions: [UnsafeMutableRawBufferPointer] = []
+    /// For each of SQLite's eight locks: how many hold it shared, or -1.
+    var locks = Array(repeating: 0, count: 8)
+
+    /// Returns a region, nil if there is none and none is to be made.
+    func region(_ index: Int, size: Int, extending: Bool) -> UnsafeMutableRawPointer? {
+        while regions.count <= index {
+            guard extending else { return nil }
+            let region = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 8)
+            region.initializeMemory(as: UInt8.self, repeating: 0)
+            regions.append(region)
+        }
+        return regions[index].baseAddress
+    }
+
+    /// Dead processes may still look at it until they let go of it.
+    deinit { for region in regions { region.deallocate() } }
+}

@@ -1,0 +1,46 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// What a simulated network does to the messages of one device. Chances are between 0 and 1, for each message.
+public struct NetworkConditions: Sendable, Hashable {
+    /// Whether anything gets through. Default: yes.
+    public var isOnline = true
+    /// How long a message takes in one direction: drawn anew for each, so that messages overtake each other.
+    public var latency: ClosedRange<Duration> = .milliseconds(5) ... .milliseconds(80)
+    /// How often a request never arrives.
+    public var requestLoss = 0.0
+    /// How often a request is carried out and its answer never arrives.
+    public var answerLoss = 0.0
+    /// How often a request arrives twice.
+    public var duplication = 0.0
+    /// How often the body of an answer ends too early.
+    public var truncation = 0.0
+    /// How often a stream breaks at a message.
+    public var streamCut = 0.0
+
+    public init() {}
+
+    /// Everything arrives, once, soon.
+    public static let perfect = Self()
+    /// Nothing arrives.
+    public static let offline: Self = {
+        var conditions = Self()
+        conditions.isOnline = false
+        return conditions
+    }()
+    /// Everything that can go wrong does so now and then.
+    public static let flaky: Self = {
+        var conditions = Self()
+        conditions.latency = .milliseconds(20) ... .seconds(4)
+        conditions.requestLoss = 0.1
+        conditions.answerLoss = 0.1
+        conditions.duplication = 0.1
+        conditions.truncation = 0.05
+        conditions.streamCut = 0.1
+        return conditions
+    }()
+}
+
+/// A kind of trouble that a message met.
+public enum NetworkTrouble: String, Sendable, Hashable, CaseIterable {
+    case offline, requestLost, answerLost, duplicated, truncated, streamCut, serverDown, serverDied
+}

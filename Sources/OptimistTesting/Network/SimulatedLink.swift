@@ -1,0 +1,199 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import HTTPTypes
+import OptimistCore
+public import OptimistSession
+import Synchronization
+
+/// The network between one device and the simulated server.
+public final class SimulatedLink: Sendable {
+    private struct State {
+        var conditions = NetworkConditions.perfect
+        var random: SplitMix64
+        var troubles: [NetworkTrouble: Int] = [:]
+        var requests = 0
+    }
+
+    let scheduler: SimulatedScheduler
+    private let server: SimulatedServer
+    private let state: Mutex<State>
+
+    /// - Parameter seed: Decides what happens to each message, and nothing else.
+    public init(scheduler: SimulatedScheduler, server: SimulatedServer, seed: UInt64) {
+        self.scheduler = scheduler
+        self.server = server
+        state = Mutex(State(random: SplitMix64(seed: seed)))
+    }
+
+    /// What the network is like from now on.
+    public var conditions: NetworkConditions {
+        get { state.withLock { $0.conditions } }
+        set { state.withLock { $0.conditions = newValue } }
+    }
+
+    /// How often each kind of trouble was met.
+    public var troubles: [NetworkTrouble: Int] { state.withLock { $0.troubles } }
+    /// How many requests were sent.
+    public var requests: Int { state.withLock { $0.requests } }
+
+    /// The transport of one process on the device. It works no more when the process is dead.
+    public func transport(for process: SimulatedProcess) -> some Transport {
+        SimulatedTransport(link: self, process: process)
+    }
+
+    // MARK: - On the way
+
+    func carry(_ request: TransportRequest, _ exchange: Exchange) {
+        state.withLock { $0.requests += 1 }
+        if !conditions.isOnline { return meetNothing(request, exchange) }
+        if meets(.requestLost, conditions.requestLoss) { return timeOut(request, exchange) }
+        deliver(request, exchange)
+        if meets(.duplicated, conditions.duplication) {
+            scheduler.after(delay() * 3) { [self] in server.receive(request, over: self) { _ in } }
+        }
+    }
+
+    private func deliver(_ request: TransportRequest, _ exchange: Exchange) {
+        scheduler.after(delay()) { [self] in
+            server.receive(request, over: self) { [self] answer in bringBack(answer, request, exchange) }
+        }
+    }
+
+    private func bringBack(_ answer: SimulatedServer.Answer, _ request: TransportRequest, _ exchange: Exchange) {
+        switch answer {
+        case .down: fail(exchange, .refused, .notSent, .serverDown)
+        case .died: fail(exchange, .broken, .maybeProcessed, .serverDied)
+        case .response, .stream:
+            if !conditions.isOnline || meets(.answerLost, conditions.answerLoss) {
+                return timeOut(request, exchange)
+            }
+            scheduler.after(delay()) { [self] in arrive(answer, exchange) }
+        }
+    }
+
+    private func arrive(_ answer: SimulatedServer.Answer, _ exchange: Exchange) {
+        switch answer {
+        case .down, .died: break
+        case .response(let head, let bytes):
+            exchange.finish(.success(TransportResponse(head: head, body: body(bytes))))
+        case .stream(let head, let stream):
+            exchange.finish(.success(TransportResponse(head: head, body: ResponseBody(stream.chunks))))
+        }
+    }
+
+    /// A whole body, one that breaks off, or one that was cut by somebody in between who calls it whole.
+    private func body(_ bytes: [UInt8]) -> ResponseBody {
+        guard !bytes.isEmpty, meets(.truncated, conditions.truncation) else { return ResponseBody(bytes) }
+        let part = Array(bytes.prefix(Int(draw() % UInt64(bytes.count))))
+        if draw() % 2 == 0 { return ResponseBody(part) }
+        let chunks = AsyncThrowingStream<[UInt8], any Error> { continuation in
+            continuation.yield(part)
+            continuation.finish(throwing: TransportError(.broken, .responseStarted))
+        }
+        return ResponseBody(chunks)
+    }
+
+    /// Whether a message of a stream gets through: nil means that the stream has broken.
+    func streamDelay() -> Duration? {
+        guard conditions.isOnline, !meets(.streamCut, conditions.streamCut) else { return nil }
+        return delay()
+    }
+
+    // MARK: - Trouble
+
+    private func meetNothing(_ request: TransportRequest, _ exchange: Exchange) {
+        if draw() % 4 == 0 {
+            count(.offline)
+            return timeOut(request, exchange)
+        }
+        fail(exchange, .unreachable, .notSent, .offline)
+    }
+
+    private func fail(
+        _ exchange: Exchange, _ kind: TransportError.Kind, _ phase: TransportError.Phase, _ trouble: NetworkTrouble
+    ) {
+        count(trouble)
+        scheduler.after(delay()) { exchange.finish(.failure(TransportError(kind, phase))) }
+    }
+
+    private func timeOut(_ request: TransportRequest, _ exchange: Exchange) {
+        scheduler.after(request.headTimeout) { exchange.finish(.failure(TransportError(.timedOut, .maybeProcessed))) }
+    }
+
+    private func count(_ trouble: NetworkTrouble) { state.withLock { $0.troubles[trouble, default: 0] += 1 } }
+
+    private func meets(_ trouble: NetworkTrouble, _ chance: Double) -> Bool {
+        guard chance > 0, Double(draw() >> 11) * 0x1p-53 < chance else { return false }
+        count(trouble)
+        return true
+    }
+
+    private func draw() -> UInt64 { state.withLock { $0.random.next() } }
+
+    private func delay() -> Duration {
+        let latency = conditions.latency
+        return latency.lowerBound + (latency.upperBound - latency.lowerBound) * (Double(draw() >> 11) * 0x1p-53)
+    }
+}
+
+/// What a process sends its requests through.
+private struct SimulatedTransport: Transport {
+    let link: SimulatedLink
+    let process: SimulatedProcess
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        let exchange = Exchange(process)
+        return try await withTaskCancellationHandler {
+            try await withUnsafeThrowingContinuation { waiting in
+                if exchange.begin(waiting) { link.carry(request, exchange) }
+            }
+        } onCancel: {
+            exchange.cancel()
+        }
+    }
+}
+
+/// A request that waits for its answer.
+final class Exchange: Sendable {
+    private enum State {
+        case new, cancelled, over
+        case waiting(UnsafeContinuation<TransportResponse, any Error>)
+    }
+
+    private let state = Mutex(State.new)
+    private let process: SimulatedProcess
+
+    init(_ process: SimulatedProcess) { self.process = process }
+
+    /// Returns whether the request is to be sent: not if it was cancelled, or if the process that sends it is dead.
+    func begin(_ waiting: UnsafeContinuation<TransportResponse, any Error>) -> Bool {
+        let isCancelled = state.withLock { state in
+            if case .cancelled = state { return true }
+            state = .waiting(waiting)
+            return false
+        }
+        if isCancelled { waiting.resume(throwing: CancellationError()) }
+        return !isCancelled && process.isAlive
+    }
+
+    /// Gives the answer to whoever waits, unless that process is dead.
+    func finish(_ result: Result<TransportResponse, any Error>) {
+        if process.isAlive { end(result) }
+    }
+
+    func cancel() { end(.failure(CancellationError())) }
+
+    private func end(_ result: Result<TransportResponse, any Error>) {
+        let waiting = state.withLock { state -> UnsafeContinuation<TransportResponse, any Error>? in
+            switch state {
+            case .new: state = .cancelled
+            case .cancelled, .over: break
+            case .waiting(let waiting):
+                state = .over
+                return waiting
+            }
+            return nil
+        }
+        waiting?.resume(with: result)
+    }
+}

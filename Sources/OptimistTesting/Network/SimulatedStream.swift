@@ -1,0 +1,48 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistSession
+import Synchronization
+
+/// An answer that goes on: what the server says reaches the device in order, until something breaks it.
+final class SimulatedStream: Sendable {
+    private struct State {
+        var isOpen = true
+        /// Nothing overtakes what was said before.
+        var lastArrival = Duration.zero
+    }
+
+    let account: String
+    let chunks: AsyncThrowingStream<[UInt8], any Error>
+    private let continuation: AsyncThrowingStream<[UInt8], any Error>.Continuation
+    private let link: SimulatedLink
+    private let state = Mutex(State())
+
+    init(account: String, over link: SimulatedLink) {
+        self.account = account
+        self.link = link
+        (chunks, continuation) = AsyncThrowingStream.makeStream()
+        continuation.onTermination = { [weak self] _ in self?.state.withLock { $0.isOpen = false } }
+    }
+
+    var isOpen: Bool { state.withLock { $0.isOpen } }
+
+    func send(_ text: String) {
+        guard isOpen else { return }
+        guard let delay = link.streamDelay() else {
+            // It is dead, and the device finds out by silence alone.
+            return state.withLock { $0.isOpen = false }
+        }
+        let scheduler = link.scheduler
+        let arrival = state.withLock { state in
+            state.lastArrival = max(state.lastArrival, scheduler.now + delay)
+            return state.lastArrival
+        }
+        scheduler.after(arrival - scheduler.now) { [continuation] in continuation.yield(Array(text.utf8)) }
+    }
+
+    /// The connection ends in sight of both.
+    func cut() {
+        state.withLock { $0.isOpen = false }
+        continuation.finish(throwing: TransportError(.broken, .responseStarted))
+    }
+}

@@ -1,0 +1,165 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+public import OptimistCore
+import Synchronization
+
+/// One launch of a program in a simulation: it runs tasks until it is killed, and then nothing of it ever runs again.
+///
+/// Made by ``SimulatedScheduler/process(_:)``. A device that starts again is a new process with the same disk.
+public final class SimulatedProcess: TaskExecutor, SerialExecutor {
+    public let name: String
+    let number: Int
+    private let scheduler: SimulatedScheduler
+
+    private struct State {
+        var isAlive = true
+        /// How many more jobs may run before the process dies.
+        var fuse: Int?
+        var jobs = 0
+        var tasks: [Int: Task<Void, Never>] = [:]
+        var lastTask = 0
+        var deathWatch: [@Sendable () -> Void] = []
+    }
+
+    private let state = Mutex(State())
+
+    init(name: String, number: Int, scheduler: SimulatedScheduler) {
+        self.name = name
+        self.number = number
+        self.scheduler = scheduler
+    }
+
+    public var isAlive: Bool { state.withLock { $0.isAlive } }
+    /// How many jobs it has run.
+    public var jobs: Int { state.withLock { $0.jobs } }
+
+    /// Starts a task in this process. Its child tasks, and the actors that it calls, run here too.
+    @discardableResult
+    public func spawn(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        let id = state.withLock { state in
+            state.lastTask += 1
+            return state.lastTask
+        }
+        let task = Task(executorPreference: self) { [weak self] in
+            await operation()
+            self?.state.withLock { _ = $0.tasks.removeValue(forKey: id) }
+        }
+        state.withLock { $0.tasks[id] = task }
+        return task
+    }
+
+    /// Ends the process between two jobs, as `kill -9` does: no clean-up, no `defer`, no cancellation.
+    public func kill() {
+        let watchers = state.withLock { state in
+            guard state.isAlive else { return [] as [@Sendable () -> Void] }
+            state.isAlive = false
+            defer { state.deathWatch = [] }
+            return state.deathWatch
+        }
+        for watcher in watchers { watcher() }
+    }
+
+    /// Ends the process after that many more jobs: at any `await` of its code, by counting. Counting finds what a time of
+    /// death cannot, since time stands still while there is something to do.
+    public func kill(afterJobs count: Int) { state.withLock { $0.fuse = max(count, 0) } }
+
+    /// Does something as soon as the process is killed.
+    public func onDeath(_ action: @escaping @Sendable () -> Void) {
+        let isDead = state.withLock { state in
+            if state.isAlive { state.deathWatch.append(action) }
+            return !state.isAlive
+        }
+        if isDead { action() }
+    }
+
+    /// Whether the next job may run. Counts it.
+    func mayRunJob() -> Bool {
+        let (mayRun, mustDie) = state.withLock { state in
+            guard state.isAlive else { return (false, false) }
+            if let fuse = state.fuse {
+                if fuse == 0 { return (false, true) }
+                state.fuse = fuse - 1
+            }
+            state.jobs += 1
+            return (true, false)
+        }
+        if mustDie { kill() }
+        return mayRun
+    }
+
+    func cancelTasks() {
+        let tasks = state.withLock { state in state.tasks.sorted { $0.key < $1.key }.map(\.value) }
+        for task in tasks { task.cancel() }
+    }
+
+    /// What code in this process takes from the world around it.
+    ///
+    /// - Parameters:
+    ///   - seed: Starts every draw of the code's, its ids too.
+    ///   - wallClock: The time of day on this device. Default: 2026-01-01 and what has passed since.
+    public func surroundings(seed: UInt64, wallClock: (@Sendable () -> Date)? = nil) -> Surroundings {
+        let ids = Mutex(SplitMix64(seed: seed ^ 0x1D5))
+        return Surroundings(
+            clock: SimulatedClock(scheduler: scheduler, process: self), now: wallClock ?? scheduler.wallClock(),
+            makeID: { ids.withLock { UUID(drawnFrom: &$0) } }, seed: seed,
+            spawn: { [self] operation in spawn(operation) }, blockingExecutor: self)
+    }
+
+    // MARK: - Executors
+
+    public func enqueue(_ job: consuming ExecutorJob) { scheduler.enqueue(UnownedJob(job), self) }
+
+    public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+
+    public func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
+
+    /// Everything runs on one thread.
+    public func checkIsolated() {}
+}
+
+extension SimulatedScheduler {
+    /// A time of day that starts at the same moment in every run.
+    ///
+    /// - Parameter skew: How wrong it is, in seconds. Default: not at all.
+    public func wallClock(skew: @escaping @Sendable () -> Double = { 0 }) -> @Sendable () -> Date {
+        { [self] in
+            let (seconds, attoseconds) = now.components
+            return Date(timeIntervalSince1970: 1_767_225_600 + Double(seconds) + Double(attoseconds) / 1e18 + skew())
+        }
+    }
+}
+
+/// The virtual time of a simulation, on which one process sleeps.
+public struct SimulatedClock: Clock {
+    public struct Instant: InstantProtocol {
+        var offset: Duration
+        public func advanced(by duration: Duration) -> Self { Self(offset: offset + duration) }
+        public func duration(to other: Self) -> Duration { other.offset - offset }
+        public static func < (a: Self, b: Self) -> Bool { a.offset < b.offset }
+    }
+
+    let scheduler: SimulatedScheduler
+    let process: SimulatedProcess
+
+    public var now: Instant { Instant(offset: scheduler.now) }
+    public let minimumResolution = Duration.zero
+
+    public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        try await scheduler.sleep(until: deadline.offset, in: process)
+    }
+}
+
+extension UUID {
+    /// A random UUID (version 4) whose randomness can be repeated.
+    init(drawnFrom random: inout some RandomNumberGenerator) {
+        let (high, low) = (random.next(), random.next())
+        func byte(_ word: UInt64, _ index: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: word >> (56 - 8 * index)) }
+        self.init(
+            uuid: (
+                byte(high, 0), byte(high, 1), byte(high, 2), byte(high, 3), byte(high, 4), byte(high, 5),
+                byte(high, 6) & 0x0F | 0x40, byte(high, 7), byte(low, 0) & 0x3F | 0x80, byte(low, 1), byte(low, 2),
+                byte(low, 3), byte(low, 4), byte(low, 5), byte(low, 6), byte(low, 7)
+            ))
+    }
+}

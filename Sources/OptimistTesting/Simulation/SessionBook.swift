@@ -1,0 +1,68 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistWire
+
+/// Who has signed in to a simulated server. Every password is right.
+struct SessionBook: Sendable {
+    private struct Entry {
+        var device: String
+        var accessToken: String
+        var endReason: String?
+    }
+
+    /// By refresh token, which does not change.
+    private var sessions: [String: Entry] = [:]
+    private var lastNumber = 0
+
+    func accepts(_ accessToken: String) -> Bool {
+        sessions.values.contains { $0.accessToken == accessToken && $0.endReason == nil }
+    }
+
+    mutating func expireAccessTokens() {
+        for token in sessions.keys { sessions[token]?.accessToken = "" }
+    }
+
+    mutating func revoke(device: String) {
+        for (token, entry) in sessions where entry.device == device { sessions[token]?.endReason = "revoked" }
+    }
+
+    mutating func answer(_ path: String, _ body: [UInt8]) -> (status: Int, body: [UInt8]) {
+        switch path {
+        case "/auth/token": return refresh(Self.form(body)["refresh_token"] ?? "")
+        case "/auth/revoke":
+            sessions[Self.form(body)["token"] ?? ""] = nil
+            return (200, [])
+        default:
+            let device = (try? JSON(parsing: body))?["device"]?["name"]?.string ?? ""
+            lastNumber += 1
+            let token = "refresh-\(lastNumber)"
+            sessions[token] = Entry(device: device, accessToken: "")
+            return refresh(token)
+        }
+    }
+
+    private mutating func refresh(_ token: String) -> (status: Int, body: [UInt8]) {
+        guard let entry = sessions[token], entry.endReason == nil else {
+            let reason = sessions[token]?.endReason ?? "revoked"
+            return (400, JSON.object(["error": "invalid_grant", "reason": .string(reason)]).bytes)
+        }
+        lastNumber += 1
+        let accessToken = "access-\(lastNumber)"
+        sessions[token]?.accessToken = accessToken
+        return (
+            200,
+            JSON.object([
+                "access_token": .string(accessToken), "refresh_token": .string(token), "expires_in": 900,
+                "account_id": .string(SimulatedServer.account),
+            ]).bytes
+        )
+    }
+
+    private static func form(_ body: [UInt8]) -> [String: String] {
+        let pairs = String(decoding: body, as: UTF8.self).split(separator: "&").map { pair in
+            pair.split(separator: "=", maxSplits: 1).map { String($0).removingPercentEncoding ?? "" }
+        }
+        return Dictionary(pairs.map { ($0[0], $0.count > 1 ? $0[1] : "") }, uniquingKeysWith: { $1 })
+    }
+}

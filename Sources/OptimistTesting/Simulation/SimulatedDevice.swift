@@ -1,0 +1,184 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+public import GRDB
+public import Optimist
+import OptimistCore
+public import OptimistSession
+import Synchronization
+
+/// What every device of a simulation runs.
+public struct SimulatedApp: Sendable {
+    public var synced: [any SyncedRecord.Type]
+    public var migrate: @Sendable (inout DatabaseMigrator) -> Void
+    public var schemaVersion: Int
+
+    public init(
+        synced: [any SyncedRecord.Type], schemaVersion: Int = 1,
+        migrate: @escaping @Sendable (inout DatabaseMigrator) -> Void
+    ) {
+        self.synced = synced
+        self.schemaVersion = schemaVersion
+        self.migrate = migrate
+    }
+}
+
+/// A device in a simulation: a disk, credentials and a network link that stay, and launches of the app that come and go.
+///
+/// The app on it is the real thing, store, session and engine.
+public final class SimulatedDevice: Sendable {
+    /// One launch of the app.
+    public struct Launch: Sendable {
+        public let process: SimulatedProcess
+        public let mount: DiskMount
+        public let store: Store
+        public let session: Session
+        public let engine: SyncEngine
+    }
+
+    private struct State {
+        var process: SimulatedProcess?
+        var mount: DiskMount?
+        var launch: Launch?
+        var launches = 0
+        var skew = 0.0
+        var processes: [SimulatedProcess] = []
+        var isSignedIn = false
+        var launchFailure: (any Error)?
+    }
+
+    public let name: String
+    public let disk: SimulatedDisk
+    public let link: SimulatedLink
+    let app: SimulatedApp
+    private let scheduler: SimulatedScheduler
+    private let seed: UInt64
+    private let credentials = InMemoryCredentialStore()
+    private let state = Mutex(State())
+
+    /// What the app calls its database.
+    public static let fileName = "app.sqlite"
+
+    /// - Parameter seed: Starts every draw of the device's: its ids, its disk, its network.
+    public init(
+        name: String, app: SimulatedApp, scheduler: SimulatedScheduler, server: SimulatedServer, seed: UInt64
+    ) {
+        self.name = name
+        self.app = app
+        self.scheduler = scheduler
+        self.seed = seed
+        disk = SimulatedDisk(seed: seed ^ 0xD15C)
+        link = SimulatedLink(scheduler: scheduler, server: server, seed: seed ^ 0x11E7)
+    }
+
+    /// How wrong the device's wall clock is, in seconds. Default: not at all.
+    public var skewSeconds: Double {
+        get { state.withLock { $0.skew } }
+        set { state.withLock { $0.skew = newValue } }
+    }
+
+    /// The app, if it has been launched and has opened its database.
+    public var launch: Launch? { state.withLock { $0.launch } }
+    /// Whether the app's process lives.
+    public var isRunning: Bool { state.withLock { $0.process != nil } }
+    /// How often the app was launched.
+    public var launches: Int { state.withLock { $0.launches } }
+    /// Why the last launch could not open the database. Nil: it could.
+    public var launchFailure: (any Error)? { state.withLock { $0.launchFailure } }
+    /// Every process so far.
+    public var processes: [SimulatedProcess] { state.withLock { $0.processes } }
+
+    /// Launches the app, unless it runs: it opens its database, signs in if nobody has yet, and syncs.
+    ///
+    /// - Parameter prepare: Is told of the new launch before the app does anything: the place for faults at start.
+    public func start(_ prepare: (SimulatedProcess, DiskMount) -> Void = { _, _ in }) {
+        guard !isRunning else { return }
+        let (process, mount) = (scheduler.process(name), disk.mount())
+        let count = state.withLock { state in
+            state.launches += 1
+            state.process = process
+            state.mount = mount
+            state.launchFailure = nil
+            state.processes.append(process)
+            return state.launches
+        }
+        process.onDeath { [weak self] in
+            mount.kill()
+            self?.ended(process)
+        }
+        mount.onDeath { process.kill() }
+        prepare(process, mount)
+        let clock = scheduler.wallClock { [weak self] in self?.skewSeconds ?? 0 }
+        let surroundings = process.surroundings(seed: seed &+ UInt64(count) &* 0x9E37_79B9, wallClock: clock)
+        process.spawn { [self] in await run(process, mount, surroundings) }
+    }
+
+    /// Ends the app as `kill -9` does.
+    public func kill() { state.withLock { $0.process }?.kill() }
+
+    /// Ends the app after that many more jobs of its: at any `await`.
+    public func kill(afterJobs count: Int) { state.withLock { $0.process }?.kill(afterJobs: count) }
+
+    /// Takes the power away: the app ends, and what was not synced to the disk may be lost.
+    public func losePower() {
+        kill()
+        disk.losePower()
+    }
+
+    /// The disk as the running app sees it, to let it fail. Nil: the app does not run.
+    public var mount: DiskMount? { state.withLock { $0.mount } }
+
+    /// Lets the app sign in again as soon as it can, after a sign-out.
+    public func signIn() {
+        state.withLock { $0.isSignedIn = false }
+        guard let launch else { return }
+        launch.process.spawn { [self] in await signIn(launch.session, launch.process) }
+    }
+
+    private func ended(_ process: SimulatedProcess) {
+        state.withLock { state in
+            guard state.process === process else { return }
+            (state.process, state.mount, state.launch) = (nil, nil, nil)
+        }
+    }
+
+    private func run(_ process: SimulatedProcess, _ mount: DiskMount, _ surroundings: Surroundings) async {
+        do {
+            let store = try Store(
+                at: mount.url(Self.fileName), synced: app.synced, surroundings: surroundings, migrate: app.migrate)
+            let session = Session(
+                server: URL(string: "http://localhost") ?? URL(filePath: "/"), transport: link.transport(for: process),
+                credentials: credentials,
+                configuration: SessionConfiguration(deviceName: name), surroundings: surroundings)
+            let engine = SyncEngine(
+                store: store, session: session, reachability: AlwaysOnline(), schemaVersion: app.schemaVersion)
+            guard process.isAlive else { return }
+            let launch = Launch(process: process, mount: mount, store: store, session: session, engine: engine)
+            state.withLock { $0.launch = launch }
+            process.spawn { await engine.run() }
+            await signIn(session, process)
+        } catch {
+            // An app that cannot open its database ends.
+            if process.isAlive { state.withLock { $0.launchFailure = error } }
+            process.kill()
+        }
+    }
+
+    /// Tries until it works: the app's sign-in screen, and a patient person in front of it.
+    private func signIn(_ session: Session, _ process: SimulatedProcess) async {
+        let clock = SimulatedClock(scheduler: scheduler, process: process)
+        while process.isAlive, !state.withLock({ $0.isSignedIn }) {
+            do {
+                try await session.signIn(email: SimulatedServer.account, password: "secret")
+                if process.isAlive { state.withLock { $0.isSignedIn = true } }
+            } catch {
+                do { try await clock.sleep(for: .seconds(20)) } catch { return }
+            }
+        }
+    }
+}
+
+/// Nothing is known of the network but what comes of trying.
+private struct AlwaysOnline: Reachability {
+    var updates: AsyncStream<Bool> { AsyncStream { $0.yield(true) } }
+}

@@ -1,0 +1,210 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+public import OptimistCore
+public import OptimistServing
+public import OptimistWire
+import OptimistSession
+import Synchronization
+
+/// A sync server in a simulation: what it decides is the real server's, and it can be killed and started again.
+///
+/// Its rows are in a `SyncStore`, which it opens anew at every start. Who has signed in is remembered over starts.
+public final class SimulatedServer: Sendable {
+    /// What comes back over a link.
+    enum Answer: Sendable {
+        /// Nobody listens.
+        case down
+        /// The server died before it answered.
+        case died
+        case response(HTTPResponse, [UInt8])
+        case stream(HTTPResponse, SimulatedStream)
+    }
+
+    /// Opens the rows for one start of the server: the store, and the name of the epoch that begins with it.
+    public typealias Opening = @Sendable (SimulatedProcess, Surroundings) throws -> (any SyncStore, epoch: String)
+
+    private struct Running {
+        var process: SimulatedProcess
+        var service: JMAPService
+    }
+
+    private struct State {
+        var running: Running?
+        var sessions = SessionBook()
+        var waiting: [Int: @Sendable (Answer) -> Void] = [:]
+        var lastRequest = 0
+        var streams: [SimulatedStream] = []
+        var starts = 0
+        public var processes: [SimulatedProcess] = []
+    }
+
+    private let scheduler: SimulatedScheduler
+    private let schema: Schema
+    private let seed: UInt64
+    private let validate: ServingSettings.Validation
+    private let open: Opening
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - seed: Starts every draw of the server's own.
+    ///   - validate: Refuses rows. Default: none.
+    ///   - open: Opens the rows. Default: in memory, kept over starts, with one account, `account`.
+    public init(
+        scheduler: SimulatedScheduler, schema: Schema, seed: UInt64,
+        validate: @escaping ServingSettings.Validation = { _ in nil }, open: Opening? = nil
+    ) {
+        self.scheduler = scheduler
+        self.schema = schema
+        self.seed = seed
+        self.validate = validate
+        let memory = InMemorySyncStore(accounts: [SimulatedServer.account], epoch: "e0")
+        self.open =
+            open ?? { _, surroundings in
+                let epoch = "e" + surroundings.makeID().uuidString.lowercased().prefix(8)
+                memory.begin(epoch: epoch)
+                return (memory, epoch)
+            }
+    }
+
+    /// The one account, to which every device signs in.
+    public static let account = "account"
+
+    /// The process that runs now. Nil: the server is down.
+    public var process: SimulatedProcess? { state.withLock { $0.running?.process } }
+    /// How often it was started.
+    public var starts: Int { state.withLock { $0.starts } }
+    /// Every process so far.
+    public var processes: [SimulatedProcess] { state.withLock { $0.processes } }
+
+    /// Starts the server, unless it runs.
+    ///
+    /// - Throws: What opening the rows throws. It is then still down.
+    public func start() throws {
+        guard process == nil else { return }
+        let count = state.withLock { state in
+            state.starts += 1
+            return state.starts
+        }
+        let process = scheduler.process("server")
+        state.withLock { $0.processes.append(process) }
+        process.onDeath { [weak self] in self?.died(process) }
+        let surroundings = process.surroundings(seed: seed &+ UInt64(count) &* 0x9E37_79B9)
+        let (store, epoch) = try open(process, surroundings)
+        guard process.isAlive else { return }
+        let service = JMAPService(
+            store: store,
+            settings: ServingSettings(
+                schema: schema, epoch: epoch, makeRowID: { surroundings.makeID().uuidString.lowercased() },
+                validate: validate),
+            now: surroundings.now)
+        state.withLock { $0.running = Running(process: process, service: service) }
+    }
+
+    /// Ends the server as `kill -9` does.
+    public func kill() { process?.kill() }
+
+    private func died(_ process: SimulatedProcess) {
+        let (waiting, streams) = state.withLock { state in
+            defer {
+                if state.running?.process === process { state.running = nil }
+                (state.waiting, state.streams) = ([:], [])
+            }
+            return (state.waiting.sorted { $0.key < $1.key }.map(\.value), state.streams)
+        }
+        for answer in waiting { answer(.died) }
+        for stream in streams { stream.cut() }
+    }
+
+    // MARK: - Sessions
+
+    /// Makes every access token invalid, as when their time is over: each device must renew its own.
+    public func expireAccessTokens() { state.withLock { $0.sessions.expireAccessTokens() } }
+
+    /// Ends every session of a device: it must sign in again.
+    public func revoke(device: String) { state.withLock { $0.sessions.revoke(device: device) } }
+
+    // MARK: - Requests
+
+    func receive(
+        _ request: TransportRequest, over link: SimulatedLink, _ answer: @escaping @Sendable (Answer) -> Void
+    ) {
+        guard let running = state.withLock({ $0.running }) else { return answer(.down) }
+        let id = state.withLock { state in
+            state.lastRequest += 1
+            state.waiting[state.lastRequest] = answer
+            return state.lastRequest
+        }
+        running.process.spawn { [self] in
+            let result = await respond(to: request, running.service, over: link)
+            state.withLock { $0.waiting.removeValue(forKey: id) }?(result)
+        }
+    }
+
+    private func respond(
+        to request: TransportRequest, _ service: JMAPService, over link: SimulatedLink
+    ) async -> Answer {
+        let path = String((request.head.path ?? "").prefix { $0 != "?" })
+        if path.hasPrefix("/auth/") {
+            let (status, body) = state.withLock { $0.sessions.answer(path, request.body) }
+            return .response(HTTPResponse(status: .init(code: status)), body)
+        }
+        let token = request.head.headerFields[.authorization]?.split(separator: " ").last.map(String.init)
+        guard let token, state.withLock({ $0.sessions.accepts(token) }) else {
+            return .response(HTTPResponse(status: .unauthorized), Array("{}".utf8))
+        }
+        switch path {
+        case "/.well-known/jmap":
+            let resource = service.session(account: Self.account, username: Self.account)
+            return .response(HTTPResponse(status: .ok), resource.json.bytes)
+        case "/jmap/eventsource": return await listen(service, over: link)
+        default: return await answer(request, service)
+        }
+    }
+
+    private func answer(_ request: TransportRequest, _ service: JMAPService) async -> Answer {
+        do {
+            let outcome = try await service.answer(request.body, account: Self.account)
+            if !outcome.changedTypes.isEmpty { poke(outcome.state) }
+            return .response(HTTPResponse(status: .ok), outcome.response)
+        } catch let problem as RequestProblem {
+            return .response(HTTPResponse(status: .init(code: problem.status)), problem.json.bytes)
+        } catch {
+            let head = HTTPResponse(status: .serviceUnavailable, headerFields: [.retryAfter: "5"])
+            return .response(head, Array("{}".utf8))
+        }
+    }
+
+    // MARK: - Pokes
+
+    private func listen(_ service: JMAPService, over link: SimulatedLink) async -> Answer {
+        let stream = SimulatedStream(account: Self.account, over: link)
+        state.withLock { state in
+            state.streams.removeAll { !$0.isOpen }
+            state.streams.append(stream)
+        }
+        let head = HTTPResponse(status: .ok, headerFields: [.contentType: "text/event-stream"])
+        if let present = try? await service.state(of: Self.account) { stream.send(Self.event(present)) }
+        keepAlive(stream)
+        return .stream(head, stream)
+    }
+
+    private func keepAlive(_ stream: SimulatedStream) {
+        scheduler.after(.seconds(30)) { [weak self] in
+            guard let self, stream.isOpen, state.withLock({ $0.streams.contains { $0 === stream } }) else { return }
+            stream.send("event: ping\ndata: {\"interval\":30}\n\n")
+            keepAlive(stream)
+        }
+    }
+
+    private func poke(_ present: SyncState) {
+        let streams = state.withLock { state in
+            state.streams.removeAll { !$0.isOpen }
+            return state.streams
+        }
+        for stream in streams { stream.send(Self.event(present)) }
+    }
+
+    private static func event(_ state: SyncState) -> String { "event: state\nid: \(state)\ndata: {}\n\n" }
+}

@@ -1,0 +1,90 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+import Testing
+
+@testable import OptimistServing
+
+/// Rows that are created, deleted and created again.
+@Suite(.timeLimit(.minutes(1)))
+struct LivesTests {
+    @Test func `an update of a row that never existed, or is gone, is notFound`() {
+        var store = ModelStore()
+        #expect(store.push([.update(.todo, ["done": true], at: .at(0))])[0].error?.type == "notFound")
+        #expect(store.push([.update(.todo, ["done": true])])[0].error?.type == "notFound")
+        store.push([.create(.todo, ["content": "a"], at: .at(0))])
+        store.push([.destroy(.todo, at: .at(1), generation: 2)])
+        let late = store.push([.update(.todo, ["done": true], at: .at(2))])[0]
+        #expect(late.error?.type == "notFound")
+        #expect(late.error?.current == nil)
+        #expect(store.push([.update(.todo, ["done": true])])[0].error?.type == "notFound")
+        #expect(store.seq == 2)
+    }
+
+    @Test func `M2: a creation that belongs to an ended life tells the device that the row is gone`() {
+        var store = ModelStore()
+        store.push([.destroy(.todo, at: .at(1), generation: 2)])
+        #expect(
+            store.push([.create(.todo, ["content": "late"], at: .at(9))])[0].error
+                == SetError(
+                    "notFound", "The row was deleted meanwhile."))
+        #expect(store.rows[.todo]?.row == MergeRow(generation: 2, deletion: .at(1)))
+    }
+
+    @Test func `M2: a write into an ended life of a row that lives again is answered with the new life`() {
+        var store = ModelStore()
+        store.push([.create(.todo, ["content": "second"], at: .at(1), generation: 3)])
+        let late = store.push([.update(.todo, ["content": "first"], at: .at(9), generation: 1)])[0]
+        #expect(late.won?.generation == 3)
+        #expect(late.won?.values == ["content": "second"])
+        #expect(store.value(.todo, "content") == "second")
+    }
+
+    @Test func `M2: in a new life nothing of the old one shows`() {
+        var store = ModelStore()
+        store.push([.create(.todo, ["content": "a", "priority": 9], at: .at(0))])
+        store.push([.destroy(.todo, at: .at(1), generation: 2)])
+        #expect(store.rows[.todo]?.row.cells == [:])
+        #expect(store.push([.create(.todo, ["content": "b"], at: .at(-5), generation: 3)])[0].isAcceptedAsSent)
+        #expect(store.value(.todo, "priority") == nil)
+        #expect(store.value(.todo, "content") == "b")
+    }
+
+    @Test func `destroying what is not there is a success with a tombstone, and notFound without`() {
+        var store = ModelStore()
+        #expect(store.push([.destroy(.todo)])[0].error?.type == "notFound")
+        #expect(store.seq == 0)
+        #expect(store.push([.destroy(.todo, at: .at(0), generation: 2)])[0].isAcceptedAsSent)
+        #expect(store.push([.destroy(.todo, at: .at(0), generation: 2)])[0].isAcceptedAsSent)
+        #expect(store.seq == 1)
+    }
+
+    @Test func `a client without generations begins the next life by creating a deleted row`() {
+        var store = ModelStore()
+        store.push([.create(.todo, ["content": "a"])])
+        store.push([.destroy(.todo)])
+        #expect(store.rows[.todo]?.row.generation == 2)
+        store.push([.create(.todo, ["content": "b"])])
+        #expect(store.rows[.todo]?.row.generation == 3)
+    }
+
+    @Test func `the transaction in which a life began is remembered through its changes and its end`() {
+        var store = ModelStore()
+        store.push([.create(.todo, ["content": "a"])])
+        store.push([.update(.todo, ["content": "b"])])
+        #expect(store.rows[.todo]?.bornSeq == 1)
+        store.push([.destroy(.todo)])
+        #expect(store.rows[.todo]?.bornSeq == 1)
+        store.push([.create(.todo, ["content": "c"])])
+        #expect(store.rows[.todo]?.bornSeq == 4)
+    }
+
+    @Test(arguments: [2, 1 << 30 + 1])
+    func `a generation that no living row has is invalid`(generation: Int) {
+        var store = ModelStore()
+        let verdict = store.push([.create(.todo, ["content": "a"], at: .at(0), generation: generation)])[0]
+        #expect(verdict.error?.type == "invalidProperties")
+        #expect(verdict.error?.properties == ["@gen"])
+        #expect(store.push([.destroy(.todo, at: .at(0), generation: 3)])[0].error?.properties == ["@gen"])
+    }
+}

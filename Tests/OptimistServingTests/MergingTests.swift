@@ -1,0 +1,142 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+import OptimistWire
+import Testing
+
+@testable import OptimistServing
+
+@Suite(.timeLimit(.minutes(1)))
+struct MergingTests {
+    /// Versions of one row as three devices may send them: edits, deletions and new lives, with clocks that also tie.
+    static func versions(using random: inout SplitMix64) -> [RowOperation] {
+        let devices = ["deviceAA", "deviceBB", "deviceCC"]
+        return (0..<12).map { _ in
+            let clock = Clock.at(
+                Int64.random(in: 0...6, using: &random), devices[Int.random(in: 0..<3, using: &random)])
+            let priority = JSON.int(Int64.random(in: 0...2, using: &random))
+            switch Int.random(in: 0...6, using: &random) {
+            case 0: return .destroy(.todo, at: clock, generation: 2)
+            case 1:
+                return .create(.todo, ["content": "again", "priority": priority], at: clock, generation: 3)
+            case 2: return .update(.todo, ["done": .bool(.random(using: &random))], at: clock)
+            case 3: return .update(.todo, ["priority": priority, "done": true], at: clock)
+            default: return .update(.todo, ["content": .string("edit \(priority)")], at: clock)
+            }
+        }
+    }
+
+    @Test(arguments: 1...200)
+    func `M1 M2: versions of a row in any order of arrival leave the same row`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        let versions = Self.versions(using: &random)
+        let results = (0..<6).map { _ in
+            var store = ModelStore()
+            store.push([.create(.todo, ["content": "first", "priority": 1], at: .at(-10))])
+            for version in versions.shuffled(using: &random) { store.push([version]) }
+            return store.rows[.todo]?.row
+        }
+        #expect(results.allSatisfy { $0 == results[0] })
+        var merged = MergeRow(generation: 1)
+        merged.cells = ["content": Cell("first", .at(-10)), "priority": Cell(1, .at(-10))]
+        for version in versions { merged.merge(version.row) }
+        if !merged.isAlive { merged.cells = [:] }
+        #expect(results[0] == merged)
+    }
+
+    @Test(arguments: 1...100)
+    func `S3: repeating pushes, in any order, changes nothing`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var store = ModelStore()
+        var pushes = [[RowOperation.create(.todo, ["content": "first"], at: .at(-10))]]
+        pushes += Self.versions(using: &random).map { [$0] }
+        for push in pushes { store.push(push) }
+        let (rows, seq) = (store.rows.mapValues(\.row), store.seq)
+        for push in (pushes + pushes).shuffled(using: &random) { store.push(push) }
+        #expect(store.rows.mapValues(\.row) == rows)
+        #expect(store.seq == seq)
+    }
+
+    @Test func `two devices edit different columns: both edits stand, whichever comes first`() {
+        for isReversed in [false, true] {
+            var store = ModelStore()
+            store.push([.create(.todo, ["content": "a"], at: .at(0))])
+            let edits: [RowOperation] = [
+                .update(.todo, ["content": "b"], at: .at(1, "deviceAA")),
+                .update(.todo, ["done": true], at: .at(2, "deviceBB")),
+            ]
+            for edit in isReversed ? edits.reversed() : edits {
+                #expect(store.push([edit])[0].isAcceptedAsSent)
+            }
+            #expect(store.value(.todo, "content") == "b")
+            #expect(store.value(.todo, "done") == true)
+        }
+    }
+
+    @Test func `where the server's value won, the answer holds it with its clock`() {
+        var store = ModelStore()
+        store.push([.create(.todo, ["content": "new", "done": false], at: .at(5))])
+        let verdict = store.push([.update(.todo, ["content": "old", "done": true], at: .at(3))])[0]
+        #expect(
+            verdict.won
+                == RowPatch(
+                    generation: 1, clocks: ColumnClocks(common: .at(5)), values: ["content": "new", "done": false]))
+        #expect(store.seq == 1)
+    }
+
+    @Test func `M5: the same value on both sides is no conflict`() {
+        var store = ModelStore()
+        store.push([.create(.todo, ["content": "same"], at: .at(5))])
+        #expect(store.push([.update(.todo, ["content": "same"], at: .at(3))])[0].isAcceptedAsSent)
+    }
+
+    @Test func `creating a row that exists is a merge`() {
+        var store = ModelStore()
+        store.push([.create(.todo, ["content": "a", "priority": 1], at: .at(0))])
+        #expect(store.push([.create(.todo, ["content": "b", "done": true], at: .at(1))])[0].isAcceptedAsSent)
+        #expect(store.value(.todo, "content") == "b")
+        #expect(store.value(.todo, "priority") == 1)
+    }
+
+    @Test func `M4: a clock more than 60 s ahead becomes the server's tick, and a repetition changes nothing`() {
+        var store = ModelStore()
+        store.push([.create(.todo, ["content": "a", "done": false], at: .at(0))])
+        let ahead = RowOperation.update(.todo, ["content": "b", "done": true], at: .at(60_001, "deviceBB"))
+        let verdict = store.push([ahead])[0]
+        #expect(verdict.won?.values == ["content": "b", "done": true])
+        let clock = verdict.won?.clocks?["content"]
+        #expect(clock?.device == "deviceBB")
+        #expect(clock?.stamp.milliseconds == store.milliseconds)
+        let seq = store.seq
+        #expect(store.push([ahead])[0].won == verdict.won)
+        #expect(store.seq == seq)
+        #expect(store.push([.update(.todo, ["content": "c"], at: .at(60_000))])[0].isAcceptedAsSent)
+    }
+
+    @Test func `a client without clocks is stamped so that its write is the last one`() {
+        var store = ModelStore()
+        store.push([.create(.todo, ["content": "a"], at: .at(59_000))])
+        #expect(store.push([.update(.todo, ["content": "b"])])[0].isAcceptedAsSent)
+        #expect(store.value(.todo, "content") == "b")
+        #expect(store.rows[.todo]?.row.cells["content"]?.clock.device == ServerClock.device)
+        let seq = store.seq
+        #expect(store.push([.update(.todo, ["content": "b"])])[0].isAcceptedAsSent)
+        #expect(store.seq == seq)
+    }
+}
+
+extension RowOperation {
+    /// The version of the row that the operation stands for.
+    fileprivate var row: MergeRow {
+        switch action {
+        case .create(let patch), .update(let patch):
+            var row = MergeRow(generation: patch.generation ?? 1)
+            for (column, value) in patch.values {
+                if let clock = patch.clocks?[column] { row.cells[column] = Cell(value, clock) }
+            }
+            return row
+        case .destroy(let tombstone):
+            return MergeRow(generation: tombstone?.generation ?? 2, deletion: tombstone?.clock)
+        }
+    }
+}

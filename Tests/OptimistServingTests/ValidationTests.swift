@@ -1,0 +1,126 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+import Testing
+
+@testable import OptimistServing
+
+/// What the server refuses, row by row.
+@Suite(.timeLimit(.minutes(1)))
+struct ValidationTests {
+    @Test(arguments: [
+        ("content", JSON.null), ("content", 5), ("done", "yes"), ("priority", 1.5), ("priority", .int(1 << 53 + 1)),
+        ("listId", "not-a-uuid"), ("colour", "red"),
+    ])
+    func `a value that its column cannot hold is invalidProperties, with the server's row`(column: String, value: JSON)
+    {
+        var store = ModelStore()
+        store.push([.create(.todo, ["content": "a", "done": true], at: .at(0))])
+        let error = store.push([.update(.todo, [column: value], at: .at(1))])[0].error
+        #expect(error?.type == "invalidProperties")
+        #expect(error?.properties == [column])
+        #expect(error?.current?.values == ["content": "a", "done": true])
+        #expect(error?.current?.clocks == ColumnClocks(common: .at(0)))
+        #expect(error?.current?.seq == 1)
+        #expect(store.seq == 1)
+    }
+
+    @Test func `a required column that is missing is named`() {
+        var store = ModelStore()
+        let error = store.push([.create(.todo, ["done": true], at: .at(0))])[0].error
+        #expect(error?.type == "invalidProperties")
+        #expect(error?.properties == ["content"])
+        #expect(error?.current == nil)
+        #expect(store.rows.isEmpty)
+    }
+
+    @Test func `sizes are tooLarge: a column's own, and the row's`() {
+        var store = ModelStore()
+        let text = JSON.string(String(repeating: "é", count: 501))
+        let error = store.push([.create(.todo, ["content": text], at: .at(0))])[0].error
+        #expect(error?.type == "tooLarge")
+        #expect(error?.properties == ["content"])
+        store.schema.types["Todo"]?.columns["content"]?.maxBytes = nil
+        #expect(store.push([.create(.todo, ["content": text], at: .at(0))])[0].isAcceptedAsSent)
+        let row = store.push([
+            .update(.todo, ["content": .string(String(repeating: "x", count: 1_000_000))], at: .at(1))
+        ])
+        #expect(row[0].error?.type == "tooLarge")
+        #expect(row[0].error?.current?.values == ["content": text])
+    }
+
+    @Test func `groups: one refused row, and nothing of the group is applied`() {
+        var store = ModelStore()
+        let verdicts = store.push(
+            [
+                .create(.todo(1), ["content": "a"], at: .at(0)), .create(.todo(2), ["done": true], at: .at(0)),
+                .create(.todo(3), ["content": "c"], at: .at(0)), .create(.todo(4), ["content": "d"], at: .at(0)),
+            ], groups: [[.todo(1), .todo(2)], [.todo(2), .todo(3)]])
+        #expect(verdicts.map { $0.error?.type } == ["groupFailed", "invalidProperties", "groupFailed", nil])
+        #expect(verdicts[0].error?.blockedBy == ["Todo:\(RowKey.id(2))"])
+        #expect(Set(store.rows.keys) == [.todo(4)])
+    }
+
+    @Test func `groups: a group whose rows are all right is one transaction`() {
+        var store = ModelStore()
+        let verdicts = store.push(
+            [
+                .create(.todo, ["content": "a", "listId": .string(RowKey.list.id)], at: .at(0)),
+                .create(.list, ["name": "l"], at: .at(0)),
+            ], groups: [[.list, .todo]])
+        #expect(verdicts.allSatisfy { $0.isAcceptedAsSent })
+        #expect(store.rows.values.map(\.seq) == [1, 1])
+    }
+
+    @Test func `a reference to a row that never was is blocked, and everything that hangs on it`() {
+        var store = ModelStore()
+        let missing = RowKey.list(9)
+        let verdicts = store.push(
+            [
+                .create(.todo(1), ["content": "a", "listId": .string(missing.id)], at: .at(0)),
+                .create(.list(1), ["name": "l"], at: .at(0)),
+                .create(.todo(2), ["content": "b", "listId": .string(RowKey.list(1).id)], at: .at(0)),
+                .create(.todo(3), ["content": "c"], at: .at(0)),
+            ], groups: [[.list(1), .todo(1)]])
+        #expect(verdicts.map { $0.error?.type } == ["blocked", "groupFailed", "blocked", nil])
+        #expect(verdicts[0].error?.blockedBy == [missing.description])
+        #expect(verdicts[2].error?.blockedBy == [RowKey.list(1).description])
+        #expect(Set(store.rows.keys) == [.todo(3)])
+    }
+
+    @Test func `references within a push count wherever they stand, and deleted rows are rows that were`() {
+        var store = ModelStore()
+        let child = RowOperation.create(.todo, ["content": "a", "listId": .string(RowKey.list.id)], at: .at(0))
+        #expect(store.push([child, .create(.list, ["name": "l"], at: .at(0))]).allSatisfy { $0.isAcceptedAsSent })
+        store.push([.destroy(.list, at: .at(1), generation: 2)])
+        let next = RowOperation.create(.todo(2), ["content": "b", "listId": .string(RowKey.list.id)], at: .at(2))
+        #expect(store.push([next])[0].isAcceptedAsSent)
+    }
+
+    @Test func `rows that refer to each other in a circle hold each other up`() {
+        var store = ModelStore()
+        store.schema.types["List"]?.columns["first"] = ColumnSchema(.ref, target: "Todo")
+        let circle: [RowOperation] = [
+            .create(.list, ["name": "l", "first": .string(RowKey.todo.id)], at: .at(0)),
+            .create(.todo, ["content": "a", "listId": .string(RowKey.list.id)], at: .at(0)),
+        ]
+        #expect(store.push(circle).allSatisfy { $0.isAcceptedAsSent })
+    }
+
+    @Test func `a column that lost blocks nothing`() {
+        var store = ModelStore()
+        store.push([.create(.todo, ["content": "a", "listId": .null], at: .at(5))])
+        let verdict = store.push([.update(.todo, ["listId": .string(RowKey.list(9).id)], at: .at(1))])[0]
+        #expect(verdict.won?.values == ["listId": .null])
+    }
+
+    @Test func `long chains of groups and references are settled quickly`() {
+        var store = ModelStore()
+        let count = 5000
+        let keys = (0..<count).map { RowKey.todo($0) }
+        let operations = keys.map { RowOperation.create($0, ["content": "x"], at: .at(0)) }
+        let chain = (1..<count).map { [keys[$0], keys[$0 - 1]] }
+        #expect(store.push(operations, groups: chain).allSatisfy { $0.isAcceptedAsSent })
+        #expect(store.seq == 1)
+    }
+}

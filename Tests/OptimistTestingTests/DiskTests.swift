@@ -1,0 +1,156 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistCore
+import OptimistTesting
+import Testing
+
+@Suite("The simulated disk", .timeLimit(.minutes(2)))
+struct DiskTests {
+    /// Opens a pool as the store does.
+    private func pool(_ mount: DiskMount, synchronous: String = "FULL") throws -> DatabasePool {
+        let pool = try DatabasePool(path: mount.url("a.sqlite").path)
+        try pool.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA synchronous = \(synchronous); PRAGMA wal_autocheckpoint = 20")
+        }
+        try pool.write { db in
+            try db.execute(sql: "CREATE TABLE IF NOT EXISTS t(n INTEGER PRIMARY KEY, text TEXT)")
+        }
+        return pool
+    }
+
+    private func add(_ number: Int, to pool: DatabasePool) throws {
+        try pool.write { db in
+            let text = String(repeating: "\(number) ", count: 100)
+            try db.execute(sql: "INSERT INTO t VALUES (?, ?)", arguments: [number, text])
+        }
+    }
+
+    /// What a fresh process finds: whether the file is sound, and the numbers in it.
+    private func inspect(_ disk: SimulatedDisk) throws -> (isSound: Bool, numbers: [Int]) {
+        let mount = disk.mount()
+        defer { mount.kill() }
+        return try DatabaseQueue(path: mount.url("a.sqlite").path).read { db in
+            let isSound = try String.fetchOne(db, sql: "PRAGMA integrity_check") == "ok"
+            guard try db.tableExists("t") else { return (isSound, []) }
+            return (isSound, try Int.fetchAll(db, sql: "SELECT n FROM t ORDER BY n"))
+        }
+    }
+
+    @Test func `a pool writes, reads, and is opened again`() throws {
+        let disk = SimulatedDisk(seed: 1)
+        let mount = disk.mount()
+        let pool = try pool(mount)
+        for number in 1...50 { try add(number, to: pool) }
+        #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 50)
+        #expect(mount.count(of: .sync) >= 50)
+        try pool.close()
+        #expect(try inspect(disk).numbers == Array(1...50))
+    }
+
+    @Test func `two processes see each other's writes and wait for each other's locks`() throws {
+        let disk = SimulatedDisk(seed: 2)
+        let (first, second) = (try pool(disk.mount()), try pool(disk.mount()))
+        try add(1, to: first)
+        try add(2, to: second)
+        #expect(try first.read { try Int.fetchAll($0, sql: "SELECT n FROM t") } == [1, 2])
+        try first.writeWithoutTransaction { db in
+            try db.execute(sql: "BEGIN IMMEDIATE")
+            #expect(throws: DatabaseError.self) { try add(3, to: second) }
+            try db.execute(sql: "ROLLBACK")
+        }
+        try add(4, to: second)
+        #expect(try first.read { try Int.fetchAll($0, sql: "SELECT n FROM t") } == [1, 2, 4])
+    }
+
+    @Test func `a process that dies at its n-th change leaves a sound file with every write that returned`() throws {
+        var hasCompleted = false
+        var (deaths, change) = (0, 0)
+        while !hasCompleted {
+            change += 1
+            let disk = SimulatedDisk(seed: UInt64(change))
+            let mount = disk.mount()
+            mount.crash(atChange: change)
+            var written: [Int] = []
+            do {
+                let pool = try pool(mount)
+                for number in 1...40 {
+                    try add(number, to: pool)
+                    written.append(number)
+                }
+            } catch { deaths += 1 }
+            hasCompleted = written.count == 40
+            let found = try inspect(disk)
+            #expect(found.isSound)
+            // The one at which it died may have been complete.
+            #expect(found.numbers.starts(with: written) && found.numbers.count <= written.count + 1)
+        }
+        #expect(deaths > 100)
+    }
+
+    /// Power losses at which rows were missing that had been acknowledged.
+    private func losses(synchronous: String) throws -> Int {
+        var losses = 0
+        for point in 1...200 {
+            let disk = SimulatedDisk(seed: UInt64(point))
+            let mount = disk.mount()
+            mount.onDeath { disk.losePower() }
+            var written: [Int] = []
+            do {
+                let pool = try pool(mount, synchronous: synchronous)
+                mount.crash(atChange: point)
+                for number in 1...200 {
+                    try add(number, to: pool)
+                    written.append(number)
+                }
+            } catch {}
+            let found = try inspect(disk)
+            #expect(found.isSound)
+            if !found.numbers.starts(with: written) { losses += 1 }
+        }
+        return losses
+    }
+
+    @Test func `W1 with synchronous FULL no power loss takes a row that was acknowledged`() throws {
+        #expect(try losses(synchronous: "FULL") == 0)
+    }
+
+    @Test func `with synchronous NORMAL power losses do take rows, so the test above can fail`() throws {
+        #expect(try losses(synchronous: "NORMAL") > 100)
+    }
+
+    @Test func `faults meet the operations they are meant for, and go away`() throws {
+        let disk = SimulatedDisk(seed: 3)
+        let mount = disk.mount()
+        let pool = try pool(mount)
+        func code(_ work: () throws -> Void) -> ResultCode? {
+            do { try work() } catch { return (error as? DatabaseError)?.resultCode }
+            return nil
+        }
+        mount.fail(.ioError, on: [.sync])
+        #expect(code { try add(1, to: pool) } == .SQLITE_IOERR)
+        mount.fail(.full, skipping: 1)
+        #expect(code { try add(2, to: pool) } == .SQLITE_FULL)
+        mount.fail(.busy, times: .max)
+        #expect(code { try add(3, to: pool) } == .SQLITE_BUSY)
+        mount.heal()
+        disk.capacityBytes = disk.usedBytes
+        #expect(code { for number in 4...90 { try add(number, to: pool) } } == .SQLITE_FULL)
+        disk.capacityBytes = nil
+        try add(100, to: pool)
+        #expect(try inspect(disk).isSound)
+    }
+
+    @Test func `a copy can be put back, as a backup is`() throws {
+        let disk = SimulatedDisk(seed: 4)
+        let pool = try pool(disk.mount())
+        try add(1, to: pool)
+        let copy = disk.copy("a.sqlite")
+        try add(2, to: pool)
+        disk.losePower()
+        disk.remove("a.sqlite")
+        disk.restore(copy)
+        #expect(try inspect(disk).numbers == [1])
+    }
+}

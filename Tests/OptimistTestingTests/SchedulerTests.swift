@@ -1,0 +1,91 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+import OptimistTesting
+import Synchronization
+import Testing
+
+@Suite("The simulated scheduler", .timeLimit(.minutes(1)))
+struct SchedulerTests {
+    /// Some tasks that meet in an actor, sleep and yield; what they did, in order.
+    private func course(seed: UInt64, killAfter: Int? = nil) -> (log: [Int], trace: UInt64) {
+        actor Counter {
+            var count = 0
+            func next() -> Int {
+                count += 1
+                return count
+            }
+        }
+        let scheduler = SimulatedScheduler(seed: seed)
+        let process = scheduler.process("node")
+        let (counter, log) = (Counter(), Log())
+        let surroundings = process.surroundings(seed: seed)
+        for number in 0..<20 {
+            process.spawn {
+                for round in 0..<3 {
+                    await Task.yield()
+                    log.add(number * 1000 + round * 100 + (await counter.next()))
+                    try? await surroundings.clock.sleep(for: .milliseconds(number % 4))
+                }
+                await withTaskGroup(of: Int.self) { group in
+                    for child in 0..<3 { group.addTask { child } }
+                    for await child in group { log.add(-child) }
+                }
+            }
+        }
+        if let killAfter { process.kill(afterJobs: killAfter) }
+        scheduler.run(for: .seconds(1))
+        defer { scheduler.end([process]) }
+        return (log.entries, scheduler.trace)
+    }
+
+    @Test func `the same seed gives the same run, another seed another one`() {
+        let first = course(seed: 1)
+        #expect(first.log.count == 120)
+        #expect(course(seed: 1) == first)
+        #expect(course(seed: 2) != first)
+    }
+
+    @Test(arguments: [0, 1, 50, 100])
+    func `nothing of a process runs after it was killed`(jobs: Int) {
+        let whole = course(seed: 3).log
+        let cut = course(seed: 3, killAfter: jobs).log
+        #expect(cut.count < whole.count)
+        #expect(cut == Array(whole.prefix(cut.count)))
+    }
+
+    @Test func `time jumps to what is due, and a day takes no time`() {
+        let scheduler = SimulatedScheduler(seed: 4)
+        let process = scheduler.process("node")
+        let (surroundings, log) = (process.surroundings(seed: 4), Log())
+        process.spawn {
+            let start = surroundings.now()
+            try? await surroundings.clock.sleep(for: .seconds(86400))
+            log.add(Int(surroundings.now().timeIntervalSince(start)))
+        }
+        scheduler.run(for: .seconds(86399))
+        #expect(log.entries.isEmpty)
+        scheduler.run(for: .seconds(2))
+        #expect(log.entries == [86400])
+        #expect(scheduler.now == .seconds(86401))
+    }
+
+    @Test func `a cancelled sleeper wakes at once`() {
+        let scheduler = SimulatedScheduler(seed: 5)
+        let process = scheduler.process("node")
+        let (clock, log) = (process.surroundings(seed: 5).clock, Log())
+        let task = process.spawn {
+            do { try await clock.sleep(for: .seconds(9)) } catch { log.add(1) }
+        }
+        scheduler.after(.seconds(1)) { task.cancel() }
+        scheduler.run(for: .seconds(2))
+        #expect(log.entries == [1])
+    }
+
+    private final class Log: Sendable {
+        private let list = Mutex<[Int]>([])
+        var entries: [Int] { list.withLock { $0 } }
+        func add(_ entry: Int) { list.withLock { $0.append(entry) } }
+    }
+}

@@ -1,0 +1,229 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+@Suite(.timeLimit(.minutes(1)))
+struct GroupTests {
+    let desk: Desk
+    var store: Store { desk.store }
+
+    init() throws { desk = try Desk() }
+
+    private let trip = Project(title: "Trip")
+    private func step(_ text: String, in project: Project? = nil) -> Step { Step(text: text, project: project?.id) }
+
+    private func next(_ limit: Int = 1000) async throws -> PushBatch {
+        try #require(try await store.nextPush(PushLimit(rows: limit)))
+    }
+
+    /// The groups of a push, by how many rows each has.
+    private func sizes(_ batch: PushBatch) -> [Int] { batch.push.groups.map(\.count) }
+
+    // MARK: - S2
+
+    @Test func `S2 what one transaction writes is one group, and two transactions are two`() async throws {
+        let (trip, tickets) = (trip, step("Tickets", in: trip))
+        try await store.write { db in
+            try trip.insert(db)
+            try tickets.insert(db)
+        }
+        try await store.write { db in try Step(text: "Alone").insert(db) }
+        try await store.write { db in for text in ["A", "B", "C"] { try Step(text: text).insert(db) } }
+        let batch = try await next()
+        #expect(batch.push.rows.count == 6)
+        #expect(sizes(batch) == [2, 3])
+        #expect(batch.unitCount == 3)
+    }
+
+    @Test func `S2 groups that share a row are one, whichever is touched first`() async throws {
+        let (a, b, c) = (step("A"), step("B"), step("C"))
+        for row in [a, b, c] { try await store.write { try row.insert($0) } }
+        #expect(sizes(try await next()).isEmpty)
+        try await store.write { try $0.execute(sql: "UPDATE step SET text = text || '!' WHERE text IN ('A', 'C')") }
+        let batch = try await next()
+        #expect(sizes(batch) == [2])
+        #expect(batch.unitCount == 2)
+        try await store.write { try $0.execute(sql: "UPDATE step SET text = text || '?' WHERE text IN ('B', 'C!')") }
+        #expect(sizes(try await next()) == [3])
+        try await store.book(batch.sent.map { _ in .accepted(seq: 1) }, of: try await next())
+    }
+
+    @Test func `S2 a new row joins the group of the pending row that its transaction touches`() async throws {
+        let (trip, tickets) = (trip, step("Tickets", in: trip))
+        try await store.write { try trip.insert($0) }
+        try await store.write { db in
+            try db.execute(sql: "UPDATE project SET title = 'Journey'")
+            try tickets.insert(db)
+        }
+        #expect(sizes(try await next()) == [2])
+        #expect(try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_join") } == 0)
+    }
+
+    @Test func `S2 a group waits as a whole for one of its rows, and others go on`() async throws {
+        try await store.write { db in for text in ["A", "B"] { try Step(text: text).insert(db) } }
+        let batch = try await next()
+        try await store.book(
+            [.retry(after: .seconds(60)), .groupFailed(by: [batch.push.rows[0].name], current: nil)], of: batch)
+        try await store.write { try Step(text: "C").insert($0) }
+        #expect(try await next().push.rows.count == 1)
+        #expect(try await store.pushOutlook().isSendable)
+    }
+
+    @Test func `S2 a push ends between groups, and the first one always goes`() async throws {
+        for _ in 0..<3 {
+            try await store.write { db in for text in ["A", "B", "C"] { try Step(text: text).insert(db) } }
+        }
+        #expect(sizes(try await next(7)) == [3, 3])
+        #expect(sizes(try await next(2)) == [3])
+    }
+
+    @Test func `S2 a group beyond the limit goes row by row, parents first and deletes last`() async throws {
+        let projects = (1...40).map { Project(title: "\($0)") }
+        try await store.write { db in
+            for project in projects {
+                try project.insert(db)
+                for number in 1...30 { try Step(text: "\(number)", project: project.id).insert(db) }
+            }
+        }
+        let batch = try await next()
+        #expect(batch.push.rows.count == 1000)
+        #expect(batch.push.groups.isEmpty)
+        try await store.book(batch.sent.map { _ in .accepted(seq: 1) }, of: batch)
+        let rest = try await next()
+        #expect(rest.push.rows.count == 240)
+        try await store.book(rest.sent.map { _ in .accepted(seq: 2) }, of: rest)
+        try await store.write { try $0.execute(sql: "DELETE FROM project") }
+        let deletes = try await next()
+        #expect(deletes.push.rows.allSatisfy { $0.table == "step" })
+    }
+
+    @Test func `S2 what is settled is forgotten`() async throws {
+        let (a, b) = (step("A"), step("B"))
+        for row in [a, b] { try await store.write { try row.insert($0) } }
+        try await store.write(allOrNothing: true) { try $0.execute(sql: "UPDATE step SET text = text || '!'") }
+        let batch = try await next()
+        #expect(sizes(batch) == [2])
+        try await store.book(batch.sent.map { _ in .accepted(seq: 1) }, of: batch)
+        for table in ["optimist_join", "optimist_whole"] {
+            #expect(try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") } == 0)
+        }
+    }
+
+    @Test func `S9 halving never splits a group`() async throws {
+        try await store.write { db in for text in ["A", "B", "C"] { try Step(text: text).insert(db) } }
+        let batch = try await next(1)
+        #expect(sizes(batch) == [3])
+        #expect(batch.unitCount == 1)
+        try await store.hold(batch)
+        #expect(try await store.nextPush(PushLimit()) == nil)
+        #expect(try await store.pushOutlook().nextDue != nil)
+    }
+
+    // MARK: - V5
+
+    private let refusal = Refusal(code: "invalidProperties", message: "The title is not allowed.")
+
+    private func refused(_ batch: PushBatch, _ table: String, current: RowPatch? = nil) -> [Verdict] {
+        batch.push.rows.map { row in
+            row.table == table
+                ? .rejected(Refusal(code: refusal.code, message: refusal.message, current: current))
+                : .groupFailed(by: ["project:\(trip.wireID)"], current: nil)
+        }
+    }
+
+    @Test func `V5 a refused row and the pending rows that refer to it are one rejection, and the rest is sent again`()
+        async throws
+    {
+        let (trip, tickets, other) = (trip, step("Tickets", in: trip), step("Other"))
+        try await store.write { db in
+            try trip.insert(db)
+            try tickets.insert(db)
+            try other.insert(db)
+        }
+        let batch = try await next()
+        try await store.book(refused(batch, "project"), of: batch)
+        #expect(try await store.projects().isEmpty)
+        #expect(try await store.steps() == ["Other"])
+        let rejection = try #require(try await store.rejections().first)
+        #expect(rejection.dependents.map(\.rowID) == [tickets.wireID])
+        #expect(try await store.counts().rejected == 1)
+        #expect(try await next().push.rows.map(\.id) == [other.wireID])
+        try await store.retry(rejection.id, with: ["title": "Journey"])
+        #expect(try await store.projects() == ["Journey"])
+        #expect(try await store.steps() == ["Other", "Tickets"])
+        #expect(try await store.rejections().isEmpty)
+    }
+
+    @Test func `V5 an edit that moved a row below a refused one goes back`() async throws {
+        let (trip, tickets) = (trip, step("Tickets"))
+        try await store.write { try tickets.insert($0) }
+        try await store.pushAccepted(seq: 1)
+        try await store.write { db in
+            try trip.insert(db)
+            try db.execute(sql: "UPDATE step SET project = ?, text = 'Moved'", arguments: [trip.id])
+        }
+        let batch = try await next()
+        try await store.book(refused(batch, "project"), of: batch)
+        #expect(try await store.steps() == ["Tickets"])
+        #expect(try await store.pendingCount() == 0)
+        try await store.retry(try #require(try await store.rejections().first).id)
+        #expect(try await store.steps() == ["Moved"])
+    }
+
+    @Test func `V5 a refused delete brings back what was deleted with it`() async throws {
+        let (trip, tickets) = (trip, step("Tickets", in: trip))
+        try await store.write { db in
+            try trip.insert(db)
+            try tickets.insert(db)
+        }
+        try await store.pushAccepted(seq: 1)
+        try await store.write { try $0.execute(sql: "DELETE FROM project") }
+        let batch = try await next()
+        #expect(sizes(batch) == [2])
+        let verdicts: [Verdict] = batch.push.rows.map { row in
+            row.table == "project"
+                ? .rejected(
+                    Refusal(
+                        code: "forbidden", message: "Not yours.",
+                        current: RowPatch(generation: 1, values: ["title": "Trip"])))
+                : .groupFailed(
+                    by: ["project:\(trip.wireID)"],
+                    current: RowPatch(
+                        generation: 1, values: ["text": "Tickets", "project": .string(trip.wireID)]))
+        }
+        try await store.book(verdicts, of: batch)
+        #expect(try await store.projects() == ["Trip"])
+        #expect(try await store.steps() == ["Tickets"])
+        #expect(try await store.pendingCount() == 0)
+        try await store.retry(try #require(try await store.rejections().first).id)
+        #expect(try await store.projects().isEmpty)
+        #expect(try await store.steps().isEmpty)
+    }
+
+    @Test func `V5 what is written all or nothing is refused whole`() async throws {
+        let (trip, other) = (trip, step("Other"))
+        try await store.write(allOrNothing: true) { db in
+            try trip.insert(db)
+            try other.insert(db)
+        }
+        let batch = try await next()
+        try await store.book(refused(batch, "project"), of: batch)
+        #expect(try await store.steps().isEmpty)
+        #expect(try await store.rejections().first?.dependents.count == 1)
+        #expect(try await store.pendingCount() == 0)
+    }
+
+    @Test func `V5 a group that failed by none of its rows waits, and is not sent again at once`() async throws {
+        try await store.write { db in for text in ["A", "B"] { try Step(text: text).insert(db) } }
+        let batch = try await next()
+        try await store.book(batch.sent.map { _ in .groupFailed(by: [], current: nil) }, of: batch)
+        #expect(try await store.nextPush(PushLimit()) == nil)
+        #expect(try await store.pendingCount() == 2)
+    }
+}

@@ -1,0 +1,124 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+import OptimistWire
+import Synchronization
+
+@testable import Optimist
+
+/// A list of things to do. Its title is unique.
+struct Project: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "project"
+    var id = UUID()
+    var title: String?
+    /// The project that this one is a part of.
+    var part: UUID?
+
+    var wireID: String { id.uuidString.lowercased() }
+}
+
+/// Something to do for a project: it goes with it.
+struct Step: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "step"
+    var id = UUID()
+    var text: String
+    var project: UUID?
+
+    var wireID: String { id.uuidString.lowercased() }
+}
+
+/// A device with projects and steps.
+final class Desk: Sendable {
+    let folder: URL
+    let store: Store
+    private let time = Mutex<Int64>(1_790_000_000_000)
+
+    init(onDelete: String = "CASCADE") throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let box = Mutex<Int64>(1_790_000_000_000)
+        store = try Store(
+            at: folder.appending(path: "desk.sqlite"), synced: [Step.self, Project.self], durability: .normal,
+            surroundings: Surroundings(
+                now: { box.withLock { Date(timeIntervalSince1970: Double($0) / 1000) } }, seed: 1)
+        ) { migrator in
+            migrator.registerMigration("desk") { db in
+                try db.execute(
+                    sql: """
+                        CREATE TABLE project(
+                            id BLOB PRIMARY KEY NOT NULL, title TEXT UNIQUE, part BLOB REFERENCES project(id));
+                        CREATE TABLE step(
+                            id BLOB PRIMARY KEY NOT NULL, text TEXT NOT NULL DEFAULT '',
+                            project BLOB REFERENCES project(id) ON DELETE \(onDelete));
+                        """)
+            }
+        }
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+}
+
+extension Store {
+    func projects() async throws -> [String?] {
+        try await read { try Project.order(Column("title")).fetchAll($0).map(\.title) }
+    }
+
+    func steps() async throws -> [String] {
+        try await read { try Step.order(Column("text")).fetchAll($0).map(\.text) }
+    }
+
+    func entry(_ step: Step) async throws -> RowEntry? {
+        try await read { db in
+            let table = try Int64.fetchOne(db, sql: "SELECT number FROM optimist_table WHERE name = 'step'") ?? 0
+            return try RowEntryTable(db).entry(RowRef(table: table, id: step.id.databaseValue))
+        }
+    }
+
+    /// Takes a page from the first state to another.
+    func take(_ rows: [PageRow], from: Int = 0, to seq: Int = 9) async throws {
+        try await apply(
+            Page(from: "e1.\(from)", cursor: "e1.\(seq)", hasMore: false, rows: rows), to: ["step", "project"],
+            initialCursor: "e1.0")
+    }
+}
+
+extension PageRow {
+    static func project(
+        _ project: Project, seq: Int64 = 1, title: String? = nil, part: Project? = nil, stamp: Int64 = 1_790_000_000_000
+    ) -> PageRow {
+        row(
+            "project", project.wireID, seq, stamp,
+            [
+                "title": (title ?? project.title).map(JSON.string) ?? .null,
+                "part": part.map { .string($0.wireID) } ?? .null,
+            ])
+    }
+
+    static func step(
+        _ step: Step, seq: Int64 = 1, in project: Project? = nil, stamp: Int64 = 1_790_000_000_000
+    ) -> PageRow {
+        row(
+            "step", step.wireID, seq, stamp,
+            [
+                "text": .string(step.text), "project": project.map { .string($0.wireID) } ?? .null,
+            ])
+    }
+
+    private static func row(_ table: String, _ id: String, _ seq: Int64, _ stamp: Int64, _ values: JSONObject)
+        -> PageRow
+    {
+        let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: stamp), device: "OtherPhone"))
+        return PageRow(
+            table: table, id: id, content: .row(RowPatch(generation: 1, clocks: clocks, seq: seq, values: values)))
+    }
+
+    static func gone(_ table: String, _ id: UUID, seq: Int64 = 2) -> PageRow {
+        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_001_000), device: "OtherPhone")
+        return PageRow(
+            table: table, id: id.uuidString.lowercased(),
+            content: .deleted(Tombstone(generation: 2, clock: clock, seq: seq)))
+    }
+}

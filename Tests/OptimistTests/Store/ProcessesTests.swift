@@ -1,0 +1,117 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistCore
+import OptimistTesting
+import OptimistWire
+import Synchronization
+import Testing
+
+@testable import Optimist
+
+private func endAsInACrash(_ process: pid_t) { kill(process, SIGKILL) }
+
+/// Another process with the same file: see Tests/OtherProcess.
+private final class Other: Sendable {
+    private let process = Process()
+
+    init(_ role: String, _ file: URL) throws {
+        process.executableURL = Bundle.module.bundleURL.deletingLastPathComponent().appending(path: "OtherProcess")
+        process.arguments = [role, file.path]
+        try process.run()
+    }
+
+    deinit { kill() }
+
+    /// Ends it as a crash does. It is gone when this returns.
+    func kill() {
+        if process.isRunning { endAsInACrash(process.processIdentifier) }
+        process.waitUntilExit()
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct ProcessesTests {
+    private let server = InMemoryServer()
+
+    private func until(_ content: String, in store: Store) async {
+        let todos = store.observe { try Todo.filter(Column("content") == content).fetchCount($0) }
+        for await count in todos where count > 0 { return }
+    }
+
+    private func add(_ content: String, to phone: SyncedPhone) async throws {
+        try await phone.store.write { try Todo(content: content).insert($0) }
+    }
+
+    @Test func `W2 W5 what another process writes shows at once and is sent`() async throws {
+        let phone = try SyncedPhone(server)
+        phone.start()
+        try await phone.until { try await $0.counts().lastSync != nil }
+        let other = try Other("write", phone.store.file)
+        for number in 1...20 {
+            await until("other \(number - 1)", in: phone.store)
+            try await add("mine \(number)", to: phone)
+        }
+        await until("other 20", in: phone.store)
+        other.kill()
+        try await phone.untilClean()
+        #expect(server.rows("todo").count == 41)
+        await phone.stop()
+    }
+
+    @Test func `W5 one process syncs at a time, and the next one takes over when it is killed`() async throws {
+        let phone = try SyncedPhone(server)
+        let other = try Other("sync", phone.store.file)
+        await until("other pushes", in: phone.store)
+        let engine = phone.start()
+        await phone.clock.sleepers(atLeast: 1)
+        #expect(try await engine.status.current().phase == .paused(reason: "Another part of this app is syncing."))
+        #expect(server.connects == 0)
+        #expect(try await phone.store.outbox().contains(where: \.isInFlight))
+
+        other.kill()
+        phone.clock.advance(by: .seconds(2))
+        try await phone.untilClean()
+        #expect(server.rows("todo").count == 2)
+        await phone.stop()
+    }
+
+    @Test func `W5 an engine that is stopped lets another one sync`() async throws {
+        let first = try SyncedPhone(server)
+        let second = try SyncedPhone(server, folder: first.folder)
+        first.start()
+        try await first.until { try await $0.counts().lastSync != nil }
+        second.start()
+        await second.clock.sleepers(atLeast: 1)
+        try await second.store.write { try Todo(content: "Tickets").insert($0) }
+        try await first.untilClean()
+        #expect(server.pushes.count == 1)
+        await first.stop()
+        second.clock.advance(by: .seconds(2))
+        try await second.store.write { try Todo(content: "More").insert($0) }
+        try await second.untilClean()
+        #expect(second.remote.attempts > 0)
+        await second.stop()
+    }
+
+    @Test func `W4 two stores of one file never stamp backwards, whatever their times of day`() async throws {
+        let phone = try Phone()
+        let late = try Store(
+            at: phone.file, synced: [Todo.self], durability: .normal,
+            surroundings: Surroundings(now: { Date(timeIntervalSince1970: 1_780_000_000) }), migrate: Todo.migrate)
+        let todo = Todo(content: "Tickets")
+        try await phone.store.write { try todo.insert($0) }
+        var last = Stamp.zero
+        for number in 0..<40 {
+            phone.advance(10)
+            let store = number.isMultiple(of: 3) ? late : phone.store
+            try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'edit \(number)'") }
+            let entry = try #require(try await store.entry(todo))
+            let stamp = entry.unsentStamp(of: "content")
+            #expect(stamp > last)
+            last = stamp
+        }
+        #expect(last.milliseconds < phone.time.withLock { $0 } + 2_000, "and do not run away")
+    }
+}

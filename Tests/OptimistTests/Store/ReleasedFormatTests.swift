@@ -1,0 +1,102 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+/// Opens copies of the files in Fixtures, which released versions of the engine wrote.
+@Suite(.timeLimit(.minutes(1)))
+struct ReleasedFormatTests {
+    private static let folder = Bundle.module.resourceURL?.appending(path: "Fixtures")
+
+    private func open(_ format: Int) throws -> Store {
+        let released = try #require(Self.folder).appending(path: "format-\(format).sqlite")
+        let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let file = folder.appending(path: "planner.sqlite")
+        try FileManager.default.copyItem(at: released, to: file)
+        return try ReleasedPlanner.open(file)
+    }
+
+    private func text(_ number: Int) -> String { ReleasedPlanner.id(number).uuidString.lowercased() }
+
+    private func contents(_ store: Store) async throws -> [Int: String] {
+        try await store.read { db in
+            let tasks = try ReleasedPlanner.Task.fetchAll(db)
+            return Dictionary(uniqueKeysWithValues: tasks.map { (Int($0.id.uuid.15), $0.content) })
+        }
+    }
+
+    @Test(arguments: 1..<EngineSchema.version)
+    func `L5 a file of each released format says what it said`(format: Int) async throws {
+        let store = try open(format)
+        #expect(
+            try await contents(store) == [
+                2: "synced", 3: "edited", 6: "lost to another", 7: "refused", 8: "sent, and edited since",
+                9: "received", 11: "new",
+            ])
+        let outbox = try await store.outbox()
+        #expect(outbox.map(\.id).sorted() == [text(3), text(4), text(8), text(11)])
+        let rows = Dictionary(uniqueKeysWithValues: outbox.map { ($0.id, $0) })
+        #expect(rows[text(3)]?.kind == .update)
+        #expect(rows[text(3)].map { Set($0.columns.keys) } == ["priority", "due"])
+        #expect(rows[text(4)]?.kind == .delete)
+        #expect(rows[text(8)]?.isUnanswered == true)
+        #expect(rows[text(11)]?.kind == .create)
+        #expect(rows[text(11)]?.blockedBy == "project:\(text(98))")
+        let rejections = try await store.rejections()
+        #expect(rejections.map(\.rowID) == [text(7)])
+        #expect(rejections.first?.mine == ["content": "refused, mine"])
+        let counts = try await store.counts()
+        #expect(counts.parked == 1)
+        #expect(counts.lastSync != nil)
+        #expect(try await store.savedWaits()[.pull]?.failures == 4)
+        let journal = try await store.read { try String.fetchAll($0, sql: "SELECT mine FROM optimist_journal") }
+        #expect(journal == [#"{"priority":2}"#])
+        let next = try await store.nextPull()
+        #expect(next.cursor == ReleasedPlanner.cursor)
+        await #expect(throws: (any Error).self) { try await store.bind(to: "another#2") }
+    }
+
+    @Test(arguments: 1..<EngineSchema.version)
+    func `L5 a file of each released format is edited, pushed and received into`(format: Int) async throws {
+        let store = try open(format)
+        try await store.write { db in
+            try db.execute(
+                sql: "UPDATE task SET content = 'edited again' WHERE id IN (?, ?)",
+                arguments: [ReleasedPlanner.id(2), ReleasedPlanner.id(11)])
+        }
+        var pushed: [String: PushRow.Change] = [:]
+        while let batch = try await store.nextPush(PushLimit()) {
+            for row in batch.push.rows { pushed[row.id] = row.change }
+            #expect(batch.push.number > 3, "numbers go on from where they were")
+            try await store.book(batch.sent.map { _ in .accepted(seq: 8) }, of: batch)
+        }
+        #expect(Set(pushed.keys) == [text(2), text(3), text(4), text(8), text(11)])
+        guard case .update(let second)? = pushed[text(2)], case .update(let third)? = pushed[text(3)],
+            case .create(let last)? = pushed[text(11)]
+        else {
+            Issue.record("rows were pushed in another way: \(pushed)")
+            return
+        }
+        #expect(second.values == ["content": "edited again"])
+        #expect(third.values["priority"] == 5 && third.values["due"] == .null)
+        #expect(last.values["content"] == "edited again" && last.values["priority"] == 6)
+        #expect(try await store.counts().pending == 0)
+
+        let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: ReleasedPlanner.milliseconds + 5_000), device: "OtherPhone"))
+        let parent = RowPatch(generation: 1, clocks: clocks, seq: 9, values: ["name": "the parent of 10"])
+        try await store.apply(
+            Page(
+                from: ReleasedPlanner.cursor, cursor: "e1.9", hasMore: false,
+                rows: [PageRow(table: "project", id: text(99), content: .row(parent))]),
+            to: ["project", "task"], initialCursor: "e1.0")
+        try await store.apply(
+            Page(from: "e1.9", cursor: "e1.10", hasMore: false, rows: []), to: ["project", "task"],
+            initialCursor: "e1.0")
+        #expect(try await contents(store)[10] == "parked")
+    }
+}

@@ -1,0 +1,54 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+struct SharedFileTests {
+    /// A process: what it knows of the file, its own clock and time of day.
+    private struct Writer {
+        var known = SharedFile(version: 0, ceiling: .zero)
+        var clock = HybridClock()
+        var skew: Int64
+
+        /// Commits a transaction, as `Store` does. Returns its stamp, or nil if it had none.
+        mutating func commit(_ file: inout (version: Int64, ceiling: Stamp), at milliseconds: Int64, seen: Stamp?)
+            -> Stamp?
+        {
+            let now = milliseconds + skew
+            if known.version != file.version {
+                clock = HybridClock(last: file.ceiling)
+                known.meet(version: file.version, ceiling: file.ceiling, at: now)
+            }
+            let stamp = seen == nil ? clock.tick(milliseconds: now) : nil
+            if let seen { clock.witness(seen) }
+            if let ceiling = known.raise(for: clock.last, at: now) { file.ceiling = ceiling }
+            return stamp
+        }
+    }
+
+    @Test(arguments: 1...50)
+    func `W4 in whatever order processes write, stamps only grow and do not run away`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var file = (version: Int64(0), ceiling: Stamp.zero)
+        var writers = [0, -3_600_000, 700].map { Writer(skew: $0) }
+        var last = Stamp.zero
+        var now: Int64 = 1_790_000_000_000
+        var previous: Int?
+        for _ in 0..<2_000 {
+            now += Int64.random(in: 0...(Bool.random(using: &random) ? 3 : 4_000), using: &random)
+            let number = Int.random(in: 0..<3, using: &random)
+            // SQLite counts for each connection what the others committed.
+            if previous != number { file.version += 1 }
+            previous = number
+            let seen = Int.random(in: 0..<10, using: &random) == 0 ? last.successor : nil
+            let stamp = writers[number].commit(&file, at: now, seen: seen)
+            if let stamp { #expect(stamp > last) }
+            last = max(last, stamp ?? .zero, seen ?? .zero)
+            #expect(file.ceiling >= last)
+            #expect(last.milliseconds <= now + 700 + SharedFile.lead)
+        }
+    }
+}

@@ -1,0 +1,226 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+@Suite(.timeLimit(.minutes(1)))
+struct FittingTests {
+    let desk: Desk
+    var store: Store { desk.store }
+
+    init() throws { desk = try Desk() }
+
+    private let trip = Project(title: "Trip")
+    private let tour = Project(title: "Tour")
+    private let tickets = Step(text: "Tickets")
+    private let visa = Step(text: "Visa")
+
+    // MARK: - R4
+
+    @Test func `R4 children before their parents, circles and a row that refers to itself fit within a page`()
+        async throws
+    {
+        try await store.take([
+            .step(tickets, in: trip), .project(trip, part: tour), .project(tour, part: trip),
+            .project(Project(id: visa.id, title: "Self"), part: Project(id: visa.id)),
+        ])
+        #expect(try await store.projects() == ["Self", "Tour", "Trip"])
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test func `R4 beside a row without its parent a circle fits all the same`() async throws {
+        try await store.take([
+            .step(visa, in: Project()), .step(tickets, in: trip), .project(trip, part: tour),
+            .project(tour, part: trip),
+        ])
+        #expect(try await store.projects() == ["Tour", "Trip"])
+        #expect(try await store.steps() == ["Tickets"])
+        #expect(try await store.counts().parked == 1)
+    }
+
+    @Test func `R4 what is parked comes in with its parent, generation by generation`() async throws {
+        let top = Project(title: "Top")
+        try await store.take([.step(tickets, in: trip), .project(trip, part: tour)], to: 1)
+        #expect(try await store.counts().parked == 2)
+        try await store.take([.project(tour, part: top)], from: 1, to: 2)
+        #expect(try await store.counts().parked == 3)
+        try await store.take([.project(top)], from: 2, to: 3)
+        #expect(try await store.counts().parked == 0)
+        #expect(try await store.steps() == ["Tickets"])
+    }
+
+    @Test func `R4 a circle over two pages fits when it is closed`() async throws {
+        try await store.take([.project(trip, part: tour)], to: 1)
+        try await store.take([.project(tour, part: trip)], from: 1, to: 2)
+        #expect(try await store.projects() == ["Tour", "Trip"])
+    }
+
+    @Test func `R4 a later version or a delete of a parked row takes its place`() async throws {
+        try await store.take([.step(tickets, in: trip), .step(visa, in: trip)], to: 1)
+        try await store.take(
+            [.step(tickets, seq: 2, stamp: 1_790_000_002_000), .gone("step", visa.id)], from: 1, to: 2)
+        #expect(try await store.counts().parked == 0)
+        #expect(try await store.steps() == ["Tickets"])
+        try await store.take([.project(trip, seq: 3)], from: 2, to: 3)
+        #expect(try await store.steps() == ["Tickets"])
+    }
+
+    @Test func `R4 a row that a rejected one stood in the way of comes in with the verdict`() async throws {
+        let mine = Project(title: "Trip")
+        try await store.write { try mine.insert($0) }
+        try await store.take([.project(trip)])
+        #expect(try await store.counts().parked == 1)
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.book([.rejected(Refusal(code: "uniqueViolation", message: "Taken."))], of: batch)
+        #expect(try await store.counts().parked == 0)
+        #expect(try await store.read { try Project.fetchAll($0) }.map(\.id) == [trip.id])
+    }
+
+    // MARK: - M6
+
+    @Test func `M6 rows that exchange the values of a unique index fit together, and keep everything else`()
+        async throws
+    {
+        try await store.take([.project(trip), .project(tour), .step(tickets, in: trip)], to: 1)
+        try await store.take(
+            [
+                .project(trip, seq: 2, title: "Tour", stamp: 1_790_000_002_000),
+                .project(tour, seq: 2, title: "Trip", part: trip, stamp: 1_790_000_002_000),
+            ], from: 1, to: 2)
+        #expect(try await store.read { try Project.fetchOne($0, key: trip.id)?.title } == "Tour")
+        #expect(try await store.read { try Project.fetchOne($0, key: tour.id)?.title } == "Trip")
+        #expect(try await store.steps() == ["Tickets"])
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test func `M6 a row that collides with one of this device's does not keep others from exchanging theirs`()
+        async throws
+    {
+        let mine = Project(title: "Mine")
+        try await store.write { try mine.insert($0) }
+        try await store.take([.project(trip), .project(tour), .project(Project(title: "Mine"))], to: 1)
+        #expect(try await store.counts().parked == 1)
+        try await store.take(
+            [
+                .project(trip, seq: 2, title: "Tour", stamp: 1_790_000_002_000),
+                .project(tour, seq: 2, title: "Trip", stamp: 1_790_000_002_000),
+            ], from: 1, to: 2)
+        #expect(try await store.read { try Project.fetchOne($0, key: trip.id)?.title } == "Tour")
+        #expect(try await store.counts().parked == 1)
+    }
+
+    @Test func `M6 a row that the server made one with another lives on as that one, and references follow`()
+        async throws
+    {
+        let mine = Project(title: "Trip")
+        let visa = Step(text: "Visa", project: mine.id)
+        try await store.write { db in
+            try mine.insert(db)
+            try visa.insert(db)
+        }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        let verdicts: [Verdict] = batch.push.rows.map {
+            $0.table == "project" ? .mergedInto(seq: 3, winner: trip.wireID) : .accepted(seq: 3)
+        }
+        try await store.book(verdicts, of: batch)
+        #expect(try await store.read { try Project.fetchAll($0).map(\.id) } == [trip.id])
+        #expect(try await store.read { try Step.fetchAll($0).map(\.project) } == [trip.id])
+        #expect(try await store.pendingCount() == 0)
+        try await store.take([.project(trip, part: nil), .step(visa, seq: 3, in: trip)])
+        #expect(try await store.projects() == ["Trip"])
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test func `M6 a row that is parked beside its double takes the double's place with the verdict`() async throws {
+        let mine = Project(title: "Trip")
+        let visa = Step(text: "Visa", project: mine.id)
+        try await store.write { db in
+            try mine.insert(db)
+            try visa.insert(db)
+        }
+        try await store.take([.project(trip, part: nil), .project(tour, part: trip)])
+        #expect(try await store.counts().parked == 2)
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        let verdicts: [Verdict] = batch.push.rows.map {
+            $0.table == "project" ? .mergedInto(seq: 3, winner: trip.wireID) : .accepted(seq: 3)
+        }
+        try await store.book(verdicts, of: batch)
+        #expect(try await store.projects() == ["Tour", "Trip"])
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test func `M6 a received row that became one with another passes its references on`() async throws {
+        try await store.take([.project(trip), .project(tour), .step(tickets, in: trip)], to: 1)
+        let visa = Step(text: "Visa", project: trip.id)
+        try await store.write { try visa.insert($0) }
+        let tombstone = Tombstone(
+            generation: 2, clock: Clock(stamp: Stamp(milliseconds: 1_790_000_001_000), device: "server"), seq: 2,
+            mergedInto: tour.wireID)
+        try await store.take(
+            [PageRow(table: "project", id: trip.wireID, content: .deleted(tombstone))], from: 1, to: 2)
+        #expect(try await store.read { try Step.fetchAll($0).map(\.project) } == [tour.id, tour.id])
+        #expect(try await store.pendingCount() == 1)
+    }
+
+    // MARK: - R2 and M2: deletes
+
+    @Test func `R2 a received delete takes unsent children along, and the journal has them`() async throws {
+        try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
+        let (visa, trip) = (Step(text: "Visa", project: trip.id), trip)
+        try await store.write { db in
+            try visa.insert(db)
+            try db.execute(sql: "UPDATE step SET text = 'Mine' WHERE text = 'Tickets'")
+        }
+        try await store.take([.gone("step", tickets.id), .gone("project", trip.id)], from: 1, to: 2)
+        #expect(try await store.steps().isEmpty)
+        #expect(try await store.pendingCount() == 0)
+        let journal = try await store.read { try String.fetchAll($0, sql: "SELECT mine FROM optimist_journal") }
+        #expect(journal.count == 2)
+        #expect(journal.contains { $0.contains("Visa") } && journal.contains { $0.contains("Mine") })
+        #expect(try await store.entry(visa) == nil)
+    }
+
+    @Test func `R2 a row that only an unsent edit put below a deleted one goes back to where the server has it`()
+        async throws
+    {
+        try await store.take([.project(trip), .project(tour), .step(tickets, in: trip)], to: 1)
+        let tour = tour
+        try await store.write {
+            try $0.execute(sql: "UPDATE step SET project = ?, text = 'Mine'", arguments: [tour.id])
+        }
+        try await store.take([.gone("project", tour.id)], from: 1, to: 2)
+        let step = try #require(try await store.read { try Step.fetchOne($0) })
+        #expect(step.project == trip.id)
+        #expect(step.text == "Mine")
+        #expect(try await store.pendingCount() == 1)
+    }
+
+    @Test func `R2 a child that has moved away is not taken along with its former parent`() async throws {
+        try await store.take([.project(trip), .project(tour), .step(tickets, in: trip)], to: 1)
+        try await store.take(
+            [.gone("project", trip.id), .step(tickets, seq: 2, in: tour, stamp: 1_790_000_002_000)], from: 1, to: 2)
+        #expect(try await store.steps() == ["Tickets"])
+    }
+
+    @Test func `R4 a delete waits for children that the server does not have, and comes with their verdict`()
+        async throws
+    {
+        let desk = try Desk(onDelete: "RESTRICT")
+        let store = desk.store
+        try await store.take([.project(trip)], to: 1)
+        let visa = Step(text: "Visa", project: trip.id)
+        try await store.write { try visa.insert($0) }
+        try await store.take([.gone("project", trip.id)], from: 1, to: 2)
+        #expect(try await store.projects() == ["Trip"])
+        #expect(try await store.counts().parked == 1)
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.book([.rejected(Refusal(code: "invalidProperties", message: "It is gone."))], of: batch)
+        #expect(try await store.projects().isEmpty)
+        #expect(try await store.counts().parked == 0)
+    }
+}

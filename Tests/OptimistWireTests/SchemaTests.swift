@@ -1,0 +1,77 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct SchemaTests {
+    private static let whole = Schema(
+        id: "shop", version: 3, minClientVersion: 1,
+        types: [
+            "List": TypeSchema(
+                columns: ["name": ColumnSchema(.string, isRequired: true, maxBytes: 100)], editWins: true),
+            "Todo": TypeSchema(
+                columns: [
+                    "title": ColumnSchema(.string, formerNames: [FormerName("content", until: 2)]),
+                    "likes": ColumnSchema(.counter),
+                    "listId": ColumnSchema(.ref, target: "List", onDelete: .cascade),
+                    "after": ColumnSchema(.ref, target: "Todo", onDelete: .setNull),
+                    "owner": ColumnSchema(.ref, target: "List", onDelete: .restrict),
+                ],
+                uniqueIndexes: [UniqueIndex(["title"]), UniqueIndex(["listId", "after"], onCollision: .mergeInto)],
+                minClientVersion: 2, formerNames: [FormerName("Item", until: 1), FormerName("Task", until: 2)]),
+        ])
+
+    @Test func `a schema is the same after it was written and read`() throws {
+        #expect(try Schema(json: Self.whole.json) == Self.whole)
+        #expect(try Schema(json: JSON(parsing: Self.whole.json.bytes)) == Self.whole)
+    }
+
+    @Test func `a member that starts with @ and is unknown is ignored`() throws {
+        let json: JSON = ["id": "x", "types": ["T": ["a": ["type": "string"], "@later": 5]]]
+        #expect(try Schema(json: json).types["T"]?.columns.count == 1)
+    }
+
+    @Test(arguments: [
+        (#""b":{"type":"ref","to":"T","required":true,"onDelete":"setNull"}"#, "T.b is required"),
+        (#""b":{"type":"ref","to":"U"}"#, "T.b refers to \"U\""), (#""b":{"type":"ref"}"#, "T.b is a ref"),
+        (#""b":{"type":"string","to":"T"}"#, "T.b has \"to\""),
+        (#""b":{"type":"string","onDelete":"cascade"}"#, "T.b has \"onDelete\""),
+        (#""b":{"type":"ref","to":"T","onDelete":"explode"}"#, "\"onDelete\" of T.b"),
+        (#""b":{"type":"counter","required":true}"#, "T.b is a counter"),
+        (#""b":{"type":"counter"},"@unique":[{"columns":["b"]}]"#, "T.b is of type counter"),
+        (#""@unique":[{"columns":["c"]}]"#, "T.@unique names \"c\""), (#""@unique":[{"columns":[]}]"#, "An index of T"),
+        (#""@unique":[{"columns":["a","a"]}]"#, "An index of T"),
+        (#""@unique":[{"columns":["a"],"onCollision":"fight"}]"#, "\"onCollision\" in T.@unique"),
+        (#""@unique":[{"columns":["a"]},{"columns":["a"],"onCollision":"mergeInto"}]"#, "T.@unique has two"),
+        (#""@unique":{"columns":["a"]}"#, "T.@unique must be a list"), (#""@editWins":1"#, "T.@editWins must be"),
+        (#""@minClientVersion":4"#, "T.@minClientVersion is above"),
+        (#""@was":[{"name":"S","until":3}]"#, "T was \"S\""),
+        (#""@was":[{"name":"S"}]"#, "T.@was needs"), (#""@was":[{"name":"1","until":1}]"#, "T cannot have been"),
+        (#""@was":[{"name":"S","until":1},{"name":"R","until":1}]"#, "T had two names"),
+        (#""b":{"type":"string","was":[{"name":"a","until":1}]}"#, "T.a is also a former name"),
+        (
+            #""b":{"type":"bool","was":[{"name":"c","until":1}]},"d":{"type":"bool","was":[{"name":"c","until":1}]}"#,
+            "T.c was"
+        ),
+    ])
+    func `a contradiction is refused with a sentence that names the place`(members: String, start: String) throws {
+        let text = #"{"id":"x","version":3,"types":{"T":{"a":{"type":"string"},\#(members)}}}"#
+        let json = try JSON(parsing: text.utf8)
+        let error = #expect(throws: SchemaError.self) { try Schema(json: json) }
+        #expect(error?.description.hasPrefix(start) == true, "\(error?.description ?? "")")
+    }
+
+    @Test func `names that were swapped are no contradiction`() throws {
+        let json: JSON = [
+            "id": "x", "version": 2,
+            "types": [
+                "T": [
+                    "a": ["type": "string", "was": [["name": "b", "until": 1]]],
+                    "b": ["type": "string", "was": [["name": "a", "until": 1]]],
+                ]
+            ],
+        ]
+        #expect(try Schema(json: json).types["T"]?.columns["a"]?.formerNames == [FormerName("b", until: 1)])
+    }
+}

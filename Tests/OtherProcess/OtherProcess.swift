@@ -1,0 +1,66 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistTesting
+
+/// Another process of an app, such as its extension, which tests start with `OtherProcess ROLE FILE` and kill.
+@main
+struct OtherProcess {
+    struct Todo: Codable, Identifiable, SyncedRecord {
+        static let databaseTableName = "todo"
+        var id = UUID()
+        var content: String
+    }
+
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 3 else { return print("OtherProcess write|sync FILE") }
+        let store = try Store(at: URL(filePath: arguments[2]), synced: [Todo.self]) { migrator in
+            // As the tests' own app has it.
+            migrator.registerMigration("todo") { _ in }
+        }
+        switch arguments[1] {
+        case "write": try await write(to: store)
+        default: try await sync(store)
+        }
+    }
+
+    /// Writes a to-do, and then one for each that it sees of the others.
+    private static func write(to store: Store) async throws {
+        try await add("other 0", to: store)
+        let texts = store.observe { db in try String.fetchAll(db, sql: "SELECT content FROM todo") }
+        for await seen in texts {
+            for text in seen where text.hasPrefix("mine") {
+                let answer = text.replacing("mine", with: "other")
+                if !seen.contains(answer) { try await add(answer, to: store) }
+            }
+        }
+    }
+
+    private static func add(_ content: String, to store: Store) async throws {
+        try await store.write { try Todo(content: content).insert($0) }
+    }
+
+    /// Syncs with a server that never answers a push.
+    private static func sync(_ store: Store) async throws {
+        try await add("other 0", to: store)
+        let remote = Silence(base: InMemoryRemote(InMemoryServer()), store: store)
+        await SyncEngine(store: store, remote: remote, reachability: ManualReachability()).run()
+    }
+
+    private struct Silence: Remote {
+        let base: InMemoryRemote
+        let store: Store
+
+        func connect() async throws -> RemoteAccount { try await base.connect() }
+        func pull(_ request: PullRequest) async throws -> Page { try await base.pull(request) }
+        func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws { try await base.listen(receive) }
+        func push(_ push: Push) async throws -> PushAnswer {
+            try await add("other pushes", to: store)
+            try await Task.sleep(for: .seconds(3600))
+            return PushAnswer([])
+        }
+    }
+}
