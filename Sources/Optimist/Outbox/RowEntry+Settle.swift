@@ -71,7 +71,11 @@ extension RowEntry {
         acked = max(acked, sentRow.generation)
         sent &= ~sentRow.mask
         guard generation == sentRow.generation else { return Settlement() }
-        if isFirst { confirmed = ColumnClocks(common: Clock(stamp: sentRow.lifeStamp, device: device)) }
+        if isFirst {
+            // A clock that the server has reined in holds for what was not sent too: others may write that at any time.
+            let mine = Clock(stamp: sentRow.lifeStamp, device: device)
+            confirmed = ColumnClocks(common: min(mine, won.clocks?.earliest ?? mine))
+        }
         var settlement = Settlement()
         var taken = JSONObject()
         var cleared = sentRow.mask & TableLayout.lifeMask
@@ -83,6 +87,10 @@ extension RowEntry {
             let server = settledValue(answer ?? mine, clock, isReplaced: answer != nil && isFirst, of: column)
             if unsentStamp(of: column.name) != stamp {
                 base[column.name] = try quote(column, server)
+                // The clock of what was sent was reined in: the edit made meanwhile is later all the same (M4).
+                if answer == mine, let clock, clock.stamp >= unsentStamp(of: column.name) {
+                    stamps[column.name] = clock.stamp.successor
+                }
                 continue
             }
             cleared |= column.mask

@@ -44,7 +44,9 @@ extension SyncEngine {
         async throws -> Bool
     {
         do {
+            let roundTrip = Stopwatch(surroundings.clock)
             let page = try await remote.pull(PullRequest(tables: tables, cursor: cursor, limit: plan.limit))
+            try await store.correctClock(by: page.serverTime, roundTrip: roundTrip())
             guard try await store.apply(page, to: tables, initialCursor: account.initialCursor) else { return true }
             if !page.epochs.isEmpty { store.writes.send() }
             return page.hasMore || plan.wantsMore(after: tables, moved: page.cursor != cursor)
@@ -65,7 +67,9 @@ extension SyncEngine {
 
     private func takeSnapshot(_ request: SnapshotRequest, of plan: PullPlan) async throws -> Bool {
         do {
+            let roundTrip = Stopwatch(surroundings.clock)
             let page = try await remote.snapshot(request)
+            try await store.correctClock(by: page.serverTime, roundTrip: roundTrip())
             try await store.apply(page, of: request)
             pulls.followsSnapshot = true
             return true

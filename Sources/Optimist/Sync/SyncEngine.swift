@@ -244,13 +244,16 @@ public actor SyncEngine {
             _ = try await connected()
             guard let batch = try await store.nextPush(PushLimit(rows: rowLimit)) else { return .nothing(nextDue: nil) }
             lastBatch = batch
+            let roundTrip = Stopwatch(surroundings.clock)
             let answer = try await send(batch)
+            let duration = roundTrip()
             guard answer.verdicts.count == batch.sent.count else {
                 return .failed(
                     .protocolError("The remote answered \(answer.verdicts.count) rows of \(batch.sent.count)."),
                     rows: 0, units: 0)
             }
             try await store.book(try await store.believable(answer, of: batch), of: batch)
+            try await store.correctClock(by: answer.serverTime, roundTrip: duration)
             return .sent
         } catch {
             return .failed(
