@@ -35,7 +35,8 @@ public final class JMAPRemote: Remote {
         }
         connection.withLock { $0 = Connection(resource: resource, account: account) }
         return RemoteAccount(
-            id: "\(session.server.host() ?? "")#\(account)", initialCursor: resource.initialState,
+            id: "\(session.server.host() ?? "")\(session.server.port.map { ":\($0)" } ?? "")#\(account)",
+            initialCursor: resource.initialState,
             tables: resource.accounts[account].map { Set($0.types.keys) })
     }
 
@@ -134,7 +135,8 @@ public final class JMAPRemote: Remote {
 
     private static func check(_ head: HTTPResponse, _ body: [UInt8]) throws {
         if let failure = AnswerClass.failure(
-            status: head.status.code, retryAfter: head.headerFields[.retryAfter], body: body)
+            status: head.status.code, retryAfter: head.headerFields[.retryAfter], date: head.headerFields[.date],
+            body: body)
         {
             throw failure
         }

@@ -83,7 +83,9 @@ extension RowEntry {
             guard let stamp = sentRow.stamps[column.name] else { continue }
             let mine = sentRow.values[column.name] ?? .null
             let answer = won.values[column.name]
-            let clock = answer == nil ? Clock(stamp: stamp, device: device) : won.clocks?[column.name]
+            // A null of a new row was not sent: the server has no clock for it.
+            let sentClock = sentRow.values[column.name].map { _ in Clock(stamp: stamp, device: device) }
+            let clock = answer == nil ? sentClock : won.clocks?[column.name]
             let server = settledValue(answer ?? mine, clock, isReplaced: answer != nil && isFirst, of: column)
             if unsentStamp(of: column.name) != stamp {
                 base[column.name] = try quote(column, server)

@@ -21,10 +21,12 @@ struct PushLimit: Sendable, Equatable {
 
 extension Store {
     /// Says whether anything can be sent now and, if not, when the next row that was postponed is due.
-    func pushOutlook() async throws -> (isSendable: Bool, nextDue: Duration?) {
+    ///
+    /// - Parameter paused: Tables that are left out.
+    func pushOutlook(without paused: Set<String> = []) async throws -> (isSendable: Bool, nextDue: Duration?) {
         let now = milliseconds
         return try await read { db in
-            let units = try SendableUnits(db, at: now, of: self.layouts)
+            let units = try SendableUnits(db, at: now, of: self.layouts.filter { !paused.contains($0.name) })
             if try !units.next(limit: 1).isEmpty { return (true, nil) }
             return (false, try units.nextDue().map { .milliseconds(max($0 - now, 1)) })
         }
@@ -34,10 +36,11 @@ extension Store {
     /// is sent.
     ///
     /// - Returns: Nil if nothing is to be sent now.
-    func nextPush(_ limit: PushLimit) async throws -> PushBatch? {
+    func nextPush(_ limit: PushLimit, without paused: Set<String> = []) async throws -> PushBatch? {
         let now = milliseconds
         return try await apply { db in
-            let units = try SendableUnits(db, at: now, of: self.layouts).next(limit: limit.rows)
+            let layouts = self.layouts.filter { !paused.contains($0.name) }
+            let units = try SendableUnits(db, at: now, of: layouts).next(limit: limit.rows)
             if units.isEmpty { return nil }
             var reading = UnitReading(entries: try RowEntryTable(db), tables: AppTables(self.layouts, db))
             var assembly = PushAssembly(device: try DeviceIdentity.current(in: db), limit: limit)

@@ -10,6 +10,8 @@ extension SyncEngine {
         /// Whether the remote gives snapshots: so it is taken until it says otherwise.
         var hasSnapshots = true
         var followsSnapshot = false
+        /// Tables that the remote serves to a newer version of the app only, each until it is asked for again.
+        var paused: [String: Duration] = [:]
         /// The app is being asked about a removal.
         var asking: Task<Void, Never>?
     }
@@ -18,7 +20,10 @@ extension SyncEngine {
     func pull() async -> SyncMachine.PullOutcome {
         do {
             let account = try await connected()
-            let intakes = try await store.intakes().filter { account.tables?.contains($0.table) ?? true }
+            let paused = pausedTables
+            let intakes = try await store.intakes().filter {
+                (account.tables?.contains($0.table) ?? true) && !paused.contains($0.table)
+            }
             let plan = PullPlan(
                 intakes: intakes, limit: RowSync.Limit.pageRows, hasSnapshots: pulls.hasSnapshots,
                 followsSnapshot: pulls.followsSnapshot, isAsking: pulls.asking != nil)
@@ -47,9 +52,14 @@ extension SyncEngine {
             let roundTrip = Stopwatch(surroundings.clock)
             let page = try await remote.pull(PullRequest(tables: tables, cursor: cursor, limit: plan.limit))
             try await store.correctClock(by: page.serverTime, roundTrip: roundTrip())
-            guard try await store.apply(page, to: tables, initialCursor: account.initialCursor) else { return true }
+            pause(page.upgradeRequired)
+            let served = tables.filter { !page.upgradeRequired.contains($0) }
+            guard try await store.apply(page, to: served, initialCursor: account.initialCursor) else { return true }
             if !page.epochs.isEmpty { store.writes.send() }
             return page.hasMore || plan.wantsMore(after: tables, moved: page.cursor != cursor)
+        } catch RemoteFailure.upgradeRequired(let tables) {
+            pause(tables)
+            return true
         } catch RemoteFailure.cursorLost {
             try await startResync(of: tables)
             throw RemoteFailure.cursorLost
@@ -76,6 +86,9 @@ extension SyncEngine {
         } catch RemoteFailure.noSnapshots {
             pulls.hasSnapshots = false
             return true
+        } catch RemoteFailure.upgradeRequired(let tables) {
+            pause(tables)
+            return true
         } catch RemoteFailure.cursorLost {
             // Whatever was noted with it is lost too.
             try await startResync(of: plan.intakes.filter { !$0.isComplete && $0.at == request.at }.map(\.table))
@@ -90,6 +103,24 @@ extension SyncEngine {
         logger.info("sync.resync", metadata: ["tables": "\(tables.count)"])
         account = nil
         try await store.startResync(of: tables)
+    }
+
+    // MARK: - Tables that need a newer version of the app
+
+    /// How long a table is left alone that the remote serves to a newer version of the app only.
+    private static let pause = Duration.seconds(3600)
+
+    /// The tables that are left alone for now. The others go on.
+    var pausedTables: Set<String> {
+        let now = elapsed()
+        return Set(pulls.paused.filter { $0.value > now }.keys)
+    }
+
+    /// Leaves tables alone for a while, or until the next run.
+    func pause(_ tables: Set<String>) {
+        if tables.isEmpty, pulls.paused.isEmpty { return }
+        for table in tables { pulls.paused[table] = elapsed() + Self.pause }
+        status.show(upgradeRequired: pausedTables)
     }
 
     // MARK: - What the server has no longer
