@@ -113,6 +113,38 @@ struct MergingTests {
         #expect(store.push([.update(.todo, ["content": "c"], at: .at(60_000))])[0].isAcceptedAsSent)
     }
 
+    @Test func `S3 M4 a write whose clock ran ahead and that is repeated later is not a new write`() {
+        var store = ModelStore()
+        store.push([.create(.todo, ["content": "a"], at: .at(0))])
+        let ahead = RowOperation.update(.todo, ["content": "b"], at: .at(61_000, "deviceBB"))
+        store.push([ahead])
+        store.milliseconds += 1000
+        store.push([.update(.todo, ["content": "c"], at: .at(1000, "deviceCC"))])
+        let seq = store.seq
+        #expect(store.push([ahead])[0].won?.values == ["content": "c"])
+        store.milliseconds += 3_600_000
+        #expect(store.push([ahead])[0].won?.values == ["content": "c"])
+        #expect(store.seq == seq)
+        // What the device writes after that is new, whatever its clock says.
+        let next = RowOperation.update(.todo, ["content": "d"], at: .at(9_000_000, "deviceBB"))
+        #expect(store.push([next])[0].won?.values == ["content": "d"])
+        #expect(store.push([next, ahead])[1].won?.values == ["content": "d"])
+    }
+
+    @Test func `S3 M4 a delete whose clock ran ahead and that is repeated later is not a new delete`() {
+        var store = ModelStore()
+        store.schema.types["Todo"]?.editWins = true
+        store.push([.create(.todo, ["content": "a"], at: .at(0))])
+        let ahead = RowOperation.destroy(.todo, at: .at(61_000, "deviceBB"), generation: 2)
+        store.push([ahead])
+        store.milliseconds += 1000
+        store.push([.update(.todo, ["done": true], at: .at(1000))])
+        #expect(store.row(.todo)?.generation == 3)
+        store.milliseconds += 1000
+        store.push([ahead])
+        #expect(store.row(.todo)?.generation == 3)
+    }
+
     @Test func `a client without clocks is stamped so that its write is the last one`() {
         var store = ModelStore()
         store.push([.create(.todo, ["content": "a"], at: .at(59_000))])

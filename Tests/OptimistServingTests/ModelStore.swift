@@ -1,13 +1,13 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistWire
+import Testing
 
 @testable import OptimistServing
 
-/// The shortest store there can be, for testing decisions: what `SetEvaluation` decides, in a dictionary.
+/// The server's decisions over an account in memory, without the protocol.
 struct ModelStore {
-    var rows: [RowKey: StoredRow] = [:]
-    var seq: Int64 = 0
+    private(set) var account = InMemoryAccount()
     var clock = HybridClock()
     var milliseconds: Int64 = 1_800_000_000_000
     var schema = ModelStore.projects
@@ -25,20 +25,35 @@ struct ModelStore {
         ])
 
     @discardableResult
-    mutating func push(_ operations: [RowOperation], groups: [[RowKey]] = []) -> [RowVerdict] {
-        let evaluation = SetEvaluation(
-            operations, groups: groups, schema: schema, stored: rows,
-            clock: ServerClock(hybrid: clock, milliseconds: milliseconds))
-        clock.witness(evaluation.clock.hybrid.last)
-        if !evaluation.changes.isEmpty { seq += 1 }
-        for (ordinal, change) in evaluation.changes.enumerated() {
-            rows[change.key] = StoredRow(
-                row: change.row, seq: seq, ordinal: ordinal, bornSeq: change.bornSeq ?? seq)
+    mutating func push(
+        _ operations: [RowOperation], groups: [[RowKey]] = [], origins: [String] = [], unreadTypes: Set<String> = []
+    ) -> [RowVerdict] {
+        let transaction = InMemoryTransaction(account, epochs: ["e"])
+        do {
+            let evaluation = try SetEvaluation(
+                operations, groups: groups, in: .init(schema: schema, origins: origins, unreadTypes: unreadTypes),
+                over: transaction, clock: ServerClock(hybrid: clock, milliseconds: milliseconds))
+            clock.witness(evaluation.clock.hybrid.last)
+            if !evaluation.changes.isEmpty { _ = transaction.append(evaluation.changes, day: 0) }
+            account = transaction.account
+            return evaluation.verdicts
+        } catch {
+            Issue.record(error)
+            return []
         }
-        return evaluation.verdicts
     }
 
-    func value(_ key: RowKey, _ column: String) -> JSON? { rows[key]?.row.cells[column]?.value }
+    var seq: Int64 { account.notes.seq }
+    var rows: [RowKey: StoredRow] {
+        var rows: [RowKey: StoredRow] = [:]
+        for (type, stored) in account.rows {
+            for (id, row) in stored { rows[RowKey(type, id)] = row }
+        }
+        return rows
+    }
+    func row(_ key: RowKey) -> MergeRow? { account.rows[key.type]?[key.id]?.row }
+
+    func value(_ key: RowKey, _ column: String) -> JSON? { row(key)?.cells[column]?.value }
 }
 
 extension RowKey {
@@ -78,7 +93,14 @@ extension Clock {
 }
 
 extension RowVerdict {
-    var error: SetError? { if case .refused(let error) = self { error } else { nil } }
+    /// What stands in the answer.
+    var error: SetError? {
+        switch self {
+        case .refused(let error): error
+        case .gone: .gone
+        case .accepted, .mergedInto: nil
+        }
+    }
     var won: RowPatch? { if case .accepted(let won) = self { won } else { nil } }
     var isAcceptedAsSent: Bool { self == .accepted(won: nil) }
 }

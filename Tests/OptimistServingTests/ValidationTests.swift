@@ -88,13 +88,36 @@ struct ValidationTests {
         #expect(Set(store.rows.keys) == [.todo(3)])
     }
 
-    @Test func `references within a push count wherever they stand, and deleted rows are rows that were`() {
+    @Test func `references within a push count wherever they stand`() {
         var store = ModelStore()
         let child = RowOperation.create(.todo, ["content": "a", "listId": .string(RowKey.list.id)], at: .at(0))
         #expect(store.push([child, .create(.list, ["name": "l"], at: .at(0))]).allSatisfy { $0.isAcceptedAsSent })
-        store.push([.destroy(.list, at: .at(1), generation: 2)])
-        let next = RowOperation.create(.todo(2), ["content": "b", "listId": .string(RowKey.list.id)], at: .at(2))
-        #expect(store.push([next])[0].isAcceptedAsSent)
+    }
+
+    @Test func `L1 a column that a later schema requires leaves old rows editable, and new ones need it`() {
+        var store = ModelStore()
+        store.push([.create(.todo, ["content": "a"], at: .at(0))])
+        store.schema.types["Todo"]?.columns["place"] = ColumnSchema(.string, isRequired: true)
+        #expect(store.push([.update(.todo, ["done": true], at: .at(1))])[0].isAcceptedAsSent)
+        #expect(store.push([.update(.todo, ["place": .null], at: .at(2))])[0].error?.properties == ["place"])
+        #expect(store.push([.create(.todo(2), ["content": "b"], at: .at(2))])[0].error?.properties == ["place"])
+        #expect(store.push([.update(.todo, ["place": "here"], at: .at(3))])[0].isAcceptedAsSent)
+    }
+
+    @Test func `a delete of what is no row's id is refused, with a tombstone too`() {
+        var store = ModelStore()
+        let error = store.push([.destroy(RowKey("Todo", "nonsense"), at: .at(0), generation: 2)])[0].error
+        #expect(error?.type == "invalidProperties" && error?.properties == ["id"])
+        #expect(store.rows.isEmpty)
+    }
+
+    @Test func `S2 groups that share rows with a call that could not be read fail, and nothing else does`() {
+        var store = ModelStore()
+        let rows = (1...3).map { RowOperation.create(.todo($0), ["content": "a"], at: .at(0)) }
+        let verdicts = store.push(
+            rows, groups: [[.todo(1), .list(1)], [.todo(2), .todo(3)]], unreadTypes: ["List"])
+        #expect(verdicts.map { $0.error?.type } == ["groupFailed", nil, nil])
+        #expect(verdicts[0].error?.blockedBy == [RowKey.list(1).description])
     }
 
     @Test func `rows that refer to each other in a circle hold each other up`() {

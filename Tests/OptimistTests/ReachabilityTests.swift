@@ -15,7 +15,7 @@
         @Test func `the present state comes at once, without any privilege`() async {
             var updates = SystemReachability().updates.makeAsyncIterator()
             let first = await updates.next()
-            #expect(first == SystemReachability.hasNetwork)
+            #expect(first?.isOnline == SystemReachability.hasNetwork)
         }
 
         /// An address more on the loopback interface harms nobody and is a change all the same.
@@ -27,7 +27,7 @@
             try Self.run("addr", "add", address, "dev", "lo")
             let afterwards = await updates.next()
             try Self.run("addr", "del", address, "dev", "lo")
-            #expect(afterwards == SystemReachability.hasNetwork)
+            #expect(afterwards?.isOnline == SystemReachability.hasNetwork)
         }
 
         private static func run(_ arguments: String...) throws {

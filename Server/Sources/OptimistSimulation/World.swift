@@ -96,7 +96,8 @@ final class World: Sendable {
         any SyncStore, epoch: String
     ) {
         let epoch = "e" + surroundings.makeID().uuidString.lowercased().prefix(8)
-        let database = try ServerDatabase(path: mount.url(serverFile).path, epoch: epoch)
+        let database = try ServerDatabase(
+            path: mount.url(serverFile).path, epoch: epoch, day: Expiry.day(of: surroundings.now()))
         try database.pool.write { db in
             try db.execute(
                 sql:
@@ -169,5 +170,9 @@ private struct WatchedStore: SyncStore {
     ) async throws -> Answer {
         defer { committed() }
         return try await store.write(account: account, work)
+    }
+
+    func accounts(after id: String?, limit: Int) async throws -> [String] {
+        try await store.accounts(after: id, limit: limit)
     }
 }

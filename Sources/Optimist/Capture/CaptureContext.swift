@@ -18,6 +18,7 @@ final class CaptureContext: Sendable {
         var stamp: Stamp?
         var milliseconds: Int64 = 0
         var touched: [RowRef]?
+        var oversize: Oversize?
         var group: Int64?
         var joins: Set<GroupJoin> = []
     }
@@ -37,6 +38,7 @@ final class CaptureContext: Sendable {
             state.stamp = nil
             state.milliseconds = milliseconds
             state.touched = collecting ? [] : nil
+            state.oversize = nil
             state.group = nil
             state.joins = []
         }
@@ -100,6 +102,11 @@ final class CaptureContext: Sendable {
     /// Begins again after an earlier stamp: the clock had run far ahead (M4).
     func restart(at stamp: Stamp) { state.withLock { $0.clock = HybridClock(last: stamp) } }
 
+    /// The last row of the running transaction that was refused for its size.
+    var oversize: Oversize? { state.withLock { $0.oversize } }
+
+    fileprivate func refuse(_ oversize: Oversize) { state.withLock { $0.oversize = oversize } }
+
     var isApplying: Bool { state.withLock { $0.author == .server } }
 
     fileprivate func capture(_ row: () -> RowRef?) -> Int64? {
@@ -124,8 +131,14 @@ extension CaptureContext {
     ///
     /// > Source: SQLite, "Create Or Redefine SQL Functions".
     func install(on db: Database) throws {
-        try register("optimist_stamp", arguments: 2, on: db) { call, _, arguments in
+        try register("optimist_stamp", arguments: -1, on: db) { call, count, arguments in
             let context = Unmanaged<CaptureContext>.fromOpaque(sqlite3_user_data(call)).takeUnretainedValue()
+            if count > 3, let arguments, !context.isApplying,
+                let oversize = Oversize(UnsafeBufferPointer(start: arguments, count: Int(count)))
+            {
+                context.refuse(oversize)
+                return sqlite3_result_error(call, Oversize.message, -1)
+            }
             let stamp = context.capture {
                 guard let arguments, let id = arguments[1] else { return nil }
                 return RowRef(table: sqlite3_value_int64(arguments[0]), id: DatabaseValue(copying: id))

@@ -18,7 +18,7 @@ struct CaptureTriggers {
         [
             ("optimist_insert_\(layout.name)", insert), ("optimist_update_\(layout.name)", update),
             ("optimist_rename_\(layout.name)", rename), ("optimist_delete_\(layout.name)", delete),
-        ]
+        ] + counterDefinitions
     }
 
     /// Creates the triggers that are missing or differ. Returns whether there were any.
@@ -48,7 +48,7 @@ struct CaptureTriggers {
     private var insert: String {
         """
         CREATE TRIGGER optimist_insert_\(layout.name) AFTER INSERT ON "\(layout.name)"
-        WHEN \(stamp("NEW")) IS NOT NULL
+        WHEN \(weighed("NEW")) IS NOT NULL
         BEGIN
         \(began("NEW"));
         END
@@ -84,7 +84,7 @@ struct CaptureTriggers {
         }
         return """
             CREATE TRIGGER optimist_update_\(layout.name) AFTER UPDATE ON "\(layout.name)"
-            WHEN NEW.id IS OLD.id AND (\(each(" OR ") { changed($0) })) AND \(stamp("NEW")) IS NOT NULL
+            WHEN NEW.id IS OLD.id AND (\(each(" OR ") { changed($0) })) AND \(weighed("NEW", "OLD")) IS NOT NULL
             BEGIN
             \(marked);
             END
@@ -168,9 +168,17 @@ struct CaptureTriggers {
 
     // MARK: - Pieces
 
-    private func stamp(_ row: String) -> String { "optimist_stamp(\(layout.number), \(row).id)" }
+    func stamp(_ row: String) -> String { "optimist_stamp(\(layout.number), \(row).id)" }
 
-    private func changed(_ column: TableLayout.Column) -> String {
+    /// The stamp, unless the row is too large to be sent: see `CaptureContext`. Only columns that may be large are weighed.
+    private func weighed(_ row: String, _ former: String? = nil) -> String {
+        let names = layout.columns.filter(\.form.mayBeLarge).map { "\"\($0.name)\"" }
+        if names.isEmpty { return stamp(row) }
+        let values = ([row] + [former].compactMap(\.self)).flatMap { row in names.map { "\(row).\($0)" } }
+        return "optimist_stamp(\(layout.number), \(row).id, \(names.count), \(values.joined(separator: ", ")))"
+    }
+
+    func changed(_ column: TableLayout.Column) -> String {
         "NEW.\"\(column.name)\" COLLATE BINARY IS NOT OLD.\"\(column.name)\""
     }
 

@@ -34,10 +34,11 @@ public final class JMAPRemote: Remote {
             throw RemoteFailure.forbidden("The server has no account for this session.")
         }
         connection.withLock { $0 = Connection(resource: resource, account: account) }
+        let schema = resource.accounts[account]
         return RemoteAccount(
             id: "\(session.server.host() ?? "")\(session.server.port.map { ":\($0)" } ?? "")#\(account)",
-            initialCursor: resource.initialState,
-            tables: resource.accounts[account].map { Set($0.types.keys) })
+            initialCursor: resource.initialState, tables: schema.map { $0.typeNames(at: schemaVersion) },
+            schema: schema.flatMap { $0.version <= schemaVersion ? $0 : nil })
     }
 
     public func push(_ push: Push) async throws -> PushAnswer {
@@ -50,7 +51,7 @@ public final class JMAPRemote: Remote {
         let connection = try await connected()
         let call = PullCall(
             tables: request.tables, cursor: request.cursor, limit: request.limit, account: connection.account,
-            schemaVersion: schemaVersion)
+            origins: request.origins, schemaVersion: schemaVersion)
         return try call.page(from: try await send(call.request, to: connection.resource))
     }
 

@@ -8,14 +8,17 @@ package struct PullCall {
     package let request: Request
     private let cursor: String
 
-    package init(tables: [String], cursor: String, limit: Int, account: String, schemaVersion: Int? = nil) {
+    package init(
+        tables: [String], cursor: String, limit: Int, account: String, origins: [String] = [],
+        schemaVersion: Int? = nil
+    ) {
         self.tables = tables
         self.cursor = cursor
         request = Request(
             methodCalls: tables.enumerated().map { index, table in
                 let call = ChangesCall(accountID: account, sinceState: cursor, maxChanges: limit)
                 return Invocation("\(table)/changes", call.json, callID: String(index))
-            }, schemaVersion: schemaVersion)
+            }, origins: origins, schemaVersion: schemaVersion)
     }
 
     /// Reads the page. All tables end at one state, or the page is not taken.

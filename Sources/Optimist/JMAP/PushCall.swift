@@ -27,7 +27,7 @@ package struct PushCall {
             methodCalls: tables.enumerated().map { index, table in
                 Invocation("\(table)/set", sets[table]?.json ?? [:], callID: String(index))
             },
-            device: push.device, push: push.number, schemaVersion: schemaVersion,
+            device: push.device, origins: push.origins, push: push.number, schemaVersion: schemaVersion,
             groups: push.groups.map { $0.map { push.rows[$0].name } })
     }
 

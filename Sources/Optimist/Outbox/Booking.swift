@@ -50,9 +50,9 @@ struct Booking {
         var entry = before
         let settlement = try settle(&entry, sent, verdict, table)
         postpone(&entry, verdict)
-        try record(settlement, sent, in: table)
+        try record(settlement, sent, before, in: table)
         do {
-            try make(settlement.change, of: sent, verdict, in: table)
+            try make(settlement, of: sent, verdict, in: table)
         } catch let error as DatabaseError where error.isConstraint {
             entry = try setAside(settlement.change, entry, before, reason: error.message)
         }
@@ -64,9 +64,12 @@ struct Booking {
             sent, verdict, push: batch.push.number, device: batch.push.device, in: table.layout, quote: table.quote)
     }
 
-    private mutating func make(_ change: RowChange, of sent: SentRow, _ verdict: Verdict, in table: AppTable) throws {
-        guard case .mergedInto(_, let winner) = verdict, change == .delete, let id = table.layout.idForm.stored(winner)
-        else { return try table.make(change, at: sent.ref.id) }
+    private mutating func make(
+        _ settlement: Settlement, of sent: SentRow, _ verdict: Verdict, in table: AppTable
+    ) throws {
+        guard case .mergedInto(_, let winner) = verdict, settlement.change == .delete,
+            let id = table.layout.idForm.stored(winner)
+        else { return try table.make(settlement.change, at: sent.ref.id, keeping: settlement.kept) }
         let mergers = Mergers(tables, references, db)
         try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
         try mergers.unite(sent.ref, with: RowRef(table: sent.ref.table, id: id), &entries)
@@ -90,12 +93,15 @@ struct Booking {
         min(retryPauseMilliseconds << min(retries, 20), longestPauseMilliseconds)
     }
 
-    private func record(_ settlement: Settlement, _ sent: SentRow, in table: AppTable) throws {
-        if let mine = try table.values(sent.ref.id, in: settlement.lost) {
-            try Journal(db).record(sent.ref, reason: .deleted, mine: mine, at: now)
+    private func record(_ settlement: Settlement, _ sent: SentRow, _ before: RowEntry, in table: AppTable) throws {
+        let journal = Journal(db)
+        if let loss = try Journal.Loss(settlement.lost, of: before, by: settlement.change, in: table) {
+            try journal.record(loss, of: sent.ref, at: now)
         }
-        if !settlement.overwritten.isEmpty {
-            try Journal(db).record(sent.ref, reason: .overwritten, mine: settlement.overwritten, at: now)
+        if !settlement.overwritten.isEmpty, case .set(let theirs) = settlement.change {
+            try journal.record(
+                sent.ref, reason: .overwritten, mine: settlement.overwritten,
+                theirs: JSONObject(theirs.filter { settlement.overwritten[$0.key] != nil }), at: now)
         }
     }
 

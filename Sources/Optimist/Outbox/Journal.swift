@@ -5,8 +5,6 @@ import OptimistWire
 
 /// Edits of the user's that lost to newer ones or to a delete (M7). Bounded: the oldest go first.
 struct Journal {
-    enum Reason: String { case overwritten, deleted }
-
     /// How many edits are kept.
     static let capacity = 1_000
 
@@ -14,10 +12,55 @@ struct Journal {
 
     init(_ db: Database) { self.db = db }
 
-    func record(_ ref: RowRef, reason: Reason, mine: JSONObject, at milliseconds: Int64) throws {
-        try db.cachedStatement(sql: "INSERT INTO optimist_journal(tbl, id, reason, mine, at) VALUES (?, ?, ?, ?, ?)")
-            .execute(arguments: [ref.table, ref.id, reason.rawValue, JSON.object(mine).description, milliseconds])
+    /// Keeps a losing edit.
+    ///
+    /// - Parameters:
+    ///   - mine: The columns that the user had edited.
+    ///   - theirs: What stands in their place. Nil: nothing, the row was deleted.
+    ///   - whole: Every column of a row that was deleted, so that it can be made again.
+    func record(
+        _ ref: RowRef, reason: Conflict.Reason, mine: JSONObject, theirs: JSONObject? = nil, whole: JSONObject? = nil,
+        at milliseconds: Int64
+    ) throws {
+        try db.cachedStatement(
+            sql: "INSERT INTO optimist_journal(tbl, id, reason, mine, theirs, whole, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        ).execute(
+            arguments: [
+                ref.table, ref.id, reason.rawValue, JSON.object(mine).description,
+                theirs.map { JSON.object($0).description }, whole.map { JSON.object($0).description }, milliseconds,
+            ])
         try db.cachedStatement(sql: "DELETE FROM optimist_journal WHERE number <= ?")
             .execute(arguments: [db.lastInsertedRowID - Int64(Self.capacity)])
+    }
+
+    /// Keeps what the end of a row's life took from the user.
+    func record(_ loss: Loss, of ref: RowRef, at milliseconds: Int64) throws {
+        try record(
+            ref, reason: .deleted, mine: loss.mine, theirs: loss.theirs, whole: loss.whole, at: milliseconds)
+    }
+
+    /// What the end of a row's life takes from the user. Read before the row is changed.
+    struct Loss {
+        let mine: JSONObject
+        /// The values of the life that follows, if one does.
+        let theirs: JSONObject?
+        let whole: JSONObject
+
+        /// Nil: nothing is lost. A value that the next life has too is no loss (M5).
+        ///
+        /// - Parameters:
+        ///   - lost: The columns that are unsent and lost.
+        ///   - entry: The row's entry before the change.
+        init?(_ lost: Int64, of entry: RowEntry, by change: RowChange, in table: AppTable) throws {
+            guard lost != 0, let whole = try table.values(entry.ref.id) else { return nil }
+            let next: JSONObject? = if case .put(let values) = change { values } else { nil }
+            let edited = table.layout.columns(in: lost).filter { column in
+                next.map { $0[column.name] ?? .null != whole[column.name] } ?? true
+            }
+            if edited.isEmpty { return nil }
+            mine = entry.kept(JSONObject(edited.map { ($0.name, whole[$0.name] ?? .null) }), in: table.layout)
+            theirs = next.map { next in JSONObject(edited.map { ($0.name, next[$0.name] ?? .null) }) }
+            self.whole = whole
+        }
     }
 }

@@ -9,6 +9,8 @@ struct PushAssembly {
         let entry: RowEntry
         let values: JSONObject
         let layout: TableLayout
+        /// What newer apps wrote into columns that this app does not know. It goes along into a new life (L1).
+        var unknown = JSONObject()
     }
 
     /// How large a group may be to go whole, in bytes of its values (S2).
@@ -60,8 +62,17 @@ struct PushAssembly {
         guard let id = layout.idForm.wire(entry.ref.id) else { return }
         let kind: SentRow.Kind = !entry.isAlive ? .delete : entry.isKnownToServer && !entry.heals ? .update : .create
         let columns = kind == .delete ? [] : unsentColumns(entry, values, layout)
-        let patch = JSONObject(columns.map { ($0.name, values[$0.name] ?? .null) })
-        let change = entry.heals ? entry.healing(patch, in: layout, device: device) : change(kind, entry, patch)
+        let totals = entry.pushedTotals(of: columns)
+        let patch = JSONObject(
+            columns.compactMap { column in
+                column.isCounter
+                    ? totals[column.name].map { (column.name, $0.json) }
+                    : (column.name, values[column.name] ?? .null)
+            })
+        let whole = JSONObject(patch.members + unsent.unknown.members)
+        let change =
+            entry.heals
+            ? entry.healing(patch, totals, in: layout, device: device) : change(kind, entry, whole, totals)
         rows.append(PushRow(table: layout.name, id: id, change: change))
         sent.append(
             SentRow(
@@ -70,27 +81,31 @@ struct PushAssembly {
                     uniqueKeysWithValues: layout.columns(in: entry.dirty).map {
                         ($0.name, entry.unsentStamp(of: $0.name))
                     }),
-                values: patch, sentBefore: entry.sent, heals: entry.heals))
+                values: patch, totals: totals, sentBefore: entry.sent, heals: entry.heals))
     }
 
     /// A new row goes without its nulls, which are the default of every column, but for those written later than the row:
     /// they may stand against a value that an unanswered push brought. The same state always gives the same push (S3).
     private func unsentColumns(_ entry: RowEntry, _ values: JSONObject, _ layout: TableLayout) -> [TableLayout.Column] {
-        if entry.heals { return layout.columns.filter { entry.healedClock(of: $0, device: device) != nil } }
+        if entry.heals {
+            return layout.columns.filter { $0.isCounter || entry.healedClock(of: $0, device: device) != nil }
+        }
         let isNew = entry.dirty & TableLayout.lifeMask != 0
         return layout.columns(in: entry.dirty).filter { column in
-            !isNew || values[column.name]?.isNull == false
+            !isNew || values[column.name]?.isNull == false || column.isCounter
                 || entry.unsentStamp(of: column.name) != entry.lifeStamp
         }
     }
 
-    private func change(_ kind: SentRow.Kind, _ entry: RowEntry, _ values: JSONObject) -> PushRow.Change {
+    private func change(
+        _ kind: SentRow.Kind, _ entry: RowEntry, _ values: JSONObject, _ totals: [String: [RunningTotal]]
+    ) -> PushRow.Change {
         let common = Clock(stamp: entry.lifeStamp, device: device)
         if kind == .delete { return .delete(Tombstone(generation: entry.generation, clock: common)) }
         var clocks = ColumnClocks(common: common)
         for (name, _) in values {
-            let stamp = entry.unsentStamp(of: name)
-            if stamp != entry.lifeStamp { clocks.exceptions[name] = Clock(stamp: stamp, device: device) }
+            let clock = totals[name]?.latestClock ?? Clock(stamp: entry.unsentStamp(of: name), device: device)
+            if clock != common { clocks.exceptions[name] = clock }
         }
         let patch = RowPatch(generation: entry.generation, clocks: clocks, values: values)
         return kind == .create ? .create(patch) : .update(patch)

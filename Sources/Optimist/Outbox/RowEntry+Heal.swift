@@ -5,24 +5,32 @@ import OptimistWire
 /// What the server had confirmed and has lost goes to it again, with its old clocks (L3).
 extension RowEntry {
     /// Whether the confirmed half of the row is to be sent. In a life that the server never confirmed, all of it is anyway.
-    var heals: Bool { isHealing && isKnownToServer }
+    var heals: Bool { isHealing && acked == generation }
 
     /// The clock with which a column is sent: an unsent edit's own, otherwise the confirmed one. Nil: none is known.
     func healedClock(of column: TableLayout.Column, device: String) -> Clock? {
         dirty & column.mask != 0
-            ? Clock(stamp: unsentStamp(of: column.name), device: device) : confirmed[column.name]
+            ? Clock(stamp: unsentStamp(of: column.name), device: device) : confirmedClock(of: column)
     }
 
     /// The row as it is sent: whole, as if it were new.
-    func healing(_ patch: JSONObject, in layout: TableLayout, device: String) -> PushRow.Change {
+    func healing(
+        _ values: JSONObject, _ totals: [String: [RunningTotal]], in layout: TableLayout, device: String
+    ) -> PushRow.Change {
         guard isAlive else { return .delete(Tombstone(generation: generation, clock: confirmed.common)) }
-        let clocks = layout.columns(in: layout.fullMask).compactMap { column in
-            healedClock(of: column, device: device).map { (column.name, $0) }
+        let clocks = layout.columns.compactMap { column in
+            (totals[column.name]?.latestClock ?? healedClock(of: column, device: device)).map { (column.name, $0) }
         }
-        return .create(
-            RowPatch(
-                generation: generation,
-                clocks: ColumnClocks(packing: Dictionary(clocks, uniquingKeysWith: { $1 })), values: patch))
+        let packed = ColumnClocks(packing: Dictionary(clocks, uniquingKeysWith: { $1 }))
+        return .create(RowPatch(generation: generation, clocks: packed, values: values))
+    }
+
+    /// Whether the server's row is as late in every column as what it had confirmed.
+    func isCovered(by patch: RowPatch, in layout: TableLayout) -> Bool {
+        layout.columns.allSatisfy { column in
+            if column.isCounter { return counters[column.bit] == nil }
+            return confirmedClock(of: column).map { $0 == patch.clocks?[column.name] } ?? true
+        }
     }
 
     /// The server has again what it had confirmed.
@@ -59,7 +67,8 @@ extension RowEntry {
         let sentColumns = Set(layout.columns(in: sentRow.mask).map(\.name))
         let others = JSONObject(won.values.members.filter { !sentColumns.contains($0.key) })
         let reception = try receive(
-            RowPatch(generation: generation, clocks: won.clocks, values: others), in: layout, quote: quote)
+            RowPatch(generation: generation, clocks: won.clocks, values: others), device: device, in: layout,
+            quote: quote)
         if case .set(let received) = reception.change {
             guard case .set(let settled) = settlement.change else {
                 settlement.change = reception.change

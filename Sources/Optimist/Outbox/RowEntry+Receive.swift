@@ -17,6 +17,8 @@ struct Reception: Equatable, Sendable {
     var change = RowChange.none
     /// The unsent columns of the user's that lose, to be kept in the journal before the change is made.
     var lost: Int64 = 0
+    /// The unsent columns of the user's that stay in a row that is put anew.
+    var kept: Int64 = 0
 }
 
 extension RowEntry {
@@ -25,27 +27,38 @@ extension RowEntry {
     /// Within one life a column is taken if its clock is later than the confirmed one: pages and verdicts may then come in
     /// any order. An unsent column stays the user's, and the received value becomes its base. Columns without clocks,
     /// from a remote that has none, follow the order of the server's transactions.
-    mutating func receive(_ patch: RowPatch, in layout: TableLayout, quote: (TableLayout.Column, JSON) throws -> String)
-        rethrows -> Reception
-    {
+    mutating func receive(
+        _ patch: RowPatch, device: String, in layout: TableLayout,
+        quote: (TableLayout.Column, JSON) throws -> String
+    ) rethrows -> Reception {
         let life = patch.generation ?? 1
         let isInOrder = (patch.seq ?? .max) >= seq
         if isForgotten(in: life, at: patch.seq) { (generation, acked) = (0, 0) }
         seq = max(seq, patch.seq ?? 0)
+        if acked < life, life == generation {
+            // The server's first word on this life: what was confirmed of an earlier one counts no more.
+            confirmed = ColumnClocks()
+            known = 0
+        }
         acked = max(acked, life)
         if life < generation { return Reception() }
-        if life > generation { return begin(life, patch) }
+        if survives(into: life, in: layout) {
+            return try rejoin(life, patch, device: device, in: layout, quote: quote)
+        }
+        if life > generation { return begin(life, patch, in: layout) }
         let reception = try mergeColumns(of: patch, isInOrder: isInOrder, in: layout, quote: quote)
-        if isHealing, layout.columns.allSatisfy({ patch.clocks?[$0.name] == confirmed[$0.name] }) { stopHealing() }
+        if isHealing, isCovered(by: patch, in: layout) { stopHealing() }
         return reception
     }
 
     /// Takes a deleted row from a page.
-    mutating func receive(_ tombstone: Tombstone) -> Reception {
+    mutating func receive(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Reception {
         seq = max(seq, tombstone.seq ?? 0)
         acked = max(acked, tombstone.generation)
         if tombstone.generation == generation { stopHealing() }
-        guard tombstone.generation > generation else { return Reception() }
+        guard tombstone.generation > generation, !outlives(tombstone, device: device, in: layout) else {
+            return Reception()
+        }
         return end(tombstone.generation, clock: tombstone.clock)
     }
 
@@ -62,17 +75,18 @@ extension RowEntry {
         generation = life
         acked = max(acked, life)
         confirmed = ColumnClocks(common: clock)
+        counters = [:]
         becomeClean()
         return reception
     }
 
     /// The row is in a later life than ours: nothing of the old one stays, and what was unsent is kept in the journal.
-    mutating func begin(_ life: Int, _ patch: RowPatch) -> Reception {
+    mutating func begin(_ life: Int, _ patch: RowPatch, in layout: TableLayout) -> Reception {
         let lost = isAlive ? dirty & ~TableLayout.lifeMask : 0
         generation = life
-        confirmed = patch.clocks ?? ColumnClocks()
+        confirm(patch, in: layout)
         becomeClean()
-        return Reception(change: .put(patch.values), lost: lost)
+        return Reception(change: .put(beginCounters(of: patch, in: layout)), lost: lost)
     }
 
     private mutating func mergeColumns(
@@ -82,13 +96,20 @@ extension RowEntry {
         var taken = JSONObject()
         for (name, value) in patch.values {
             guard let column = layout[column: name] else { continue }
+            if column.isCounter {
+                let isDirty = dirty & column.mask != 0
+                taken.append(name, takeCounter(column, from: patch, seq: patch.seq, isDirty: isDirty))
+                continue
+            }
             let clock = patch.clocks?[name]
-            guard clock.map({ isNews($0, of: name) }) ?? isInOrder else { continue }
-            if let clock { confirm(name, clock) }
+            guard clock.map({ isNews($0, of: column) }) ?? isInOrder else { continue }
+            if let clock { confirm(column, clock) }
             if dirty & column.mask != 0 { base[name] = try quote(column, value) } else { taken.append(name, value) }
         }
         return Reception(change: taken.isEmpty ? .none : .set(taken))
     }
 
-    private func isNews(_ clock: Clock, of column: String) -> Bool { confirmed[column].map { clock > $0 } ?? true }
+    private func isNews(_ clock: Clock, of column: TableLayout.Column) -> Bool {
+        confirmedClock(of: column).map { clock > $0 } ?? true
+    }
 }

@@ -11,6 +11,8 @@ struct Settlement: Equatable, Sendable {
     var overwritten = JSONObject()
     /// The columns whose values in the app's table are about to be lost, sent or not.
     var lost: Int64 = 0
+    /// The unsent columns of the user's that stay in a row that is put anew.
+    var kept: Int64 = 0
 }
 
 extension RowEntry {
@@ -27,12 +29,15 @@ extension RowEntry {
         case .accepted(let seq):
             settled = push
             self.seq = max(self.seq, seq)
-            return try accept(sent, RowPatch(), device: device, in: layout, quote: quote)
+            return try accept(sent, RowPatch(), seq: seq, isInOrder: false, device: device, in: layout, quote: quote)
         case .merged(let seq, let won):
             settled = push
+            let isInOrder = seq >= self.seq
             self.seq = max(self.seq, seq)
-            if let life = won.generation, life > sent.generation { return enter(life, won, after: sent) }
-            return try accept(sent, won, device: device, in: layout, quote: quote)
+            if let life = won.generation, life > sent.generation {
+                return try enter(life, won, after: sent, device: device, in: layout, quote: quote)
+            }
+            return try accept(sent, won, seq: seq, isInOrder: isInOrder, device: device, in: layout, quote: quote)
         case .mergedInto(let seq, _):
             settled = push
             self.seq = max(self.seq, seq)
@@ -64,7 +69,7 @@ extension RowEntry {
     /// A page may have brought something later meanwhile: what was confirmed is never taken back, and a column that is
     /// no longer dirty follows its base.
     private mutating func accept(
-        _ sentRow: SentRow, _ won: RowPatch, device: String, in layout: TableLayout,
+        _ sentRow: SentRow, _ won: RowPatch, seq: Int64, isInOrder: Bool, device: String, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Settlement {
         let isFirst = acked < sentRow.generation
@@ -72,20 +77,35 @@ extension RowEntry {
         sent &= ~sentRow.mask
         guard generation == sentRow.generation else { return Settlement() }
         if isFirst {
-            // A clock that the server has reined in holds for what was not sent too: others may write that at any time.
+            // A clock that the server has reined in is the latest that counts.
             let mine = Clock(stamp: sentRow.lifeStamp, device: device)
             confirmed = ColumnClocks(common: min(mine, won.clocks?.earliest ?? mine))
+            known = layout.mask(of: sentRow.values)
         }
         var settlement = Settlement()
         var taken = JSONObject()
         var cleared = sentRow.mask & TableLayout.lifeMask
         for column in layout.columns(in: sentRow.mask) {
             guard let stamp = sentRow.stamps[column.name] else { continue }
-            let mine = sentRow.values[column.name] ?? .null
+            if column.isCounter {
+                let isDirty = unsentStamp(of: column.name) != stamp
+                if !isDirty { cleared |= column.mask }
+                let shown = settleCounter(column, sentRow, won, seq: seq, isInOrder: isInOrder, isDirty: isDirty)
+                if let shown { taken.append(column.name, shown) }
+                continue
+            }
             let answer = won.values[column.name]
-            // A null of a new row was not sent: the server has no clock for it.
-            let sentClock = sentRow.values[column.name].map { _ in Clock(stamp: stamp, device: device) }
-            let clock = answer == nil ? sentClock : won.clocks?[column.name]
+            guard let mine = sentRow.values[column.name] ?? answer.map({ _ in .null }) else {
+                let held = heldValue(of: column)
+                if unsentStamp(of: column.name) != stamp {
+                    base[column.name] = try quote(column, held)
+                    continue
+                }
+                cleared |= column.mask
+                if !held.isNull { taken.append(column.name, held) }
+                continue
+            }
+            let clock = answer == nil ? Clock(stamp: stamp, device: device) : won.clocks?[column.name]
             let server = settledValue(answer ?? mine, clock, isReplaced: answer != nil && isFirst, of: column)
             if unsentStamp(of: column.name) != stamp {
                 base[column.name] = try quote(column, server)
@@ -106,24 +126,34 @@ extension RowEntry {
         return settlement
     }
 
+    /// What the server holds of a column that was null here, and so went without being named: whatever a page has brought.
+    private func heldValue(of column: TableLayout.Column) -> JSON {
+        base[column.name].flatMap(SQLLiteral.parse).map(column.form.wire) ?? .null
+    }
+
     /// What the server holds of a column after an answer: the answer's value or, if a page was later, the page's.
     private mutating func settledValue(
         _ value: JSON, _ clock: Clock?, isReplaced: Bool, of column: TableLayout.Column
     ) -> JSON {
-        if let clock, let known = confirmed[column.name], known > clock, !isReplaced {
+        if let clock, let known = confirmedClock(of: column), known > clock, !isReplaced {
             return base[column.name].flatMap(SQLLiteral.parse).map(column.form.wire) ?? value
         }
-        if let clock { confirm(column.name, clock) }
+        if let clock { confirm(column, clock) }
         return value
     }
 
     /// The server has the row in a later life than the one that was sent.
-    private mutating func enter(_ life: Int, _ won: RowPatch, after sentRow: SentRow) -> Settlement {
+    private mutating func enter(
+        _ life: Int, _ won: RowPatch, after sentRow: SentRow, device: String, in layout: TableLayout,
+        quote: (TableLayout.Column, JSON) throws -> String
+    ) rethrows -> Settlement {
         sent &= ~sentRow.mask
         acked = max(acked, life)
         guard life > generation else { return Settlement() }
-        let reception = begin(life, won)
-        return Settlement(change: reception.change, lost: reception.lost)
+        let reception =
+            survives(into: life, in: layout)
+            ? try rejoin(life, won, device: device, in: layout, quote: quote) : begin(life, won, in: layout)
+        return Settlement(change: reception.change, lost: reception.lost, kept: reception.kept)
     }
 
     // MARK: - Gone and rejected
@@ -135,6 +165,7 @@ extension RowEntry {
         guard generation == sentRow.generation else { return Settlement() }
         let edited = layout.columns(in: dirty).filter { unsentStamp(of: $0.name) != sentRow.stamps[$0.name] }
         generation += 1
+        counters = [:]
         becomeClean()
         return Settlement(change: .delete, lost: edited.reduce(0) { $0 | $1.mask })
     }
@@ -155,7 +186,7 @@ extension RowEntry {
         guard generation == sentRow.generation else { return Settlement() }
         switch sentRow.kind {
         case .create: return undoCreate(sentRow, refusal, in: layout)
-        case .delete: return undoDelete(refusal)
+        case .delete: return undoDelete(refusal, in: layout)
         case .update: return try undoUpdate(sentRow, refusal, in: layout, quote: quote)
         }
     }
@@ -170,29 +201,41 @@ extension RowEntry {
         if let current = refusal.current {
             generation = current.generation ?? generation
             acked = generation
-            confirmed = current.clocks ?? ColumnClocks()
-            return Settlement(change: .put(current.values), rejected: sentRow.values)
+            confirm(current, in: layout)
+            return Settlement(
+                change: .put(beginCounters(of: current, in: layout)), rejected: sentRow.kept(against: refusal.current))
         }
         generation = acked
-        return Settlement(change: .delete, rejected: sentRow.values)
+        counters = [:]
+        return Settlement(change: .delete, rejected: sentRow.kept(against: refusal.current))
     }
 
-    private mutating func undoDelete(_ refusal: Refusal) -> Settlement {
+    private mutating func undoDelete(_ refusal: Refusal, in layout: TableLayout) -> Settlement {
         guard let current = refusal.current else {
             becomeClean()
             return Settlement(rejected: [:])
         }
-        return Settlement(change: bringBack(current), rejected: [:])
+        return Settlement(change: bringBack(current, in: layout), rejected: [:])
     }
 
     private mutating func undoUpdate(
         _ sentRow: SentRow, _ refusal: Refusal, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Settlement {
+        if let life = refusal.current?.generation ?? (acked > generation ? acked : nil), life > generation {
+            return undoRevival(life, sentRow, refusal, in: layout)
+        }
         var mine = JSONObject()
         var restored = JSONObject()
         var cleared: Int64 = 0
         for column in layout.columns(in: sentRow.mask & dirty) {
+            if column.isCounter {
+                let (refused, shown) = rejectCounter(column, sentRow, refusal.current)
+                if refused != 0 { mine.append(column.name, CounterChange.json(refused)) }
+                restored.append(column.name, shown)
+                if unsentStamp(of: column.name) == sentRow.stamps[column.name] { cleared |= column.mask }
+                continue
+            }
             let server = refusal.current?.values[column.name]
             if unsentStamp(of: column.name) != sentRow.stamps[column.name] {
                 if let server { base[column.name] = try quote(column, server) }
@@ -201,10 +244,11 @@ extension RowEntry {
             mine.append(column.name, sentRow.values[column.name] ?? .null)
             let literal = base[column.name].flatMap(SQLLiteral.parse)
             restored.append(column.name, server ?? literal.map(column.form.wire) ?? .null)
-            if let clock = refusal.current?.clocks?[column.name] { confirm(column.name, clock) }
+            if let clock = refusal.current?.clocks?[column.name] { confirm(column, clock) }
             cleared |= column.mask
         }
         clear(cleared, in: layout)
-        return mine.isEmpty ? Settlement() : Settlement(change: .set(restored), rejected: mine)
+        let change = restored.isEmpty ? RowChange.none : .set(restored)
+        return Settlement(change: change, rejected: mine.isEmpty ? nil : mine)
     }
 }

@@ -14,28 +14,31 @@ extension RowEntry {
     )? {
         if !isAlive {
             guard let current else { return nil }
-            return (.delete, bringBack(current), [:])
+            return (.delete, bringBack(current, in: layout), [:])
         }
         guard isKnownToServer, !heals else {
+            let mine = kept(values, in: layout)
             if heals { acked = 0 }
             becomeClean()
             generation = acked
-            return (.create, .delete, values)
+            counters = [:]
+            return (.create, .delete, mine)
         }
         let unsent = layout.columns(in: dirty)
-        let mine = JSONObject(unsent.map { ($0.name, values[$0.name] ?? .null) })
+        let mine = kept(JSONObject(unsent.map { ($0.name, values[$0.name] ?? .null) }), in: layout)
         let restored = JSONObject(
             unsent.map { ($0.name, base[$0.name].flatMap(SQLLiteral.parse).map($0.form.wire) ?? .null) })
+        takeBackCounters(in: dirty)
         becomeClean()
         return (.update, .set(restored), mine)
     }
 
     /// The row lives on as the server has it.
-    mutating func bringBack(_ current: RowPatch) -> RowChange {
+    mutating func bringBack(_ current: RowPatch, in layout: TableLayout) -> RowChange {
         becomeClean()
         generation = current.generation ?? generation - 1
         acked = generation
-        confirmed = current.clocks ?? ColumnClocks()
-        return .put(current.values)
+        confirm(current, in: layout)
+        return .put(beginCounters(of: current, in: layout))
     }
 }

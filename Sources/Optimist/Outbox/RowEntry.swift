@@ -19,6 +19,9 @@ struct RowEntry: Equatable, Sendable {
     /// The clocks of what the server confirmed.
     var confirmed = ColumnClocks()
 
+    /// Mask of the columns that have a value on the server, and so one of these clocks. Others take whatever comes.
+    var known: Int64 = -1
+
     /// The stamp of the transaction that made the row pending. Nil: clean.
     var pending: Stamp?
     /// The stamp of every dirty column without one of its own. Nil: the same as `pending`.
@@ -30,6 +33,8 @@ struct RowEntry: Equatable, Sendable {
     var sent: Int64 = 0
     /// What the server holds of dirty columns, as SQL literals. Only while the server knows this life.
     var base: [String: String] = [:]
+    /// What this device has counted, by the column's bit.
+    var counters: [Int64: Counter] = [:]
     /// The last push that the server answered for this row.
     var settled: Int64 = 0
     /// Not to be sent before, in milliseconds since 1970.
@@ -48,8 +53,8 @@ struct RowEntry: Equatable, Sendable {
 
     var isAlive: Bool { generation % 2 == 1 }
     var isPending: Bool { pending != nil }
-    /// Whether the server has this life of the row, so that columns suffice.
-    var isKnownToServer: Bool { acked == generation }
+    /// Whether the server has had this life of the row, so that columns suffice.
+    var isKnownToServer: Bool { acked >= generation }
 
     /// The stamp of an unsent column.
     func unsentStamp(of column: String) -> Stamp { stamps[column] ?? lifeStamp }
@@ -80,7 +85,19 @@ struct RowEntry: Equatable, Sendable {
         }
     }
 
-    mutating func confirm(_ column: String, _ clock: Clock) {
-        if confirmed[column] != clock { confirmed.exceptions[column] = clock }
+    /// The clock of what the server has of a column. Nil: it has nothing.
+    func confirmedClock(of column: TableLayout.Column) -> Clock? {
+        known & column.mask == 0 ? nil : confirmed[column.name]
+    }
+
+    mutating func confirm(_ column: TableLayout.Column, _ clock: Clock) {
+        if confirmed[column.name] != clock { confirmed.exceptions[column.name] = clock }
+        known |= column.mask
+    }
+
+    /// Takes over the clocks of a whole row of the server's.
+    mutating func confirm(_ patch: RowPatch, in layout: TableLayout) {
+        confirmed = patch.clocks ?? ColumnClocks()
+        known = layout.mask(of: patch.values)
     }
 }

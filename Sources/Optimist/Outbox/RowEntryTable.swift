@@ -9,40 +9,56 @@ import OptimistWire
 struct RowEntryTable {
     let db: Database
     private var nodes: Nodes
+    private let counters: CounterTable
     private let finding: RowStatement
     private let updating: RowStatement
     private let inserting: RowStatement
+    private let insertingFresh: RowStatement
 
     init(_ db: Database) throws {
         self.db = db
         nodes = try Nodes(in: db)
+        counters = try CounterTable(db)
         finding = try RowStatement("SELECT \(Self.columns) FROM optimist_row WHERE tbl = ? AND id = ?", in: db)
         updating = try RowStatement(
             """
             UPDATE optimist_row SET generation = ?, acked = ?, seq = ?, clock = ?, node = ?, clocks = ?, pending = ?,
-            stamp = ?, stamps = ?, dirty = ?, sent = ?, base = ?, settled = ?, due = ?, blocked = ?,
+            stamp = ?, stamps = ?, dirty = ?, sent = ?, base = ?, settled = ?, due = ?, blocked = ?, known = ?,
             healing = ?, retries = ? WHERE key = ?
             """, in: db)
         inserting = try RowStatement(
             """
             INSERT INTO optimist_row(generation, acked, seq, clock, node, clocks, pending, stamp, stamps, dirty, sent,
-            base, settled, due, blocked, healing, retries, tbl, id)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            base, settled, due, blocked, known, healing, retries, tbl, id)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """, in: db)
+        insertingFresh = try RowStatement(
+            """
+            INSERT INTO optimist_row(tbl, id, generation, acked, seq, clock, node, clocks, known)
+            VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7, ?8)
             """, in: db)
     }
 
     static let columns = """
         key, tbl, id, generation, acked, seq, clock, node, clocks, pending, stamp, stamps, dirty, sent, base, settled, due, \
-        blocked, healing, retries
+        blocked, known, healing, retries
         """
 
     func entry(_ ref: RowRef) throws -> RowEntry? {
-        try finding.first([ref.table.databaseValue, ref.id], decode)
+        try finding.first([ref.table.databaseValue, ref.id], decode).map(counting)
+    }
+
+    /// An entry with its counters, which are kept in a table of their own.
+    func counting(_ entry: RowEntry) throws -> RowEntry {
+        var entry = entry
+        entry.counters = try counters.counters(of: entry.ref)
+        return entry
     }
 
     /// Writes an entry. One that says nothing, a row nobody ever confirmed and that is not here, is removed.
     mutating func save(_ entry: RowEntry) throws {
         if entry.generation == 0 { return try forget(entry.ref) }
+        try counters.save(entry.counters, of: entry.ref) { try nodes.number(of: $0) }
         let values = try encode(entry)
         if let key = entry.key {
             try updating.execute(values + [key.databaseValue])
@@ -51,10 +67,31 @@ struct RowEntryTable {
         }
     }
 
+    /// Whether nothing is known of the rows from one id to another, both included.
+    func isEmpty(_ table: Int64, from first: DatabaseValue, to last: DatabaseValue) throws -> Bool {
+        try Bool.fetchOne(
+            db.cachedStatement(
+                sql: "SELECT NOT EXISTS (SELECT 1 FROM optimist_row WHERE tbl = ? AND id BETWEEN ? AND ?)"),
+            arguments: [table, first, last]) ?? false
+    }
+
+    /// Adds the entry of a row of which nothing was known, as the server has it.
+    mutating func insertFresh(_ ref: RowRef, _ patch: RowPatch, in layout: TableLayout) throws {
+        let common = patch.clocks?.common
+        try insertingFresh.execute([
+            ref.table.databaseValue, ref.id, Int64(patch.generation ?? 1).databaseValue, (patch.seq ?? 0).databaseValue,
+            (common?.stamp.rawValue ?? 0).databaseValue,
+            try common.map { try nodes.number(of: $0.device) }?.databaseValue ?? Int64(0).databaseValue,
+            Self.text(patch.clocks?.exceptions ?? [:]) { .string($0.description) },
+            layout.mask(of: patch.values).databaseValue,
+        ])
+    }
+
     /// Removes what is known of a row.
-    func forget(_ ref: RowRef) throws {
+    mutating func forget(_ ref: RowRef) throws {
         try db.cachedStatement(sql: "DELETE FROM optimist_row WHERE tbl = ? AND id = ?")
             .execute(arguments: [ref.table, ref.id])
+        try counters.save([:], of: ref) { try nodes.number(of: $0) }
     }
 
     // MARK: - Coding
@@ -78,8 +115,9 @@ struct RowEntryTable {
         entry.settled = row.int(15)
         entry.due = row.optionalInt(16)
         entry.blocked = row.text(17)
-        entry.isHealing = row.int(18) != 0
-        entry.retries = Int(row.int(19))
+        entry.known = row.int(18)
+        entry.isHealing = row.int(19) != 0
+        entry.retries = Int(row.int(20))
         return entry
     }
 
@@ -95,7 +133,8 @@ struct RowEntryTable {
             entry.dirty.databaseValue, entry.sent.databaseValue,
             Self.text(entry.base) { .string($0) },
             entry.settled.databaseValue, entry.due?.databaseValue ?? .null, entry.blocked?.databaseValue ?? .null,
-            Int64(entry.isHealing ? 1 : 0).databaseValue, Int64(entry.retries).databaseValue,
+            entry.known.databaseValue, Int64(entry.isHealing ? 1 : 0).databaseValue,
+            Int64(entry.retries).databaseValue,
         ]
     }
 

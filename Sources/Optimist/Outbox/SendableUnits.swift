@@ -9,11 +9,14 @@ struct SendableUnits {
     private let entries: RowEntryTable
     private let milliseconds: Int64
     private let layouts: [TableLayout]
+    private let withheld: Set<Int64>
 
-    init(_ db: Database, at milliseconds: Int64, of layouts: [TableLayout]) throws {
+    /// - Parameter withheld: The tables that wait for a better network, and so do the units with a row of theirs.
+    init(_ db: Database, at milliseconds: Int64, of layouts: [TableLayout], withheld: [TableLayout] = []) throws {
         self.db = db
         self.milliseconds = milliseconds
         self.layouts = layouts
+        self.withheld = Set(withheld.map(\.number))
         entries = try RowEntryTable(db)
     }
 
@@ -41,6 +44,7 @@ struct SendableUnits {
 
     /// A row that is postponed by more than two days was so by a clock that has been set back since: it may go.
     private func isPostponed(_ entry: RowEntry) -> Bool {
+        if withheld.contains(entry.ref.table) { return true }
         guard let due = entry.due else { return false }
         return due > milliseconds && due <= milliseconds + Self.longestPause
     }
@@ -75,7 +79,8 @@ struct SendableUnits {
     /// The rows of a group that is too large to go whole, each a unit of its own: parents before children, as they were
     /// written, and what is deleted at the end, children before parents.
     private func singles(of groups: [Int64], limit: Int) throws -> [[RowEntry]] {
-        let due = "(due IS NULL OR due <= ?3 OR due > ?4)"
+        let waiting = withheld.sorted().map(String.init).joined(separator: ", ")
+        let due = "(due IS NULL OR due <= ?3 OR due > ?4) AND tbl NOT IN (\(waiting))"
         let values = [limit, Int(milliseconds), Int(milliseconds + Self.longestPause)]
         let alive = try rows(of: groups, "AND generation & 1 = 1 AND \(due) ORDER BY key LIMIT ?2", values)
         if !alive.isEmpty { return alive.map { [$0] } }

@@ -14,6 +14,8 @@ struct SentRow: Sendable, Equatable {
     let lifeStamp: Stamp
     let stamps: [String: Stamp]
     let values: JSONObject
+    /// The totals sent of counters.
+    var totals: [String: [RunningTotal]] = [:]
     /// What had been sent before, and was unanswered.
     let sentBefore: Int64
     /// Whether it carries what the server had confirmed before it lost it.

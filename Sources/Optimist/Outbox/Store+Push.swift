@@ -26,7 +26,8 @@ extension Store {
     func pushOutlook(without paused: Set<String> = []) async throws -> (isSendable: Bool, nextDue: Duration?) {
         let now = milliseconds
         return try await read { db in
-            let units = try SendableUnits(db, at: now, of: self.layouts.filter { !paused.contains($0.name) })
+            let units = try SendableUnits(
+                db, at: now, of: self.layouts, withheld: self.withheld(paused))
             if try !units.next(limit: 1).isEmpty { return (true, nil) }
             return (false, try units.nextDue().map { .milliseconds(max($0 - now, 1)) })
         }
@@ -39,8 +40,9 @@ extension Store {
     func nextPush(_ limit: PushLimit, without paused: Set<String> = []) async throws -> PushBatch? {
         let now = milliseconds
         return try await apply { db in
-            let layouts = self.layouts.filter { !paused.contains($0.name) }
-            let units = try SendableUnits(db, at: now, of: layouts).next(limit: limit.rows)
+            let units = try SendableUnits(
+                db, at: now, of: self.layouts, withheld: self.withheld(paused)
+            ).next(limit: limit.rows)
             if units.isEmpty { return nil }
             var reading = UnitReading(entries: try RowEntryTable(db), tables: AppTables(self.layouts, db))
             var assembly = PushAssembly(device: try DeviceIdentity.current(in: db), limit: limit)
@@ -56,9 +58,16 @@ extension Store {
             try Meta.set(.push, to: number, in: db)
             try Meta.set(.inFlight, to: number, in: db)
             return PushBatch(
-                push: Push(number: number, device: assembly.device, rows: assembly.rows, groups: assembly.groups),
+                push: Push(
+                    number: number, device: assembly.device, rows: assembly.rows, groups: assembly.groups,
+                    origins: try DeviceIdentity.origins(in: db)),
                 sent: assembly.sent)
         }
+    }
+
+    /// The tables that are not sent: those that the network's price keeps back, and those that are left out.
+    private func withheld(_ paused: Set<String>) -> [TableLayout] {
+        network.withheld(of: layouts) + layouts.filter { paused.contains($0.name) }
     }
 
     /// Takes back the note that a push was sent: it certainly was not. What was made and deleted meanwhile leaves no trace.
@@ -103,7 +112,10 @@ private struct UnitReading {
                 try forget(entry)
                 return nil
             }
-            return PushAssembly.Unsent(entry: entry, values: values, layout: table.layout)
+            let replaces = entry.generation > 1 && !entry.isKnownToServer
+            return PushAssembly.Unsent(
+                entry: try entries.counting(entry), values: values, layout: table.layout,
+                unknown: replaces ? try UnknownColumns(table.db).values(at: entry.ref, in: table.layout) : [:])
         }
     }
 

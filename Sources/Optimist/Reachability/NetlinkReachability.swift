@@ -5,20 +5,20 @@
     @preconcurrency import Dispatch
     import Glibc
 
-    /// Watches links, addresses and routes on a netlink socket. Needs no privilege.
+    /// Watches links, addresses and routes on a netlink socket. Needs no privilege. What a network costs it does not know.
     ///
     /// > Source: Linux, netlink(7), rtnetlink(7), getifaddrs(3).
     public struct SystemReachability: Reachability {
         public init() {}
 
-        public var updates: AsyncStream<Bool> {
+        public var updates: AsyncStream<NetworkPath> {
             AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-                continuation.yield(Self.hasNetwork)
+                continuation.yield(NetworkPath(isOnline: Self.hasNetwork))
                 guard let descriptor = Self.openSocket() else { return }
                 let source = DispatchSource.makeReadSource(
                     fileDescriptor: descriptor, queue: DispatchQueue(label: "optimist.netlink"))
                 source.setEventHandler {
-                    if Self.drain(descriptor) { continuation.yield(Self.hasNetwork) }
+                    if Self.drain(descriptor) { continuation.yield(NetworkPath(isOnline: Self.hasNetwork)) }
                 }
                 source.setCancelHandler { close(descriptor) }
                 continuation.onTermination = { _ in source.cancel() }

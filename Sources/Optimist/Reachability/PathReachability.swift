@@ -10,10 +10,15 @@
     public struct SystemReachability: Reachability {
         public init() {}
 
-        public var updates: AsyncStream<Bool> {
+        public var updates: AsyncStream<NetworkPath> {
             AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
                 let monitor = NWPathMonitor()
-                monitor.pathUpdateHandler = { path in continuation.yield(path.status == .satisfied) }
+                monitor.pathUpdateHandler = { path in
+                    continuation.yield(
+                        NetworkPath(
+                            isOnline: path.status == .satisfied, isExpensive: path.isExpensive,
+                            isConstrained: path.isConstrained))
+                }
                 continuation.onTermination = { _ in monitor.cancel() }
                 monitor.start(queue: DispatchQueue(label: "optimist.path"))
             }

@@ -9,6 +9,8 @@ import OptimistWire
 final class AppTable {
     let layout: TableLayout
     let db: Database
+    private let counters: [TableLayout.Column]
+    private let names: Set<String>
     private var puts: [Int64: RowStatement] = [:]
     private var sets: [Int64: RowStatement] = [:]
     private lazy var reading = Result { try RowStatement(selectSQL, in: db) }
@@ -17,6 +19,8 @@ final class AppTable {
     init(layout: TableLayout, db: Database) {
         self.layout = layout
         self.db = db
+        counters = layout.counters
+        names = Set(layout.columns.map(\.name))
     }
 
     /// The values of a row, or nil if there is none.
@@ -48,17 +52,40 @@ final class AppTable {
 
     /// The columns of each unique index, but for the primary key.
     var uniqueIndexes: [[String]] {
-        get throws { try db.indexes(on: layout.name).filter { $0.isUnique && $0.columns != ["id"] }.map(\.columns) }
+        get throws { try UniqueIndexes(of: layout.name, in: db).columns }
     }
 
+    /// Whether some of these values are of columns that this app does not know.
+    func lacksColumn(in values: JSONObject) -> Bool { values.contains { !names.contains($0.key) } }
+
     /// Makes a change. Values of columns that this app does not know are left out.
-    func make(_ change: RowChange, at id: DatabaseValue) throws {
+    ///
+    /// - Parameter kept: Columns that keep their values, also in a row that is put anew.
+    func make(_ change: RowChange, at id: DatabaseValue, keeping kept: Int64 = 0) throws {
+        if case .put(var values) = change, let mine = try self.values(id, in: kept) {
+            for (name, value) in mine { values[name] = value }
+            return try put(values, at: id)
+        }
         switch change {
         case .none: break
         case .delete: try deleting.get().execute([id])
-        case .put(let values): try put(values, at: id)
-        case .set(let values): try set(values, at: id)
+        case .put(let values): try put(counted(values, at: id, isWhole: true), at: id)
+        case .set(let values): try set(counted(values, at: id), at: id)
         }
+    }
+
+    /// Adds to the present value of a counter what a rejection or the journal kept of it. One that is not named stays.
+    private func counted(_ values: JSONObject, at id: DatabaseValue, isWhole: Bool = false) throws -> JSONObject {
+        if counters.isEmpty { return values }
+        let relative = counters.filter { values[$0.name].map { $0.object != nil } ?? isWhole }
+        if relative.isEmpty { return values }
+        let present = try self.values(id) ?? [:]
+        var values = values
+        for column in relative {
+            let added = values[column.name].flatMap(CounterChange.added) ?? 0
+            values[column.name] = .int((present[column.name]?.int ?? 0) &+ added)
+        }
+        return values
     }
 
     /// A value as SQLite's own literal, to be compared with what the triggers wrote.
@@ -69,40 +96,43 @@ final class AppTable {
 
     /// Inserts a row or replaces every column of it.
     private func put(_ values: JSONObject, at id: DatabaseValue) throws {
-        let known = stored(wholeRow(values))
+        let known = stored(values, isWhole: true)
         let statement = try puts[known.mask] ?? RowStatement(putSQL(known.mask), in: db)
         puts[known.mask] = statement
         try statement.execute(known.values + [id])
     }
 
     private func set(_ values: JSONObject, at id: DatabaseValue) throws {
-        let known = stored(values)
+        let known = stored(values, isWhole: false)
         if known.mask == 0 { return }
         let statement = try sets[known.mask] ?? RowStatement(setSQL(known.mask), in: db)
         sets[known.mask] = statement
         try statement.execute(known.values + [id])
     }
 
-    /// What is not among the values is null, the default of every column on the wire; where the table forbids that, the
-    /// table's own default.
-    private func wholeRow(_ values: JSONObject) -> JSONObject {
-        JSONObject(
-            layout.columns.compactMap { column in
-                let value = values[column.name] ?? .null
-                return value.isNull && !column.isNullable ? nil : (column.name, value)
-            })
-    }
-
     /// The stored forms of the columns that are known, in the table's order.
-    private func stored(_ values: JSONObject) -> (mask: Int64, values: [DatabaseValue]) {
+    ///
+    /// - Parameter isWhole: Whether what is not among the values is null, the default of every column on the wire, or the
+    ///   table's own default where the table forbids null.
+    private func stored(_ values: JSONObject, isWhole: Bool) -> (mask: Int64, values: [DatabaseValue]) {
         var known: (mask: Int64, values: [DatabaseValue]) = (0, [])
         known.values.reserveCapacity(layout.columns.count + 1)
         for column in layout.columns {
-            guard let value = values[column.name] else { continue }
+            let given = values[column.name]
+            if given == nil, !isWhole { continue }
+            let value = given ?? .null
+            if isWhole, value.isNull, !column.isNullable { continue }
             known.mask |= column.mask
             known.values.append(column.form.stored(value))
         }
         return known
+    }
+
+    /// Whether the table has no row from one id to another, both included.
+    func isEmpty(from first: DatabaseValue, to last: DatabaseValue) throws -> Bool {
+        try Bool.fetchOne(
+            db.cachedStatement(sql: "SELECT NOT EXISTS (SELECT 1 FROM \(layout.quotedName) WHERE id BETWEEN ? AND ?)"),
+            arguments: [first, last]) ?? false
     }
 
     // MARK: - SQL

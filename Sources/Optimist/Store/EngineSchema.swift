@@ -16,7 +16,10 @@ enum EngineSchema {
         try db.execute(sql: "CREATE TABLE IF NOT EXISTS optimist_meta(name TEXT PRIMARY KEY NOT NULL, value)")
         let present = try Meta.int(.version, in: db) ?? 0
         if present < 1 { try createVersion1(db) }
-        if present < 2 { try upgradeToVersion2(db) }
+        if present < 2 {
+            try upgradeToVersion2(db)
+            try addCountersAndUnknowns(db)
+        }
         try Meta.set(.version, to: Int64(version), in: db)
     }
 
@@ -110,6 +113,8 @@ enum EngineSchema {
 enum Meta {
     enum Name: String {
         case version, node, account, push, stampCeiling, lastSync
+        /// The installation that the file was last synced from.
+        case install
         /// The number of the push that is on its way, or null.
         case inFlight
         case pushWait, pullWait, streamWait

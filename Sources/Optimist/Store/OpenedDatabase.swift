@@ -27,7 +27,10 @@ struct OpenedDatabase {
         try Self.require(durability, of: pool)
         try pool.write { db in try EngineSchema.migrate(db) }
         if try pool.read({ try !migrator.hasCompletedMigrations($0) }) {
-            try pool.write { db in try CaptureTriggers.removeAll(in: db) }
+            try pool.write { db in
+                try CaptureTriggers.removeAll(in: db)
+                try MigrationCapture(db).begin()
+            }
             try migrator.migrate(pool)
         }
         let opening = Opening(synced: synced, capture: capture, surroundings: surroundings)
@@ -60,30 +63,40 @@ private struct Opening {
     func prepare(_ db: Database) throws -> [TableLayout] {
         if try Meta.int(.node, in: db) == nil { try DeviceIdentity.renew(in: db, makeID: surroundings.makeID) }
         if let ceiling = try Meta.int(.stampCeiling, in: db) { capture.resume(from: Stamp(rawValue: ceiling)) }
+        try FormerNames(db).follow(synced)
         let layouts = try synced.map { try TableLayout(of: $0, among: synced, in: db) }
         for layout in layouts { try EngineSchema.createStateView(of: layout, in: db) }
-        for layout in layouts where try CaptureTriggers(layout: layout).install(in: db) {
-            try adopt(layout, in: db)
-        }
+        try fillNewColumns(of: layouts, db)
+        let renewed = try layouts.filter { try CaptureTriggers(layout: $0).install(in: db) }
+        try captureUnseen(of: layouts, renewed, db)
         return layouts
     }
 
-    /// Rows that were there before their table was synced, or that a migration made, are pending from now on.
-    private func adopt(_ layout: TableLayout, in db: Database) throws {
-        capture.begin(as: .user, milliseconds: Int64(surroundings.now().timeIntervalSince1970 * 1000))
-        let stamp = capture.stamp()
-        try db.execute(
-            sql: """
-                INSERT INTO optimist_row(tbl, id, generation, pending, dirty)
-                SELECT ?, id, 1, ?, ? FROM "\(layout.name)" t
-                WHERE NOT EXISTS (SELECT 1 FROM optimist_row r WHERE r.tbl = ? AND r.id = t.id)
-                """,
-            arguments: [layout.number, stamp.rawValue, layout.fullMask, layout.number])
-        if db.changesCount > 0 {
-            try Meta.set(
-                .stampCeiling, to: Stamp(milliseconds: stamp.milliseconds + SharedFile.lead).rawValue, in: db)
-        }
+    /// Gives to columns that a migration brought what newer apps had written into them.
+    private func fillNewColumns(of layouts: [TableLayout], _ db: Database) throws {
+        capture.begin(as: .server, milliseconds: milliseconds)
+        var rows = try RowApplication(layouts, db, at: milliseconds)
+        for layout in layouts { try rows.applyUnknown(of: layout) }
     }
+
+    /// Makes pending what was written while no trigger was there to see it, as one transaction of the user's.
+    ///
+    /// - Parameter renewed: The tables whose triggers were not there, or not as they should be.
+    private func captureUnseen(of layouts: [TableLayout], _ renewed: [TableLayout], _ db: Database) throws {
+        capture.begin(as: .user, milliseconds: milliseconds)
+        defer { capture.begin(as: .user, milliseconds: 0) }
+        try MigrationCapture(db).finish(layouts)
+        var isAnything = capture.usedStamp != nil
+        for layout in try Adoption.isNeeded(for: layouts, in: db) ? layouts : renewed {
+            isAnything = try Adoption(layout: layout, db: db).adopt(capture.stamp()) || isAnything
+        }
+        guard isAnything else { return }
+        try GroupJoins(db).insert(capture.joins)
+        let ceiling = Stamp(milliseconds: capture.lastStamp.milliseconds + SharedFile.lead)
+        try Meta.set(.stampCeiling, to: ceiling.rawValue, in: db)
+    }
+
+    private var milliseconds: Int64 { Int64(surroundings.now().timeIntervalSince1970 * 1000) }
 }
 
 /// The device id, which clocks and pushes carry.
@@ -99,6 +112,15 @@ enum DeviceIdentity {
         return device
     }
 
+    /// Every id that this device has had, if it has tables that count (M3).
+    static func origins(in db: Database) throws -> [String] {
+        let counts = try Bool.fetchOne(
+            db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM optimist_table WHERE counters IS NOT NULL)"))
+        guard counts == true else { return [] }
+        return try String.fetchAll(
+            db.cachedStatement(sql: "SELECT device FROM optimist_node WHERE own ORDER BY number"))
+    }
+
     /// Takes a new device id. What is pending keeps its stamps; what was confirmed keeps its old device.
     static func renew(in db: Database, makeID: () -> UUID) throws {
         let bytes = withUnsafeBytes(of: makeID().uuid) { Array($0) }
@@ -111,7 +133,7 @@ enum DeviceIdentity {
             number /= 62
         }
         try db.execute(
-            sql: "INSERT INTO optimist_node(device) VALUES (?)",
+            sql: "INSERT INTO optimist_node(device, own) VALUES (?, 1)",
             arguments: [String(decoding: characters, as: UTF8.self)])
         try Meta.set(.node, to: db.lastInsertedRowID, in: db)
     }

@@ -15,6 +15,10 @@ extension OptimistError.Code {
     public static let damagedMetadata = Self("damagedMetadata")
     /// The file belongs to another account.
     public static let otherAccount = Self("otherAccount")
+    /// A row is larger than the server takes. Nothing was written.
+    public static let rowTooLarge = Self("rowTooLarge")
     /// There is no such rejection any more.
     public static let unknownRejection = Self("unknownRejection")
+    /// There is no such conflict in the journal any more.
+    public static let unknownConflict = Self("unknownConflict")
 }

@@ -25,6 +25,7 @@ public final class Store: Sendable {
     let pool: DatabasePool
     let layouts: [TableLayout]
     let surroundings: Surroundings
+    let network = NetworkPolicy()
     /// Sent after every commit.
     let changes = ChangeSignal()
     /// Sent after every commit that made something pending.
@@ -72,7 +73,7 @@ public final class Store: Sendable {
 
     /// Follows what other processes write for as long as the store is there: live queries show it, the engine sends it.
     private func watchOthers() {
-        let notices = fileNotices()
+        guard let notices = fileNotices() else { return }
         let task = surroundings.spawn { [weak self] in
             for await _ in notices { try? await self?.lookForOthers() }
         }
@@ -95,7 +96,8 @@ public final class Store: Sendable {
     /// - Parameter allOrNothing: Whether one refused row has all others of the write, and of what is still pending together
     ///   with it, refused as well. Default: no.
     /// - Returns: What the closure returns, once the transaction is durable.
-    /// - Throws: What the closure throws, or `DatabaseError`, such as a full disk.
+    /// - Throws: What the closure throws; `OptimistError` with code `rowTooLarge` for a row that no server would take;
+    ///   `DatabaseError`, such as a full disk.
     public func write<T: Sendable>(
         allOrNothing: Bool = false, _ updates: @escaping @Sendable (Database) throws -> T
     ) async throws -> T {
@@ -187,7 +189,7 @@ public final class Store: Sendable {
             let othersWrote = try meetOthers(&file, capture: capture, in: db)
             capture.begin(as: author, milliseconds: correctedMilliseconds, collecting: collecting)
             defer { capture.begin(as: .user, milliseconds: 0) }
-            let value = try updates(db)
+            let value = try refusingOversize(capture) { try updates(db) }
             try GroupJoins(db).insert(capture.joins)
             captured = capture.usedStamp != nil || othersWrote
             if let ceiling = file.raise(for: capture.lastStamp, at: milliseconds) {

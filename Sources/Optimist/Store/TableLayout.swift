@@ -14,6 +14,8 @@ struct TableLayout: Sendable, Equatable {
     /// In the order of the table, without `id` and without generated columns.
     let columns: [Column]
     var rules = SyncRules()
+    /// The tables that its foreign keys refer to.
+    var parents: Set<String> { Set(columns.compactMap { $0.reference?.table }) }
 
     struct Column: Sendable, Equatable {
         let name: String
@@ -35,7 +37,15 @@ struct TableLayout: Sendable, Equatable {
     /// The life and every column.
     var fullMask: Int64 { columns.reduce(Self.lifeMask) { $0 | $1.mask } }
 
+    /// The columns that are among some values.
+    func mask(of values: JSONObject) -> Int64 {
+        columns.reduce(0) { values[$1.name] == nil ? $0 : $0 | $1.mask }
+    }
+
     subscript(column name: String) -> Column? { columns.first { $0.name == name } }
+
+    /// Whether every column that a patch names is here.
+    func knows(_ patch: RowPatch) -> Bool { patch.values.members.allSatisfy { self[column: $0.key] != nil } }
 
     func columns(in mask: Int64) -> [Column] { columns.filter { $0.mask & mask != 0 } }
 }
@@ -55,6 +65,8 @@ extension TableLayout {
             let number = try Int64.fetchOne(
                 db, sql: "SELECT number FROM optimist_table WHERE name = ?", arguments: [name])
         else { throw OptimistError(.damagedMetadata, "The table \(name) cannot be registered.") }
+        let rules = record.syncRules
+        try Self.note(rules, ofTable: number, in: db)
         let references = try References(of: name, in: db).columns
         var columns: [Column] = []
         for info in try Self.storedColumns(of: name, in: db) where info.name != "id" {
@@ -63,12 +75,23 @@ extension TableLayout {
             columns.append(
                 Column(
                     name: info.name, bit: try Self.bit(of: info.name, table: number, in: db),
-                    form: ValueForm(column: info, record: record, reference: targetForm), isNullable: !info.isNotNull,
-                    reference: reference))
+                    form: rules.counters.contains(info.name)
+                        ? .counter : ValueForm(column: info, record: record, reference: targetForm),
+                    isNullable: !info.isNotNull, reference: reference))
         }
         self.init(
             number: number, name: name, idForm: try Self.idForm(of: name, among: synced, in: db), columns: columns,
-            rules: record.syncRules)
+            rules: rules)
+    }
+
+    /// Keeps what the engine's tables must tell without the app's code.
+    private static func note(_ rules: SyncRules, ofTable number: Int64, in db: Database) throws {
+        let names = JSON.array(rules.counters.sorted().map(JSON.string)).description
+        try db.execute(
+            sql: """
+                UPDATE optimist_table SET counters = ?1, editWins = ?2
+                WHERE number = ?3 AND (counters IS NOT ?1 OR editWins <> ?2)
+                """, arguments: [rules.counters.isEmpty ? nil : names, rules.editWins, number])
     }
 
     /// How a table stores its ids, which is how others refer to them.
@@ -97,6 +120,10 @@ extension TableLayout {
         }
         try db.execute(
             sql: "INSERT INTO optimist_column(tbl, name, bit) VALUES (?, ?, ?)", arguments: [table, column, next])
+        // The server has no value of the new column. Masks that are not negative leave it out already.
+        try db.execute(
+            sql: "UPDATE optimist_row SET known = known & ~? WHERE tbl = ? AND known < 0",
+            arguments: [Int64(1) << next, table])
         return next
     }
 }

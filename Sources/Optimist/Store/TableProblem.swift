@@ -13,7 +13,7 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
     public let isFatal: Bool
     public let description: String
 
-    private init(_ table: String, _ column: String? = nil, isFatal: Bool = true, says sentence: String) {
+    init(_ table: String, _ column: String? = nil, isFatal: Bool = true, says sentence: String) {
         self.table = table
         self.column = column
         self.isFatal = isFatal
@@ -35,6 +35,7 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
             ]
         }
         return try identity(of: record, name, in: db) + columns(of: record, name, in: db) + unique(name, in: db)
+            + rules(of: record, name, in: db)
     }
 
     private static func identity(of record: any SyncedRecord.Type, _ name: String, in db: Database) throws
@@ -72,7 +73,7 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
                     TableProblem(
                         name, column.name, says: "a column's name needs to be letters, digits and underscores."))
             }
-            if column.type.uppercased().contains("DATETIME"),
+            if ValueForm.columnType(declared: column.type) == .date,
                 !ValueForm.DateForm.supports(record.databaseDateEncodingStrategy(for: column.name))
             {
                 problems.append(
@@ -92,12 +93,11 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
     }
 
     private static func unique(_ name: String, in db: Database) throws -> [TableProblem] {
-        try db.indexes(on: name).filter { $0.isUnique && $0.columns != ["id"] }.map { index in
+        try UniqueIndexes(of: name, in: db).columns.map { columns in
             TableProblem(
-                name, index.columns.joined(separator: ", "), isFatal: false,
+                name, columns.joined(separator: ", "), isFatal: false,
                 says:
-                    "UNIQUE, which the server does not check yet: rows of two devices that collide are parked on one of them."
-            )
+                    "UNIQUE, so the server decides which of two devices was first: its schema needs it as \"@unique\".")
         }
     }
 }

@@ -95,7 +95,7 @@ private enum UUIDText {
 /// A value that does not fit its column's form goes out as it is, so that the server refuses it by name and the
 /// user's value ends in the rejections: it is never bent and never lost.
 enum ValueForm: Sendable, Equatable {
-    case string, bool, int, int64, number, data, json
+    case string, bool, int, int64, number, data, json, counter
     case date(DateForm)
     case reference(UUIDForm)
 

@@ -20,35 +20,50 @@ struct PageApplication {
     }
 
     func apply(_ rows: [PageRow]) throws {
+        var oneByOne = try RowApplication(layouts, db, at: milliseconds)
+        try oneByOne.lookAhead(rows)
+        try apply(oneByOne.inOrder(rows), by: oneByOne)
+    }
+
+    /// Applies rows in the order in which they are given.
+    func apply(_ rows: [ReceivedRow]) throws {
+        try apply(rows, by: RowApplication(layouts, db, at: milliseconds))
+    }
+
+    private func apply(_ rows: [ReceivedRow], by oneByOne: RowApplication) throws {
         try forgetParked(rows)
-        var isWhole = false
+        if try fitsAtOnce(rows, by: oneByOne) { return }
+        // What was noted of devices in the first attempt was undone with it.
+        var fitting = Fitting(try RowApplication(layouts, db, at: milliseconds), db)
+        try fitting.fit(rows)
+    }
+
+    private func fitsAtOnce(_ rows: [ReceivedRow], by oneByOne: RowApplication) throws -> Bool {
+        var fits = false
         try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
         try db.inSavepoint {
-            var rowByRow = try RowApplication(layouts, db, at: milliseconds)
+            var oneByOne = oneByOne
             var misfits: [ReceivedRow] = []
-            for row in rowByRow.inOrder(rows) {
-                do { try rowByRow.apply(row) } catch let error as DatabaseError where error.isConstraint {
+            for row in rows {
+                do { try oneByOne.apply(row) } catch let error as DatabaseError where error.isConstraint {
                     misfits.append(row)
                 }
             }
-            isWhole = db.holdsForeignKeys
-            guard isWhole else { return .rollback }
-            var fitting = Fitting(rowByRow, db)
+            fits = db.holdsForeignKeys
+            guard fits else { return .rollback }
+            var fitting = Fitting(oneByOne, db)
             try fitting.fit(misfits)
             return .commit
         }
         try db.execute(sql: "PRAGMA defer_foreign_keys = OFF")
-        if isWhole { return }
-        let rowByRow = try RowApplication(layouts, db, at: milliseconds)
-        var fitting = Fitting(rowByRow, db)
-        try fitting.fit(rowByRow.inOrder(rows))
+        return fits
     }
 
     /// A later version of a parked row takes its place.
-    private func forgetParked(_ rows: [PageRow]) throws {
+    private func forgetParked(_ rows: [ReceivedRow]) throws {
         let parked = ParkedRows(db)
         if try parked.isEmpty { return }
-        for row in try RowApplication(layouts, db, at: milliseconds).inOrder(rows) { try parked.remove(row.ref) }
+        for row in rows { try parked.remove(row.ref) }
     }
 
     /// Tries the parked rows again, after something has gone that may have stood in their way.
@@ -67,12 +82,16 @@ struct ReceivedRow: Sendable {
 
 /// Decides and applies one received row after another.
 struct RowApplication {
-    private var entries: RowEntryTable
+    var entries: RowEntryTable
     let tables: AppTables
     let references: ReferenceGraph
-    private let db: Database
+    let db: Database
     private let milliseconds: Int64
+    private let device: String
     private var isAnythingPending: Bool?
+    /// Tables of whose rows in this page nothing is here: they need not be looked up.
+    private var fresh: Set<Int64> = []
+    private var isAnythingUnknown: Bool?
 
     init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64) throws {
         entries = try RowEntryTable(db)
@@ -80,6 +99,7 @@ struct RowApplication {
         references = ReferenceGraph(layouts)
         self.db = db
         self.milliseconds = milliseconds
+        device = try DeviceIdentity.current(in: db)
     }
 
     /// The rows whose tables are known here: parents before children, and what is deleted at the end, the other way round.
@@ -97,23 +117,57 @@ struct RowApplication {
 
     func rank(_ row: ReceivedRow) -> Int { references.ranks[row.ref.table] ?? 0 }
 
+    /// Finds out whether anything is here of what a page brings, table by table. Of a first sync nothing is, and looking up
+    /// each row would take a third of the time.
+    mutating func lookAhead(_ rows: [PageRow]) throws {
+        var spans: [String: (first: String, last: String)] = [:]
+        for row in rows {
+            let span = spans[row.table] ?? (row.id, row.id)
+            spans[row.table] = (min(span.first, row.id), max(span.last, row.id))
+        }
+        for (name, span) in spans {
+            guard let table = tables[name], let first = table.layout.idForm.stored(span.first),
+                let last = table.layout.idForm.stored(span.last), table.layout.rules.counters.isEmpty,
+                try entries.isEmpty(table.layout.number, from: first, to: last),
+                try table.isEmpty(from: first, to: last)
+            else { continue }
+            fresh.insert(table.layout.number)
+        }
+    }
+
     /// - Throws: `DatabaseError` of a constraint, and then the row is as it was.
     mutating func apply(_ row: ReceivedRow) throws {
         guard let table = tables[row.ref.table] else { return }
+        if case .row(let patch) = row.content, fresh.contains(row.ref.table), table.layout.knows(patch) {
+            return try applyFresh(row.ref, patch, in: table)
+        }
         let known = try entries.entry(row.ref)
         var entry = known ?? RowEntry(ref: row.ref, generation: 0)
         let reception =
             switch row.content {
-            case .row(let patch): try entry.receive(patch, in: table.layout, quote: table.quote)
-            case .deleted(let tombstone): entry.receive(tombstone)
+            case .row(let patch): try entry.receive(patch, device: device, in: table.layout, quote: table.quote)
+            case .deleted(let tombstone): entry.receive(tombstone, device: device, in: table.layout)
             }
-        let mine = try table.values(row.ref.id, in: reception.lost)
-        try make(reception.change, of: row, in: table)
-        if let mine { try Journal(db).record(row.ref, reason: .deleted, mine: mine, at: milliseconds) }
+        let loss = try known.flatMap { try Journal.Loss(reception.lost, of: $0, by: reception.change, in: table) }
+        try make(reception, of: row, in: table)
+        if let loss { try Journal(db).record(loss, of: row.ref, at: milliseconds) }
         if entry != known { try entries.save(entry) }
+        try noteUnknown(row, in: table)
     }
 
-    private mutating func make(_ change: RowChange, of row: ReceivedRow, in table: AppTable) throws {
+    /// What does not fit is looked up like any other row when it is tried again.
+    private mutating func applyFresh(_ ref: RowRef, _ patch: RowPatch, in table: AppTable) throws {
+        do {
+            try table.make(.put(patch.values), at: ref.id)
+            try entries.insertFresh(ref, patch, in: table.layout)
+        } catch {
+            fresh.remove(ref.table)
+            throw error
+        }
+    }
+
+    private mutating func make(_ reception: Reception, of row: ReceivedRow, in table: AppTable) throws {
+        let change = reception.change
         switch change {
         case .delete:
             if case .deleted(let tombstone) = row.content, let winner = tombstone.mergedInto,
@@ -127,12 +181,32 @@ struct RowApplication {
                 entries = cascade.entries
             }
             try table.make(change, at: row.ref.id)
-        case .set:
+        case .set(let values):
             try table.make(change, at: row.ref.id)
             // A cascade of this device's own may have taken the row: the server has it still.
             guard db.changesCount == 0, case .row(let patch) = row.content, patch.seq != nil else { return }
-            try table.make(.put(patch.values), at: row.ref.id)
-        case .none, .put: try table.make(change, at: row.ref.id)
+            var whole = patch.values
+            for (name, value) in values { whole[name] = value }
+            try table.make(.put(whole), at: row.ref.id)
+        case .none, .put: try table.make(change, at: row.ref.id, keeping: reception.kept)
+        }
+    }
+
+    /// Keeps what the row has in columns that this app does not know (L1).
+    private mutating func noteUnknown(_ row: ReceivedRow, in table: AppTable) throws {
+        let unknown = UnknownColumns(db)
+        if case .row(let patch) = row.content, table.lacksColumn(in: patch.values) {
+            isAnythingUnknown = true
+            return try unknown.note(patch, at: row.ref, in: table.layout)
+        }
+        let found =
+            try isAnythingUnknown
+            ?? Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM optimist_unknown)") ?? true
+        isAnythingUnknown = found
+        guard found else { return }
+        switch row.content {
+        case .row(let patch): try unknown.note(patch, at: row.ref, in: table.layout)
+        case .deleted: try unknown.forget(row.ref)
         }
     }
 

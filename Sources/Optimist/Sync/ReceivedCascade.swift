@@ -47,7 +47,9 @@ struct ReceivedCascade {
             if isMoved { return try takeBack(referrer.column, of: &entry, in: table) }
             try prepare(deletionOf: child)
             guard entry.isPending else { return }
-            try journal(child, table, in: table.layout.fullMask)
+            if let loss = try Journal.Loss(entry.dirty, of: entry, by: .delete, in: table) {
+                try Journal(db).record(loss, of: child, at: milliseconds)
+            }
             entry.becomeClean()
             if !entry.isKnownToServer { entry.generation = entry.acked }
             try entries.save(entry)

@@ -31,7 +31,7 @@ extension Store {
         }
         try PageApplication(layouts, db, at: now).apply(rows)
         let unseen = try UnseenRows(of: layouts, in: db)
-        if !unseen.isEmpty { for row in rows { try unseen.saw(row) } }
+        for row in rows { try unseen.saw(row) }
         try Meta.set(.lastSync, to: now, in: db)
     }
 

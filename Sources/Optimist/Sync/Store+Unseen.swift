@@ -14,8 +14,6 @@ struct UnseenRows {
         removing = try RowStatement("DELETE FROM optimist_unseen WHERE tbl = ? AND id = ?", in: db)
     }
 
-    var isEmpty: Bool { layouts.isEmpty }
-
     /// Takes note that a row came.
     func saw(_ row: PageRow) throws {
         guard let layout = layouts.first(where: { $0.name == row.table }), let id = layout.idForm.stored(row.id) else {
@@ -63,51 +61,60 @@ extension Store {
     private func settleUnseen(of layout: TableLayout, _ answer: MassRemoval.Answer) async throws -> Bool {
         let now = milliseconds
         return try await apply { db in
-            let unseen = try Row.fetchAll(
+            let ids = try Row.fetchAll(
                 db, sql: "SELECT id FROM optimist_unseen WHERE tbl = ? ORDER BY id LIMIT ?",
                 arguments: [layout.number, Self.rowsAtOnce]
-            ).map { RowRef(table: layout.number, id: $0[0]) }
-            let going = try Self.beginAnew(unseen, answer, of: layout, in: db)
-            try PageApplication(self.layouts, db, at: now).apply(going.map(\.row))
-            let (entries, table) = (try RowEntryTable(db), AppTable(layout: layout, db: db))
-            for (ref, _) in going where try table.values(ref.id) == nil {
-                // Whoever sends the row again then begins its first life. What a constraint holds back is parked.
-                try entries.forget(ref)
-            }
-            for ref in unseen {
+            ).map { $0[0] as DatabaseValue }
+            let start = try Intake.fetchAll([layout.name], in: db).first?.at.flatMap { SyncState($0)?.seq }
+            try UnseenSettling(self.layouts, db, start: start ?? .max, at: now).settle(ids, of: layout, answer)
+            for id in ids {
                 try db.cachedStatement(sql: "DELETE FROM optimist_unseen WHERE tbl = ? AND id = ?")
-                    .execute(arguments: [ref.table, ref.id])
+                    .execute(arguments: [layout.number, id])
             }
-            if unseen.count == Self.rowsAtOnce { return true }
+            if ids.count == Self.rowsAtOnce { return true }
             try db.execute(
                 sql: "UPDATE optimist_table SET snapshot = NULL WHERE number = ? AND isComplete",
                 arguments: [layout.number])
             return false
         }
     }
+}
 
-    /// Lets the rows that stay begin a new life. Returns the others, as deleted rows of a page.
-    ///
-    /// A row that is later than the start of the resync was sent from here meanwhile, and comes with the changes.
-    private static func beginAnew(
-        _ unseen: [RowRef], _ answer: MassRemoval.Answer, of layout: TableLayout, in db: Database
-    ) throws -> [(ref: RowRef, row: PageRow)] {
-        let start = try Intake.fetchAll([layout.name], in: db).first?.at.flatMap { SyncState($0)?.seq }
+/// Removes rows that a resync did not bring again, or lets them begin anew.
+private struct UnseenSettling {
+    private let layouts: [TableLayout]
+    private let db: Database
+    private let start: Int64
+    private let milliseconds: Int64
+
+    /// - Parameter start: A row that is later than this was sent from here meanwhile, and comes with the changes.
+    init(_ layouts: [TableLayout], _ db: Database, start: Int64, at milliseconds: Int64) {
+        self.layouts = layouts
+        self.db = db
+        self.start = start
+        self.milliseconds = milliseconds
+    }
+
+    func settle(_ ids: [DatabaseValue], of layout: TableLayout, _ answer: MassRemoval.Answer) throws {
         var entries = try RowEntryTable(db)
-        var going: [(ref: RowRef, row: PageRow)] = []
-        for ref in unseen {
-            guard var entry = try entries.entry(ref), entry.isAlive, entry.isKnownToServer, entry.seq <= start ?? .max,
-                let id = layout.idForm.wire(ref.id)
-            else { continue }
+        var going: [ReceivedRow] = []
+        for id in ids {
+            let ref = RowRef(table: layout.number, id: id)
+            guard var entry = try entries.entry(ref), entry.isAlive, entry.isKnownToServer, entry.seq <= start else {
+                continue
+            }
             if entry.isPending || answer == .keep {
                 entry.beginAnew(in: layout)
                 try entries.save(entry)
             } else {
                 let tombstone = Tombstone(generation: entry.generation + 1, clock: nil)
-                going.append((ref, PageRow(table: layout.name, id: id, content: .deleted(tombstone))))
+                going.append(ReceivedRow(ref: ref, content: .deleted(tombstone)))
             }
         }
-        return going
+        try PageApplication(layouts, db, at: milliseconds).apply(going)
+        let table = AppTable(layout: layout, db: db)
+        // Whoever sends the row again then starts its first life. A row that a constraint holds back is parked.
+        for row in going where try !table.contains(row.ref.id) { try entries.forget(row.ref) }
     }
 }
 
@@ -123,6 +130,7 @@ extension RowEntry {
         dirty = layout.fullMask
         sent = 0
         base = [:]
+        forgetConfirmedCounters()
         due = nil
         blocked = nil
     }

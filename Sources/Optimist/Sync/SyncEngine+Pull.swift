@@ -12,6 +12,9 @@ extension SyncEngine {
         var followsSnapshot = false
         /// Tables that the remote serves to a newer version of the app only, each until it is asked for again.
         var paused: [String: Duration] = [:]
+
+        /// The part of a snapshot that is on its way while the one before is applied.
+        var ahead: SnapshotAhead?
         /// The app is being asked about a removal.
         var asking: Task<Void, Never>?
     }
@@ -20,9 +23,9 @@ extension SyncEngine {
     func pull() async -> SyncMachine.PullOutcome {
         do {
             let account = try await connected()
-            let paused = pausedTables
+            let withheld = pausedTables.union(store.network.withheld(of: store.layouts).map(\.name))
             let intakes = try await store.intakes().filter {
-                (account.tables?.contains($0.table) ?? true) && !paused.contains($0.table)
+                (account.tables?.contains($0.table) ?? true) && !withheld.contains($0.table)
             }
             let plan = PullPlan(
                 intakes: intakes, limit: RowSync.Limit.pageRows, hasSnapshots: pulls.hasSnapshots,
@@ -49,8 +52,10 @@ extension SyncEngine {
         async throws -> Bool
     {
         do {
+            let origins = try await store.origins()
             let roundTrip = Stopwatch(surroundings.clock)
-            let page = try await remote.pull(PullRequest(tables: tables, cursor: cursor, limit: plan.limit))
+            let page = try await remote.pull(
+                PullRequest(tables: tables, cursor: cursor, limit: plan.limit, origins: origins))
             try await store.correctClock(by: page.serverTime, roundTrip: roundTrip())
             pause(page.upgradeRequired)
             let served = tables.filter { !page.upgradeRequired.contains($0) }
@@ -77,9 +82,14 @@ extension SyncEngine {
 
     private func takeSnapshot(_ request: SnapshotRequest, of plan: PullPlan) async throws -> Bool {
         do {
-            let roundTrip = Stopwatch(surroundings.clock)
-            let page = try await remote.snapshot(request)
-            try await store.correctClock(by: page.serverTime, roundTrip: roundTrip())
+            var request = request
+            request.origins = try await store.origins()
+            let page = try await snapshot(request)
+            if let next = page.next {
+                var following = request
+                (following.at, following.after) = (request.at ?? page.at, next)
+                pulls.ahead = SnapshotAhead(following, of: remote, surroundings)
+            }
             try await store.apply(page, of: request)
             pulls.followsSnapshot = true
             return true
@@ -97,6 +107,17 @@ extension SyncEngine {
             try await rewind(plan.intakes.filter { !$0.isComplete }.map(\.table), to: epochs)
             throw RemoteFailure.forked(epochs)
         }
+    }
+
+    private func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage {
+        let ahead = pulls.ahead
+        pulls.ahead = nil
+        if let ahead, ahead.request == request { return try await ahead.page }
+        ahead?.cancel()
+        let roundTrip = Stopwatch(surroundings.clock)
+        let page = try await remote.snapshot(request)
+        try await store.correctClock(by: page.serverTime, roundTrip: roundTrip())
+        return page
     }
 
     private func startResync(of tables: [String]) async throws {

@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+public import Foundation
 public import Logging
 import OptimistCore
 public import OptimistSession
@@ -19,7 +20,8 @@ import OptimistWire
 public actor SyncEngine {
     let store: Store
     let remote: any Remote
-    private let session: Session?
+    let session: Session?
+    private let installID: UUID?
     let onMassRemoval: @Sendable (MassRemoval) async -> MassRemoval.Answer
     private let reachability: any Reachability
     let surroundings: Surroundings
@@ -55,28 +57,32 @@ public actor SyncEngine {
     ) {
         self.init(
             store: store, remote: JMAPRemote(session: session, schemaVersion: schemaVersion), session: session,
-            reachability: reachability, logger: logger, onMassRemoval: onMassRemoval)
+            installID: nil, reachability: reachability, logger: logger, onMassRemoval: onMassRemoval)
     }
 
     /// Syncs with a backend of the team's own.
+    ///
+    /// - Parameter installID: An id of this installation of the app, kept outside backups, by which a restored or copied
+    ///   file is recognised. Default: none, and the remote's push numbers alone tell.
     public init(
-        store: Store, remote: any Remote, reachability: (any Reachability)? = nil,
+        store: Store, remote: any Remote, reachability: (any Reachability)? = nil, installID: UUID? = nil,
         logger: Logger = Logger(label: "optimist.sync"),
         onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Answer = { _ in .remove }
     ) {
         self.init(
-            store: store, remote: remote, session: nil, reachability: reachability, logger: logger,
-            onMassRemoval: onMassRemoval)
+            store: store, remote: remote, session: nil, installID: installID, reachability: reachability,
+            logger: logger, onMassRemoval: onMassRemoval)
     }
 
     private init(
-        store: Store, remote: any Remote, session: Session?, reachability: (any Reachability)?, logger: Logger,
-        onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Answer
+        store: Store, remote: any Remote, session: Session?, installID: UUID?, reachability: (any Reachability)?,
+        logger: Logger, onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Answer
     ) {
         self.store = store
         self.remote = remote
         self.session = session
         self.onMassRemoval = onMassRemoval
+        self.installID = installID
         self.reachability = reachability ?? SystemReachability()
         self.logger = logger
         surroundings = store.surroundings
@@ -92,17 +98,18 @@ public actor SyncEngine {
     /// whose turn it is. An app whose file is in a container that it shares cancels this before it is suspended.
     public func run() async {
         guard let events = inbox.open() else { return }
-        let turn: SyncTurn
+        let turn: SyncTurn?
         do { turn = try await takeTurn() } catch {
             inbox.close()
             return status.show(.idle)
         }
-        defer { turn.end() }
+        defer { turn?.end() }
         await run(events)
     }
 
-    /// Waits until no other process syncs this file.
-    private func takeTurn() async throws -> SyncTurn {
+    /// Waits until no other process syncs this file. Nil: no other may have it open.
+    private func takeTurn() async throws -> SyncTurn? {
+        guard surroundings.sharesFiles else { return nil }
         var wait = Duration.milliseconds(100)
         while true {
             if let turn = SyncTurn(for: store.file) { return turn }
@@ -150,10 +157,15 @@ public actor SyncEngine {
     // MARK: - What comes from outside
 
     private func watch() -> [Task<Void, Never>] {
-        let (inbox, writes, online) = (inbox, store.writes.stream(), reachability.updates)
+        let (inbox, writes, paths, network) = (inbox, store.writes.stream(), reachability.updates, store.network)
         var watchers = [
             surroundings.spawn { for await _ in writes { inbox.put(.wrote) } },
-            surroundings.spawn { for await isOnline in online { inbox.put(.online(isOnline)) } },
+            surroundings.spawn {
+                for await path in paths {
+                    network.set(path)
+                    inbox.put(.online(path.isOnline))
+                }
+            },
         ]
         if let states = session?.states {
             watchers.append(surroundings.spawn { for await state in states { Self.report(state, to: inbox) } })
@@ -226,6 +238,8 @@ public actor SyncEngine {
         epoch += 1
         for task in tasks.values { task.cancel() }
         tasks = [:]
+        pulls.ahead?.cancel()
+        pulls.ahead = nil
     }
 
     private func set(_ timer: SyncMachine.Timer, _ wait: Duration, _ token: Int) {
@@ -297,7 +311,9 @@ public actor SyncEngine {
     func connected() async throws -> RemoteAccount {
         if let account { return account }
         let account = try await connect()
+        if let install = try await session?.installID() ?? installID { try await store.recognise(install: install) }
         try await store.bind(to: account.id)
+        if let schema = account.schema { try await store.check(against: schema) }
         if let served = account.tables { try await store.skip(tablesBut: served) }
         self.account = account
         return account

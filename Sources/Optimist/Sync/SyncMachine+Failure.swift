@@ -8,11 +8,22 @@ extension SyncMachine.Failure {
     init(_ error: any Error) {
         switch error {
         case let failure as RemoteFailure: self.init(failure)
-        case let error as OptimistError where error.code == .damagedMetadata: self = .fatal(error.message)
+        case let error as OptimistError where [.damagedMetadata, .invalidTable].contains(error.code):
+            self = .fatal(error.message)
         case let error as OptimistError where error.code == .otherAccount: self = .paused(error.message)
         case let error as DatabaseError where Self.isDamage(error.resultCode):
             self = .fatal("The database cannot be read (\(error.resultCode)). Nothing was deleted.")
+        case let error as DatabaseError: self = .device(Self.message(of: error.resultCode))
         default: self = .transient
+        }
+    }
+
+    /// What this device's disk cannot do for now.
+    private static func message(of code: ResultCode) -> String {
+        switch code {
+        case .SQLITE_FULL: "This device's disk is full. Free some space: sync then goes on by itself."
+        case .SQLITE_BUSY, .SQLITE_LOCKED: "The database is busy. It is tried again by itself."
+        default: "This device's disk cannot be read or written (\(code)). It is tried again by itself."
         }
     }
 

@@ -41,8 +41,10 @@ struct SyncMachine: Sendable {
 
     /// Why something failed, as far as the decision goes.
     enum Failure: Sendable, Equatable {
-        /// The network, the server, or this device's disk: later.
+        /// The network or the server: later.
         case transient
+        /// This device's disk: later.
+        case device(String)
         case throttled(Duration)
         case paused(String)
         case tooLarge(isProtocolLimit: Bool)
@@ -92,6 +94,8 @@ struct SyncMachine: Sendable {
     private var isSignedOut = false
     private var pause: String?
     private var failure: String?
+    /// What this device's disk said to the last attempt of each lane.
+    private var deviceTroubles: [Lane: String] = [:]
     private var streamIsOpen = false
     private var rowLimit = SyncMachine.maxRows
     private var protocolErrors = 0
@@ -169,6 +173,7 @@ struct SyncMachine: Sendable {
     private mutating func restart(_ now: Duration) {
         pause = nil
         failure = nil
+        deviceTroubles = [:]
         protocolErrors = 0
         effects.append(.reconnect)
         for lane in Lane.allCases { lanes[lane] = Attempts() }
@@ -277,6 +282,7 @@ struct SyncMachine: Sendable {
 
     private mutating func succeeded(_ lane: Lane, wantsMore: Bool) {
         let hadFailed = (lanes[lane]?.failures ?? 0) > 0
+        deviceTroubles[lane] = nil
         let again = lanes[lane]?.succeeded(wantsMore: wantsMore) == true
         if hadFailed { effects.append(.remember(lane, failures: 0, wait: nil, isDemanded: false)) }
         if !isActive { return lanes[lane]?.stop() ?? () }
@@ -294,6 +300,7 @@ struct SyncMachine: Sendable {
         default: break
         }
         guard isActive else { return lanes[lane]?.stop() ?? () }
+        if case .device(let message) = failure { deviceTroubles[lane] = message } else { deviceTroubles[lane] = nil }
         var retryAfter: Duration?
         if case .throttled(let wait) = failure { retryAfter = wait }
         guard
@@ -341,6 +348,9 @@ struct SyncMachine: Sendable {
     private var currentPhase: SyncStatus.Phase {
         if let failure { return .failed(message: failure) }
         if let pause { return .paused(reason: pause) }
+        if let trouble = Lane.allCases.compactMap({ deviceTroubles[$0] }).first {
+            return .deviceTrouble(message: trouble)
+        }
         let work = [lanes[.push], lanes[.pull]].compactMap(\.self)
         if !isOnline || work.contains(where: { $0.failures > 0 }) { return .offline }
         return work.contains { $0.phase == .running } ? .syncing : .idle

@@ -22,6 +22,9 @@ public struct SyncStatus: Sendable, Hashable {
         case syncing
         /// The server cannot be reached. It is tried again by itself.
         case offline
+        /// This device's disk is full, or does not answer as it should. It is tried again by itself. The message is safe to
+        /// show.
+        case deviceTrouble(message: String)
         /// Waiting for the app: nobody is signed in, or the account may not be used. The reason is safe to show.
         case paused(reason: String)
         /// Sync has stopped, since going on could do harm. Nothing was deleted. The message is safe to show.

@@ -15,11 +15,13 @@ public final class SyncStatuses: AsyncSequence, Sendable {
     }
 
     private let store: Store
+    private let counting: StatusCounting
     private let order: [String]
     private let state = Mutex(State())
 
     init(store: Store) {
         self.store = store
+        counting = StatusCounting(store: store)
         order = SnapshotOrder.sorted(store.layouts).map(\.name)
     }
 
@@ -49,16 +51,16 @@ public final class SyncStatuses: AsyncSequence, Sendable {
         if isNews { store.changes.send() }
     }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(statuses: self, changes: store.changes.stream()) }
+    public func makeAsyncIterator() -> Iterator { Iterator(statuses: self, followed: counting.follow(self)) }
 
     public struct Iterator: AsyncIteratorProtocol {
         private let statuses: SyncStatuses
-        private var changes: AsyncStream<Void>.Iterator
+        private var followed: AsyncStream<SyncStatus>.Iterator
         private var last: SyncStatus?
 
-        init(statuses: SyncStatuses, changes: AsyncStream<Void>) {
+        init(statuses: SyncStatuses, followed: AsyncStream<SyncStatus>) {
             self.statuses = statuses
-            self.changes = changes.makeAsyncIterator()
+            self.followed = followed.makeAsyncIterator()
         }
 
         public mutating func next() async -> SyncStatus? { await next(isolation: #isolation) }
@@ -69,8 +71,8 @@ public final class SyncStatuses: AsyncSequence, Sendable {
                 last = first
                 return first
             }
-            while await changes.next(isolation: actor) != nil {
-                guard let status = try? await statuses.current(), status != last else { continue }
+            while let status = await followed.next(isolation: actor) {
+                if status == last { continue }
                 last = status
                 return status
             }

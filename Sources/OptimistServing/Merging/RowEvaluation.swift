@@ -2,19 +2,17 @@
 
 import OptimistWire
 
-/// Decides what one operation makes of one row. Nothing is read or stored here.
+/// Decides what operations make of one row, seen by itself. Nothing is read or stored here.
 struct RowEvaluation {
     let key: RowKey
     let type: TypeSchema
     /// The row with what has been applied. Generation zero: never heard of.
     private(set) var row: MergeRow
+    private(set) var memory: RowMemory
     /// The row as it stands on the server, if it does.
-    private let stored: StoredRow?
-    /// Rows that the new values refer to.
-    private(set) var references: [RowKey] = []
-    private(set) var hasChanged = false
-    /// Whether the row entered a life, rather than continued one.
-    private(set) var isBorn = false
+    let stored: StoredRow?
+    /// The columns whose values have arrived, of a row that entered a life: all.
+    private(set) var taken: Set<String> = []
 
     /// No client gets near it. Beyond it a generation would soon be one that no client can read.
     private static let maxGeneration = 1 << 30
@@ -24,33 +22,31 @@ struct RowEvaluation {
         self.type = type
         self.stored = stored
         row = stored?.row ?? MergeRow()
+        memory = stored?.memory ?? RowMemory()
     }
 
     /// Applies an operation. After a refusal the row is as it was.
-    mutating func apply(_ action: RowOperation.Action, clock: inout ServerClock) -> RowVerdict {
+    mutating func apply(_ action: RowOperation.Action, clock: inout ServerClock) -> RowStep {
         let before = self
-        let verdict =
+        let step =
             switch action {
             case .create(let patch): merge(patch, isCreate: true, &clock)
             case .update(let patch): merge(patch, isCreate: false, &clock)
             case .destroy(let tombstone): destroy(tombstone, &clock)
             }
-        if verdict.isRefusal { self = before }
-        return verdict
+        if step.isRefusal { self = before }
+        return step
     }
 
-    private func refused(_ code: String, _ description: String, _ columns: [String] = []) -> RowVerdict {
-        .refused(SetError(code, description, properties: columns, current: current))
+    func refused(_ code: String, _ description: String, _ columns: [String] = []) -> RowStep {
+        .refused(SetError(code, description, properties: columns))
     }
-
-    /// The server's row, for a device that has to restore it. Nil if there is none alive.
-    private var current: RowPatch? { stored.flatMap { $0.row.isAlive ? $0.patch : nil } }
 }
 
 // MARK: - Create and update
 
 extension RowEvaluation {
-    private mutating func merge(_ patch: RowPatch, isCreate: Bool, _ clock: inout ServerClock) -> RowVerdict {
+    private mutating func merge(_ patch: RowPatch, isCreate: Bool, _ clock: inout ServerClock) -> RowStep {
         if let objection = objection(to: patch) { return objection }
         guard let generation = generation(of: patch, isCreate: isCreate) else {
             return refused("notFound", "The row is not there, or no more.")
@@ -58,20 +54,25 @@ extension RowEvaluation {
         guard generation % 2 == 1, generation <= Self.maxGeneration else {
             return refused("invalidProperties", "The generation of a living row is odd.", ["@gen"])
         }
-        if generation < row.generation {
-            // The life that the device wrote in has ended. Where the row is deleted, `notFound` without a `current`
-            // says so. Where a later life has begun, the whole of it is the answer: it won.
-            return row.isAlive
-                ? .accepted(won: won(Set(row.cells.keys)))
-                : .refused(SetError("notFound", "The row was deleted meanwhile."))
+        if generation < row.generation, memory.mergedInto != nil {
+            // Lives before the one that was merged had ended before.
+            if generation < firstLife { return .gone }
+            return .follow(stamped(patch, generation: generation, &clock).0)
         }
+        if type.editWins, generation < row.generation, generation >= firstLife {
+            return mergeJoined(stamped(patch, generation: generation, &clock).0, life: generation)
+        }
+        // The life that the device wrote in has ended. Where a later life has begun, the whole of it is the answer.
+        if generation < row.generation { return row.isAlive ? .merged(life: generation, lost: []) : .gone }
         let (incoming, adjusted) = stamped(patch, generation: generation, &clock)
         let outcome = row.merge(incoming)
-        hasChanged = hasChanged || outcome.changedAnything
-        isBorn = isBorn || outcome.lifeChanged
-        references += references(in: outcome.taken)
-        if let objection = objectionToResult() { return objection }
-        return .accepted(won: won(outcome.refused.union(adjusted)))
+        taken.formUnion(outcome.taken)
+        if outcome.lifeChanged {
+            memory = RowMemory(replaced: memory.replaced)
+            if let objection = objectionToBirth() { return objection }
+        }
+        if let objection = objectionToSize() { return objection }
+        return .merged(life: generation, lost: outcome.refused.union(adjusted))
     }
 
     /// The life that a patch belongs to. Nil: there is none to update.
@@ -89,75 +90,24 @@ extension RowEvaluation {
     /// Gives every column its clock.
     ///
     /// - Returns: The version to merge, and the columns whose clock is not the one that the sender gave.
-    private func stamped(_ patch: RowPatch, generation: Int, _ clock: inout ServerClock) -> (MergeRow, Set<String>) {
+    private mutating func stamped(
+        _ patch: RowPatch, generation: Int, _ clock: inout ServerClock
+    ) -> (MergeRow, Set<String>) {
+        var stamping = Stamping(row: row, isSameLife: generation == row.generation, memory: memory, clock: clock)
         var incoming = MergeRow(generation: generation)
         incoming.cells.reserveCapacity(patch.values.count)
-        var adjusted: Set<String> = []
-        var ownStamp: Clock?
         for (column, value) in patch.values {
-            let mine = generation == row.generation ? row.cells[column] : nil
-            if let given = patch.clocks?[column], !clock.isAhead(given) {
-                incoming.cells[column] = Cell(value, given)
-                continue
+            if type.columns[column]?.type == .counter {
+                let totals = CounterPatch(json: value).map { stamping.totals($0, column, patch.clocks?[column]) }
+                if let totals, !totals.isEmpty { incoming.counters[column] = totals }
+            } else if let stamp = stamping.stamp(
+                value, column, patch.clocks?[column], isStampedBySender: patch.clocks != nil)
+            {
+                incoming.cells[column] = Cell(value, stamp)
             }
-            if patch.clocks != nil { adjusted.insert(column) }
-            let device = patch.clocks?[column]?.device ?? ServerClock.device
-            // Already applied: a repetition must not count as a new write (S3).
-            if let mine, mine.value == value, mine.clock.device == device || patch.clocks == nil { continue }
-            if ownStamp == nil { clock.witness(row) }
-            let stamp = ownStamp.map { Clock(stamp: $0.stamp, device: device) } ?? clock.tick(device: device)
-            ownStamp = stamp
-            incoming.cells[column] = Cell(value, stamp)
         }
-        return (incoming, adjusted)
-    }
-
-    private func references(in columns: Set<String>) -> [RowKey] {
-        columns.compactMap { column in
-            guard let target = type.columns[column]?.target, let id = row.cells[column]?.value.string else {
-                return nil
-            }
-            return RowKey(target, id)
-        }
-    }
-
-    private func won(_ columns: Set<String>) -> RowPatch? {
-        if columns.isEmpty { return nil }
-        let cells = row.cells.filter { columns.contains($0.key) }
-        return StoredRow(
-            row: MergeRow(generation: row.generation, cells: cells), seq: 0, ordinal: 0, bornSeq: 0
-        ).patch.withoutSeq
-    }
-}
-
-// MARK: - Validation
-
-extension RowEvaluation {
-    /// Sizes are `tooLarge`; everything else that a column cannot hold is `invalidProperties`.
-    private func objection(to patch: RowPatch) -> RowVerdict? {
-        var invalid: [(column: String, why: String)] = []
-        var oversized: [(column: String, why: String)] = []
-        for (column, value) in patch.values {
-            guard let definition = type.columns[column] else {
-                invalid.append((column, "is unknown"))
-                continue
-            }
-            guard let why = definition.objection(to: value) else { continue }
-            if definition.isTooLarge(value) { oversized.append((column, why)) } else { invalid.append((column, why)) }
-        }
-        let (code, found) = invalid.isEmpty ? ("tooLarge", oversized) : ("invalidProperties", invalid)
-        guard let first = found.first else { return nil }
-        return refused(code, "The column \"\(first.column)\" \(first.why).", found.map(\.column))
-    }
-
-    private func objectionToResult() -> RowVerdict? {
-        let missing = type.columns.filter { $0.value.isRequired && row.cells[$0.key]?.value.isNull != false }.map(\.key)
-        if let first = missing.min() {
-            return refused("invalidProperties", "The column \"\(first)\" is required.", missing.sorted())
-        }
-        let size = row.cells.reduce(0) { $0 + $1.key.utf8.count + $1.value.value.weight }
-        guard size > RowSync.Limit.rowBytes else { return nil }
-        return refused("tooLarge", "A row holds at most \(RowSync.Limit.rowBytes) bytes, not \(size).")
+        (clock, memory) = (stamping.clock, stamping.memory)
+        return (incoming, stamping.adjusted)
     }
 }
 
@@ -166,45 +116,92 @@ extension RowEvaluation {
 extension RowEvaluation {
     /// With a tombstone, a row that the server never saw is remembered as deleted, so that the order in which a
     /// creation and its deletion arrive does not matter.
-    private mutating func destroy(_ tombstone: Tombstone?, _ clock: inout ServerClock) -> RowVerdict {
+    private mutating func destroy(_ tombstone: Tombstone?, _ clock: inout ServerClock) -> RowStep {
         guard tombstone != nil || row.isAlive else { return refused("notFound", "The row is not there, or no more.") }
+        guard RowID.isValid(key.id) else {
+            return refused("invalidProperties", "The id is no lower-case UUID.", ["id"])
+        }
         let generation = tombstone?.generation ?? row.generation + 1
         guard generation >= 2, generation % 2 == 0, generation <= Self.maxGeneration else {
             return refused("invalidProperties", "The generation of a deleted row is even.", ["@gen"])
         }
-        let given = tombstone?.clock
-        var deletion = given
-        if given.map(clock.isAhead) ?? true {
-            // A repetition must not count as a new deletion (S3).
-            if generation == row.generation { return .accepted(won: nil) }
-            clock.witness(row)
-            deletion = clock.tick(device: given?.device ?? ServerClock.device)
+        var stamping = Stamping(row: row, isSameLife: false, memory: memory, clock: clock)
+        // A repetition must not count as a new deletion (S3).
+        let isRepetition = tombstone?.clock == nil && generation == row.generation
+        if isRepetition { return .destroyed }
+        let deletion = stamping.stamp(deletion: tombstone?.clock)
+        (clock, memory) = (stamping.clock, stamping.memory)
+        end(generation, at: deletion)
+        return .destroyed
+    }
+
+    /// Ends a life of the row, as a delete does.
+    private mutating func end(_ generation: Int, at deletion: Clock) {
+        guard type.editWins else {
+            let outcome = row.merge(MergeRow(generation: generation, deletion: deletion))
+            if outcome.lifeChanged { memory = RowMemory(replaced: memory.replaced) }
+            // What is deleted is gone: only a type that lets edits revive a row has to keep its values.
+            if !row.isAlive { (row.cells, row.counters) = ([:], [:]) }
+            return
         }
-        let former = row.deletion
-        let outcome = row.merge(MergeRow(generation: generation, deletion: deletion))
-        // What is deleted is gone: only a type that lets edits revive a row would have to keep its values.
-        if !row.isAlive { row.cells = [:] }
-        hasChanged = hasChanged || outcome.changedAnything || row.deletion != former
-        return .accepted(won: nil)
+        endJoined(generation, at: deletion)
     }
 }
 
-extension JSON {
-    /// How much room a value takes, in bytes of its text before escaping.
-    fileprivate var weight: Int {
-        switch self {
-        case .null, .bool, .int, .double: 8
-        case .string(let text): text.utf8.count
-        case .array(let elements): elements.reduce(2) { $0 + $1.weight + 1 }
-        case .object(let object): object.members.reduce(2) { $0 + $1.key.utf8.count + $1.value.weight + 2 }
+// MARK: - Lives that edits join (M2, `editWins`)
+
+extension RowEvaluation {
+    /// The first of the lives that are one.
+    private var firstLife: Int { memory.firstLife ?? row.presentLife }
+
+    /// Merges an edit of a life that a delete ended, or that an edit has joined to a later one.
+    private mutating func mergeJoined(_ incoming: MergeRow, life: Int) -> RowStep {
+        var joined = MergeRow(generation: 1, cells: row.cells, counters: row.counters)
+        let outcome = joined.merge(MergeRow(generation: 1, cells: incoming.cells, counters: incoming.counters))
+        (row.cells, row.counters) = (joined.cells, joined.counters)
+        taken.formUnion(outcome.taken)
+        if let objection = objectionToSize() { return objection }
+        settleLife()
+        return row.isAlive ? .merged(life: life, lost: outcome.refused) : .gone
+    }
+
+    private mutating func endJoined(_ generation: Int, at deletion: Clock) {
+        let first = firstLife
+        if generation > row.generation {
+            let continues = row.isAlive && generation == row.generation + 1
+            row.merge(MergeRow(generation: generation, deletion: deletion))
+            memory.mergedInto = nil
+            memory.firstLife = continues ? first : nil
+        } else if generation > first, row.isAlive {
+            // The row was brought back, and this delete of an earlier life may be later than what did it.
+            guard row.lastEdit.map({ $0 <= deletion }) ?? true else { return }
+            row.merge(MergeRow(generation: row.generation + 1, deletion: deletion))
+            memory.firstLife = first
+        } else if generation > first {
+            row.deletion = max(row.deletion ?? deletion, deletion)
         }
+        settleLife()
+    }
+
+    /// Brings the row back if an edit is later than its delete.
+    private mutating func settleLife() {
+        guard !row.isAlive, memory.mergedInto == nil, let deletion = row.deletion, let edit = row.lastEdit,
+            edit > deletion, missingColumns.isEmpty
+        else { return }
+        memory.firstLife = firstLife
+        row.generation += 1
+        row.deletion = nil
+        taken.formUnion(row.cells.keys)
     }
 }
 
-extension RowPatch {
-    fileprivate var withoutSeq: RowPatch {
-        var patch = self
-        patch.seq = nil
-        return patch
+extension MergeRow {
+    /// The life that the row is in, or the last one that it was in.
+    var presentLife: Int { isAlive ? generation : max(generation - 1, 0) }
+
+    /// The latest clock of a column or a counter.
+    var lastEdit: Clock? {
+        let counted = counters.values.lazy.flatMap(\.values).map(\.clock)
+        return [cells.values.lazy.map(\.clock).max(), counted.max()].compactMap(\.self).max()
     }
 }

@@ -18,6 +18,23 @@ public struct RowOperation: Sendable {
 enum RowVerdict: Hashable, Sendable {
     /// Applied. `won` holds the columns in which the server's value stands instead of the one sent.
     case accepted(won: RowPatch?)
+    /// The row is deleted, by a delete that beats what was sent.
+    case gone
+    /// The row has become one with another one, to which this was applied.
+    case mergedInto(String)
+    case refused(SetError)
+
+    var isRefusal: Bool { if case .refused = self { true } else { false } }
+}
+
+/// What one operation made of its row, before other rows have their say.
+enum RowStep: Sendable {
+    /// Merged into a life. `lost` are the columns in which the server's value stands.
+    case merged(life: Int, lost: Set<String>)
+    case destroyed
+    case gone
+    /// The row has become one with another, and this is for that.
+    case follow(MergeRow)
     case refused(SetError)
 
     var isRefusal: Bool { if case .refused = self { true } else { false } }

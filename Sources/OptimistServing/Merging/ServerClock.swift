@@ -16,6 +16,9 @@ struct ServerClock: Sendable {
         self.milliseconds = milliseconds
     }
 
+    /// The present day, as ``Expiry`` counts them.
+    var day: Int { Int(milliseconds / 86_400_000) }
+
     /// Returns the server's next stamp, under its own name or a device's.
     mutating func tick(device: String = Self.device) -> Clock {
         Clock(stamp: hybrid.tick(milliseconds: milliseconds), device: device)
@@ -24,6 +27,9 @@ struct ServerClock: Sendable {
     /// Makes the next tick later than everything in a row, so that a write stamped now is the last one.
     mutating func witness(_ row: MergeRow) {
         for cell in row.cells.values { hybrid.witness(cell.clock.stamp) }
+        for totals in row.counters.values {
+            for total in totals.values { hybrid.witness(total.clock.stamp) }
+        }
         if let deletion = row.deletion { hybrid.witness(deletion.stamp) }
     }
 

@@ -2,175 +2,278 @@
 
 import OptimistWire
 
-/// Decides what a push makes of the rows that it names. A value: reading and storing are somebody else's.
+/// Decides what a push makes of the rows that it names and of those that depend on them. It reads from a snapshot; storing
+/// is somebody else's.
 ///
-/// Rows are taken in units: the rows of a group, or one row. Of a group either everything is applied or nothing. Units
-/// share no row, so they depend on each other only through references, which are settled at the end.
+/// Rows are taken in units: the rows of a group, or one row. Of a unit either everything is applied or nothing. Units
+/// share no row, so each is evaluated by itself; then ``Consequences`` looks at all of them together. Units at fault are
+/// left out and the rest is looked at again, until nothing is at fault.
 struct SetEvaluation {
     /// The verdicts, in the order of the operations.
-    private(set) var verdicts: [RowVerdict]
-    /// The rows that changed, in the order in which they were named. A row without `bornSeq` began a life.
+    private(set) var verdicts: [RowVerdict] = []
+    /// The rows that changed: first those that were named, in the order in which they were.
     private(set) var changes: [RowChange] = []
     private(set) var clock: ServerClock
 
     private let operations: [RowOperation]
-    private let schema: Schema
-    private let stored: [RowKey: StoredRow]
-    private let validate: ServingSettings.Validation
-    private var units: [Unit]
-    /// The rows after the operations, without those of units that failed.
-    private var rows: [RowKey: RowEvaluation] = [:]
+    private let context: Context
+    private let reader: RowReader
+    private var units: Units
+    /// What each operation made of its row, by itself.
+    private var steps: [RowStep] = []
+    /// The rows after their operations.
+    private var evaluations: [RowKey: RowEvaluation] = [:]
+
+    /// What an evaluation needs to know beside the rows.
+    struct Context {
+        var schema: Schema
+        /// Whose totals of counters the answer tells.
+        var origins: [String] = []
+        /// What else may refuse an operation.
+        var validate: ServingSettings.Validation = { _ in nil }
+        /// The types whose rows the push names, and could not be read.
+        var unreadTypes: Set<String> = []
+    }
+
+    /// The rounds after which a push is put off, so that none takes for ever.
+    private static let maxRounds = 64
 
     /// - Parameters:
     ///   - operations: What is asked, in order.
     ///   - groups: Rows that succeed or fail together. Groups that share a row are one.
-    ///   - stored: The rows named by the operations and those that they refer to, as far as the server has them.
+    ///   - snapshot: What is stored.
     ///   - clock: The server's. Read it again afterwards.
-    ///   - validate: What else may refuse an operation.
     init(
-        _ operations: [RowOperation], groups: [[RowKey]] = [], schema: Schema, stored: [RowKey: StoredRow],
-        clock: ServerClock, validate: @escaping ServingSettings.Validation = { _ in nil }
-    ) {
-        self.validate = validate
+        _ operations: [RowOperation], groups: [[RowKey]] = [], in context: Context, over snapshot: any AccountSnapshot,
+        clock: ServerClock
+    ) throws {
         self.operations = operations
-        self.schema = schema
-        self.stored = stored
+        self.context = context
         self.clock = clock
-        verdicts = Array(repeating: .accepted(won: nil), count: operations.count)
-        rows.reserveCapacity(operations.count)
-        units = Self.units(operations, groups)
-        for index in units.indices { evaluate(unit: index) }
-        settleReferences()
-        collectChanges()
+        reader = RowReader(snapshot)
+        units = Units(operations, groups, unreadTypes: context.unreadTypes)
+        try reader.load(operations.lazy.flatMap { [$0.key] + context.schema.references(of: $0) })
+        try evaluateRows()
+        try failBlocked()
+        let rows = try settle()
+        verdicts = try operations.indices.map { try verdict(of: $0, rows) }
+        changes = try rows.order.compactMap { try change(of: $0, rows) }
     }
+}
 
-    /// Some operations that are applied together.
-    private struct Unit {
-        var operations: [Int]
-        var isGroup: Bool
-        /// Whether it refers to rows that may not be here.
-        var isOpen = false
-    }
+// MARK: - Row by row
 
-    private mutating func evaluate(unit number: Int) {
-        for index in units[number].operations {
-            let operation = operations[index]
-            guard let type = schema.types[operation.key.type] else {
-                verdicts[index] = .refused(SetError("invalidArguments", "The schema has no such type."))
-                continue
-            }
-            if let error = validate(operation) {
-                verdicts[index] = .refused(error)
-                continue
-            }
-            var row =
-                rows[operation.key] ?? RowEvaluation(key: operation.key, type: type, stored: stored[operation.key])
-            verdicts[index] = row.apply(operation.action, clock: &clock)
-            units[number].isOpen = units[number].isOpen || !row.references.isEmpty
-            rows[operation.key] = row
+extension SetEvaluation {
+    private mutating func evaluateRows() throws {
+        steps.reserveCapacity(operations.count)
+        evaluations.reserveCapacity(operations.count)
+        for operation in operations { steps.append(try step(operation)) }
+        for unit in units.all.indices {
+            let culprits = units.all[unit].operations.filter { steps[$0].isRefusal }
+            if !culprits.isEmpty { fail(unit, [:]) }
         }
-        guard units[number].isGroup else { return }
-        let culprits = units[number].operations.filter { verdicts[$0].isRefusal }
-        if !culprits.isEmpty { fail(unit: number, culprits: culprits) }
+        for (unit, absent) in units.unread { fail(unit, [:], by: absent) }
     }
 
-    /// Takes back everything that a unit did. The rows that are not themselves at fault hear who is.
-    private mutating func fail(unit number: Int, culprits: [Int]) {
-        let names = Set(culprits.map { operations[$0].key.description }).sorted()
-        for index in units[number].operations {
-            rows[operations[index].key] = nil
-            if verdicts[index].isRefusal { continue }
-            verdicts[index] = .refused(SetError("groupFailed", "Another row of its group failed.", blockedBy: names))
+    private mutating func step(_ operation: RowOperation) throws -> RowStep {
+        guard let type = context.schema.types[operation.key.type] else {
+            return .refused(SetError("invalidArguments", "The schema has no such type."))
         }
-        units[number].isOpen = false
+        if let error = context.validate(operation) { return .refused(error) }
+        var row =
+            try evaluations[operation.key]
+            ?? RowEvaluation(key: operation.key, type: type, stored: reader.row(operation.key))
+        let step = row.apply(operation.action, clock: &clock)
+        evaluations[operation.key] = row
+        return step
     }
 
-    /// Fails the units that refer to rows which the server has never had, until none is left.
+    /// Takes a unit out of the push. The rows that are not themselves at fault hear who is.
     ///
-    /// A row that this push creates counts, wherever it stands in the push, as long as its own unit holds. Rows that
-    /// refer to each other in a circle hold each other up.
-    private mutating func settleReferences() {
-        var open = units.indices.filter { units[$0].isOpen }
-        var hasMore = true
-        while hasMore {
-            hasMore = false
-            open.removeAll { number in
-                let missing = missingReferences(ofUnit: number)
-                if missing.isEmpty { return false }
-                block(unit: number, missing)
-                hasMore = true
-                return true
-            }
+    /// - Parameters:
+    ///   - errors: What is wrong with some of its rows, beside what is known already.
+    ///   - others: Rows at fault that have no operation.
+    private mutating func fail(_ unit: Int, _ errors: [RowKey: SetError], by others: [RowKey] = []) {
+        guard units.fail(unit) else { return }
+        let indices = units.all[unit].operations
+        for index in indices where !steps[index].isRefusal {
+            if let error = errors[operations[index].key] { steps[index] = .refused(error) }
         }
-    }
-
-    /// The rows that are neither on the server nor on their way, by the row that refers to them.
-    private func missingReferences(ofUnit number: Int) -> [RowKey: [RowKey]] {
-        var missing: [RowKey: [RowKey]] = [:]
-        for index in units[number].operations {
-            let key = operations[index].key
-            let absent = rows[key]?.references.filter { stored[$0] == nil && (rows[$0]?.row.generation ?? 0) == 0 }
-            if let absent, !absent.isEmpty { missing[key] = absent }
-        }
-        return missing
-    }
-
-    private mutating func block(unit number: Int, _ missing: [RowKey: [RowKey]]) {
-        let culprits = units[number].operations.filter {
-            missing[operations[$0].key] != nil && !verdicts[$0].isRefusal
-        }
-        for index in culprits {
-            let names = Set(missing[operations[index].key, default: []].map(\.description)).sorted()
-            verdicts[index] = .refused(
-                SetError("blocked", "A row that it refers to is not here yet.", blockedBy: names))
-        }
-        fail(unit: number, culprits: culprits)
-    }
-
-    private mutating func collectChanges() {
-        for operation in operations {
-            guard let row = rows.removeValue(forKey: operation.key), row.hasChanged else { continue }
-            let bornSeq = row.isBorn && row.row.isAlive ? nil : stored[operation.key]?.bornSeq
-            changes.append(RowChange(key: operation.key, row: row.row, bornSeq: bornSeq))
+        let culprits = indices.filter { steps[$0].isRefusal }.map { operations[$0].key }
+        let names = Set((culprits + others).map(\.description)).sorted()
+        for index in indices where !steps[index].isRefusal {
+            steps[index] = .refused(SetError("groupFailed", "Another row of its group failed.", blockedBy: names))
         }
     }
 }
 
-// MARK: - Units
+// MARK: - Rows that are not here
 
 extension SetEvaluation {
-    /// Gathers operations on one row, and on rows of one group, in the order in which they first appear.
-    private static func units(_ operations: [RowOperation], _ groups: [[RowKey]]) -> [Unit] {
-        var leaders: [RowKey: RowKey] = [:]
-        func leader(_ key: RowKey) -> RowKey {
-            var root = key
-            while let next = leaders[root], next != root { root = next }
-            var key = key
-            while let next = leaders[key], next != root {
-                leaders[key] = root
-                key = next
-            }
-            return root
-        }
-        for group in groups where group.count > 1 {
-            let first = leader(group[0])
-            for key in group {
-                leaders[leader(key)] = first
-                leaders[key] = first
+    /// Fails the units that refer to rows which the server has never had, and those that refer to rows of these.
+    ///
+    /// A row that this push creates counts, wherever it stands in the push, as long as its own unit holds. Rows that
+    /// refer to each other in a circle hold each other up.
+    private mutating func failBlocked() throws {
+        var dependents: [RowKey: Set<Int>] = [:]
+        for (key, evaluation) in evaluations {
+            guard let unit = units.number(of: key) else { continue }
+            for target in references(of: evaluation) where try reader.row(target) == nil {
+                dependents[target, default: []].insert(unit)
             }
         }
-        var units: [Unit] = []
-        units.reserveCapacity(operations.count)
-        var positions: [RowKey: Int] = [:]
+        var open = dependents.keys.filter { !isComing($0) }
+        while let target = open.popLast() {
+            for unit in dependents.removeValue(forKey: target) ?? [] where !units.hasFailed(unit) {
+                fail(unit, try blocks(in: unit))
+                open += units.all[unit].operations.map { operations[$0].key }.filter { dependents[$0] != nil }
+            }
+        }
+    }
+
+    /// Whether a row that is not stored will be.
+    private func isComing(_ key: RowKey) -> Bool {
+        guard let unit = units.number(of: key), !units.hasFailed(unit) else { return false }
+        return (evaluations[key]?.row.generation ?? 0) > 0
+    }
+
+    private func references(of evaluation: RowEvaluation) -> [RowKey] {
+        guard evaluation.row.isAlive else { return [] }
+        return evaluation.taken.compactMap { column in
+            guard let target = evaluation.type.columns[column]?.target,
+                let id = evaluation.row.cells[column]?.value.string
+            else { return nil }
+            return RowKey(target, id)
+        }
+    }
+
+    private func blocks(in unit: Int) throws -> [RowKey: SetError] {
+        var errors: [RowKey: SetError] = [:]
+        for key in units.all[unit].operations.map({ operations[$0].key }) {
+            guard let evaluation = evaluations[key] else { continue }
+            let absent = try references(of: evaluation).filter { try reader.row($0) == nil && !isComing($0) }
+            if absent.isEmpty { continue }
+            errors[key] = SetError(
+                "blocked", "A row that it refers to is not here yet.",
+                blockedBy: Set(absent.map(\.description)).sorted())
+        }
+        return errors
+    }
+}
+
+// MARK: - All together
+
+extension SetEvaluation {
+    /// Leaves out what is at fault until nothing is.
+    private mutating func settle() throws -> WorkingRows {
+        for _ in 0..<Self.maxRounds {
+            var consequences = Consequences(WorkingRows(schema: context.schema, reader: reader), clock: clock)
+            try apply(to: &consequences)
+            try consequences.settle { evaluations[$0]?.entries.contains($1) == true }
+            clock = consequences.clock
+            if consequences.faults.isEmpty { return consequences.rows }
+            var errors: [Int: [RowKey: SetError]] = [:]
+            for (cause, error) in consequences.faults where errors[cause.unit]?[cause.key] == nil {
+                errors[cause.unit, default: [:]][cause.key] = error
+            }
+            for (unit, errors) in errors { fail(unit, errors) }
+            try failBlocked()
+        }
+        let later = SetError("rateLimit", "The rows of this push depend on each other too much: send fewer.")
+        for unit in units.all.indices where !units.hasFailed(unit) {
+            let keys = units.all[unit].operations.map { operations[$0].key }
+            fail(unit, Dictionary(keys.map { ($0, later) }, uniquingKeysWith: { $1 }))
+        }
+        return WorkingRows(schema: context.schema, reader: reader)
+    }
+
+    private func apply(to consequences: inout Consequences) throws {
+        var causes: [(index: Int, cause: WorkingRow.Cause)] = []
         for (index, operation) in operations.enumerated() {
-            let key = leader(operation.key)
-            if let position = positions[key] {
-                units[position].operations.append(index)
-            } else {
-                positions[key] = units.count
-                units.append(Unit(operations: [index], isGroup: leaders[operation.key] != nil))
+            guard let unit = units.number(of: operation.key), !units.hasFailed(unit) else { continue }
+            let cause = WorkingRow.Cause(unit: unit, key: operation.key)
+            causes.append((index, cause))
+            if consequences.rows.rows[operation.key] == nil, let evaluation = evaluations[operation.key] {
+                consequences.add(evaluation, cause: cause)
             }
         }
-        return units
+        for (index, cause) in causes {
+            if case .follow(let incoming) = steps[index] {
+                try consequences.follow(cause.key, incoming, cause: cause)
+            }
+        }
+    }
+
+    private func verdict(of index: Int, _ rows: WorkingRows) throws -> RowVerdict {
+        let key = operations[index].key
+        switch steps[index] {
+        case .refused(var error):
+            if error.current == nil, isNeededToUndo(index, error) { error.current = try current(key) }
+            return .refused(error)
+        case .destroyed: return .accepted(won: nil)
+        case .gone: return .gone
+        case .follow: return try successor(of: key, rows)
+        case .merged(let life, let lost):
+            guard let working = rows.rows[key], working.row.isAlive else { return try successor(of: key, rows) }
+            if working.row.generation != life { return .accepted(won: working.row.patch(for: context.origins)) }
+            let columns = lost.union(working.altered)
+            return .accepted(won: columns.isEmpty ? nil : working.row.patch(of: columns, for: context.origins))
+        }
+    }
+
+    /// Whether the device needs the row to take back what it did: a row that it has deleted, it has no more.
+    private func isNeededToUndo(_ index: Int, _ error: SetError) -> Bool {
+        switch error.type {
+        case "blocked": false
+        case "groupFailed": if case .destroy = operations[index].action { true } else { false }
+        default: true
+        }
+    }
+
+    private func successor(of key: RowKey, _ rows: WorkingRows) throws -> RowVerdict {
+        guard let successor = try rows.successor(of: key), try rows.row(successor)?.isAlive == true else {
+            return .gone
+        }
+        return .mergedInto(successor.id)
+    }
+
+    /// The server's row, for a device that has to restore it. Nil if there is none alive.
+    private func current(_ key: RowKey) throws -> RowPatch? {
+        guard context.schema.types[key.type] != nil, let stored = try reader.row(key), stored.row.isAlive else {
+            return nil
+        }
+        return stored.patch(for: context.origins)
+    }
+
+    private func change(of key: RowKey, _ rows: WorkingRows) throws -> RowChange? {
+        guard let working = rows.rows[key], let type = context.schema.types[key.type] else { return nil }
+        let stored = try reader.row(key)
+        if let stored, stored.row == working.row, stored.memory == working.memory { return nil }
+        if stored == nil, working.row.generation == 0 { return nil }
+        let isBorn = working.row.isAlive && working.row.generation != stored?.row.generation
+        let former = stored.map { type.indexEntries(of: $0.row) } ?? []
+        let entries = type.indexEntries(of: working.row)
+        return RowChange(
+            key: key, row: working.row, memory: working.memory, bornSeq: isBorn ? nil : stored?.bornSeq,
+            droppedEntries: former.subtracting(entries), addedEntries: entries.subtracting(former))
+    }
+}
+
+extension RowEvaluation {
+    fileprivate var entries: Set<IndexEntry> { type.indexEntries(of: row) }
+}
+
+extension Schema {
+    /// The rows to which an operation refers.
+    fileprivate func references(of operation: RowOperation) -> [RowKey] {
+        guard let columns = types[operation.key.type]?.columns else { return [] }
+        switch operation.action {
+        case .destroy: return []
+        case .create(let patch), .update(let patch):
+            return patch.values.compactMap { column, value in
+                guard let target = columns[column]?.target, let id = value.string else { return nil }
+                return RowKey(target, id)
+            }
+        }
     }
 }

@@ -35,6 +35,7 @@ extension Exchange {
                 try checkAccount(call.arguments)
                 try plan(call, at: later, &planned, &operations)
             } catch {
+                noteUnread(call)
                 readyAnswers[later] = MethodAnswer(error, callID: call.callID)
             }
         }
@@ -44,7 +45,7 @@ extension Exchange {
         _ invocation: Invocation, at index: Int, _ planned: inout [Planned], _ operations: inout [RowOperation]
     ) throws(MethodError) {
         let (type, _) = try method(invocation.name)
-        guard var call = SetCall(json: invocation.arguments) else {
+        guard var call = SetCall(json: presentNames(invocation.arguments, of: type)) else {
             throw .invalidArguments("They are not those of a /set: see RFC 8620, section 5.3, and the @-members of RS.")
         }
         guard call.rowCount <= RowSync.Limit.rowsInSet else {
@@ -94,47 +95,21 @@ extension Exchange {
     private mutating func evaluate(_ planned: [Planned], _ operations: [RowOperation]) throws {
         guard let transaction else { throw MethodError("serverFail", "The request was not opened for writing.") }
         let before = state
-        let stored = try storedRows(for: operations, in: transaction)
-        let groups = isPush ? request.groups.map { $0.compactMap { RowKey($0) } } : []
-        let evaluation = SetEvaluation(
-            operations, groups: groups, schema: schema, stored: stored, clock: clock, validate: settings.validate)
+        let groups = isPush ? request.groups.map { $0.compactMap { RowKey(vocabulary.presentRow($0)) } } : []
+        let context = SetEvaluation.Context(
+            schema: schema, origins: origins, validate: settings.validate, unreadTypes: unreadTypes)
+        let evaluation = try SetEvaluation(operations, groups: groups, in: context, over: transaction, clock: clock)
         clock = evaluation.clock
         if !evaluation.changes.isEmpty {
-            _ = try transaction.append(evaluation.changes)
+            _ = try transaction.append(evaluation.changes, day: clock.day)
             changedTypes.formUnion(evaluation.changes.map(\.key.type))
         }
+        let verdicts = waitingForUpdate(evaluation.verdicts, of: operations)
         for plan in planned {
-            let answer = answer(plan, evaluation.verdicts, before: before)
+            let answer = answer(plan, verdicts, before: before)
             readyAnswers[plan.index] = MethodAnswer(
-                "\(plan.type)/set", answer.json(accountID: account), callID: plan.callID)
-        }
-    }
-
-    /// Reads every row that is named, and those which the new values refer to: one query for each type.
-    private func storedRows(
-        for operations: [RowOperation], in transaction: any AccountTransaction
-    ) throws -> [RowKey: StoredRow] {
-        var ids: [String: Set<String>] = [:]
-        for operation in operations {
-            ids[operation.key.type, default: []].insert(operation.key.id)
-            for target in references(of: operation) { ids[target.type, default: []].insert(target.id) }
-        }
-        var stored: [RowKey: StoredRow] = [:]
-        for (type, ids) in ids.sorted(by: { $0.key < $1.key }) {
-            for (id, row) in try transaction.rows(type: type, ids: ids.sorted()) { stored[RowKey(type, id)] = row }
-        }
-        return stored
-    }
-
-    private func references(of operation: RowOperation) -> [RowKey] {
-        guard let columns = schema.types[operation.key.type]?.columns else { return [] }
-        switch operation.action {
-        case .destroy: return []
-        case .create(let patch), .update(let patch):
-            return patch.values.compactMap { column, value in
-                guard let target = columns[column]?.target, let id = value.string else { return nil }
-                return RowKey(target, id)
-            }
+                "\(vocabulary.formerType(plan.type))/set",
+                clientNames(answer.json(accountID: account), of: plan.type), callID: plan.callID)
         }
     }
 
@@ -150,21 +125,29 @@ extension Exchange {
             case .accepted(let won):
                 answer.created.append((id, won))
                 answer.rowIDs[id] = createdIDs[id]
+            case .mergedInto(let winner): answer.created.append((id, RowPatch(mergedInto: winner)))
+            case .gone: answer.notCreated.append((id, .gone))
             case .refused(let error): answer.notCreated.append((id, error))
             }
         }
         for (id, _) in plan.call.update {
             switch next() {
             case .accepted(let won): answer.updated.append((rowID(id), won))
+            case .mergedInto(let winner): answer.updated.append((rowID(id), RowPatch(mergedInto: winner)))
+            case .gone: answer.notUpdated.append((id, .gone))
             case .refused(let error): answer.notUpdated.append((id, error))
             }
         }
         for (id, _) in plan.call.destroy {
             switch next() {
-            case .accepted: answer.destroyed.append(rowID(id))
+            case .accepted, .gone, .mergedInto: answer.destroyed.append(rowID(id))
             case .refused(let error): answer.notDestroyed.append((id, error))
             }
         }
         return answer
     }
+}
+
+extension SetError {
+    static let gone = SetError("notFound", "The row was deleted meanwhile.")
 }

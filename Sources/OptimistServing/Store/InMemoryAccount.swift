@@ -1,29 +1,59 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import OptimistWire
+
 /// The rows of one account in memory, with their order.
 struct InMemoryAccount: Sendable {
-    var seq: Int64 = 0
-    /// The highest push number of each device.
-    var pushes: [String: Int64] = [:]
-    /// Where the account stood when an epoch began, for those in which it changed.
-    var epochs: [String: Int64] = [:]
+    var notes = AccountNotes()
     private(set) var rows: [String: [String: StoredRow]] = [:]
+    private var index: [String: [IndexEntry: Set<String>]] = [:]
     /// The places at which rows stand, by type and in order, among some that rows have left.
     private var order: [String: [(place: Place, id: String)]] = [:]
 
-    /// Stores a row at its place, which is later than all others.
+    /// Stores a row under the present seq, after all others.
     ///
     /// - Returns: What was there before.
-    mutating func put(_ row: StoredRow, at key: RowKey) -> StoredRow? {
+    mutating func put(_ change: RowChange, ordinal: Int) -> StoredRow? {
+        let (row, key) = (StoredRow(change, seq: notes.seq, ordinal: ordinal), change.key)
         order[key.type, default: []].append((row.place, key.id))
+        enter(key, dropping: change.droppedEntries, adding: change.addedEntries)
         return rows[key.type, default: [:]].updateValue(row, forKey: key.id)
     }
 
     /// Undoes the latest `put`.
-    mutating func takeBack(_ key: RowKey, former: StoredRow?) {
-        order[key.type]?.removeLast()
-        rows[key.type]?[key.id] = former
+    mutating func takeBack(_ change: RowChange, former: StoredRow?) {
+        order[change.key.type]?.removeLast()
+        enter(change.key, dropping: change.addedEntries, adding: change.droppedEntries)
+        rows[change.key.type]?[change.key.id] = former
     }
+
+    private mutating func enter(_ key: RowKey, dropping: Set<IndexEntry>, adding: Set<IndexEntry>) {
+        for entry in dropping {
+            index[key.type]?[entry]?.remove(key.id)
+            if index[key.type]?[entry]?.isEmpty == true { index[key.type]?[entry] = nil }
+        }
+        for entry in adding { index[key.type, default: [:]][entry, default: []].insert(key.id) }
+    }
+
+    /// How many entries all rows have together.
+    var entryCount: Int { index.values.reduce(0) { $0 + $1.values.reduce(0) { $0 + $1.count } } }
+
+    /// The living rows that stand under an entry, sorted.
+    func holders(_ type: String, _ entry: IndexEntry) -> [String] { index[type]?[entry]?.sorted() ?? [] }
+
+    /// The deleted rows up to a transaction, the oldest first.
+    func deleted(upTo seq: Int64) -> [(key: RowKey, row: StoredRow)] {
+        let all = rows.flatMap { type, rows in
+            rows.filter { !$0.value.row.isAlive && $0.value.seq <= seq }.map { (RowKey(type, $0.key), $0.value) }
+        }
+        return all.sorted { $0.1.place < $1.1.place }
+    }
+
+    /// Forgets a row. Its place stays, as one that a row has left.
+    mutating func forget(_ key: RowKey) { rows[key.type]?[key.id] = nil }
+
+    /// Undoes a `forget`.
+    mutating func remember(_ row: StoredRow, at key: RowKey) { rows[key.type, default: [:]][key.id] = row }
 
     /// Forgets the places that rows have left, once they are the most. Nothing can be taken back after that.
     mutating func sweep() {

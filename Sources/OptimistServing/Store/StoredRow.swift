@@ -5,6 +5,7 @@ public import OptimistWire
 /// A row as the server keeps it: what merging knows of it, and where it stands in the account's order.
 public struct StoredRow: Sendable {
     public var row: MergeRow
+    public var memory: RowMemory
     /// The transaction that changed it last.
     public var seq: Int64
     /// Its number within that transaction.
@@ -12,59 +13,81 @@ public struct StoredRow: Sendable {
     /// The transaction in which its present life began, or the last one if it is deleted.
     public var bornSeq: Int64
 
-    var place: Place { Place(seq: seq, ordinal: ordinal) }
-
-    /// The row as a patch that carries all of it.
-    var patch: RowPatch {
-        let columns = row.cells.keys.sorted()
-        var values: [JSONObject.Member] = []
-        values.reserveCapacity(columns.count)
-        for column in columns {
-            if let cell = row.cells[column] { values.append((column, cell.value)) }
-        }
-        return RowPatch(generation: row.generation, clocks: row.clocks, seq: seq, values: JSONObject(values))
-    }
-
-    var tombstone: Tombstone { Tombstone(generation: row.generation, clock: row.deletion, seq: seq) }
-
-    /// The JSON that stands in a page for this row, and from which the row can be read again.
-    public func content(id: String) -> [UInt8] {
-        row.isAlive ? JSON.object(patch.json(id: id)).bytes : tombstone.json.bytes
-    }
-
-    /// Reads a row from what was stored. Nil if the content is not a row's.
-    public init?(content: JSON, seq: Int64, ordinal: Int, bornSeq: Int64) {
-        guard let members = content.object, let row = MergeRow(content: members) else { return nil }
-        self.init(row: row, seq: seq, ordinal: ordinal, bornSeq: bornSeq)
-    }
-
-    public init(row: MergeRow, seq: Int64, ordinal: Int, bornSeq: Int64) {
+    public init(row: MergeRow, memory: RowMemory = RowMemory(), seq: Int64, ordinal: Int, bornSeq: Int64) {
         self.row = row
+        self.memory = memory
         self.seq = seq
         self.ordinal = ordinal
         self.bornSeq = bornSeq
     }
+
+    /// A row that has been changed.
+    public init(_ change: RowChange, seq: Int64, ordinal: Int) {
+        self.init(
+            row: change.row, memory: change.memory, seq: seq, ordinal: ordinal, bornSeq: change.bornSeq ?? seq)
+    }
+
+    public var place: Place { Place(seq: seq, ordinal: ordinal) }
+
+    /// The row as a patch that carries all of it.
+    ///
+    /// - Parameter origins: Whose totals of counters to tell.
+    func patch(for origins: [String] = []) -> RowPatch { row.patch(for: origins, seq: seq) }
+}
+
+/// What the server alone remembers of a row.
+public struct RowMemory: Hashable, Sendable {
+    /// The row that a deleted row has become one with.
+    public var mergedInto: String?
+    /// The first of the lives that edits have joined into one, if it is not the present or the last one.
+    public var firstLife: Int?
+    /// The clocks that ran ahead and were replaced: by column, then by who gave them.
+    public var replaced: [String: [String: ReplacedClock]]
+
+    public init(
+        mergedInto: String? = nil, firstLife: Int? = nil, replaced: [String: [String: ReplacedClock]] = [:]
+    ) {
+        self.mergedInto = mergedInto
+        self.firstLife = firstLife
+        self.replaced = replaced
+    }
+}
+
+/// A clock that ran ahead, and what stands in its place. A repetition of the write is known by it.
+public struct ReplacedClock: Hashable, Sendable {
+    public var given: Clock
+    public var stamp: Clock
 }
 
 extension MergeRow {
-    /// The clocks of all columns, packed. Nil for a row without columns.
-    var clocks: ColumnClocks? {
-        guard let first = cells.values.first?.clock else { return nil }
-        if cells.values.allSatisfy({ $0.clock == first }) { return ColumnClocks(common: first) }
-        return ColumnClocks(packing: cells.mapValues(\.clock))
+    /// All columns, counters as their sum.
+    func patch(for origins: [String] = [], seq: Int64? = nil) -> RowPatch {
+        patch(of: Set(cells.keys).union(counters.keys), for: origins, seq: seq)
     }
 
-    fileprivate init?(content: JSONObject) {
-        guard let patch = RowPatch(json: content), let generation = patch.generation else { return nil }
-        self.init(generation: generation)
-        if isAlive {
-            cells.reserveCapacity(patch.values.count)
-            for (column, value) in patch.values {
-                guard let clock = patch.clocks?[column] else { return nil }
-                cells[column] = Cell(value, clock)
+    /// Some columns. Counters come as their sum, and with what the origins have of it.
+    func patch(of columns: Set<String>, for origins: [String], seq: Int64? = nil) -> RowPatch {
+        var values: [JSONObject.Member] = []
+        var clocks: [String: Clock] = [:]
+        var mine: [String: [String: Int64]] = [:]
+        values.reserveCapacity(columns.count)
+        for column in columns.sorted() {
+            if let totals = counters[column] {
+                values.append((column, .int(sum(of: column))))
+                let asked = totals.filter { origins.contains($0.key) }.mapValues(\.total)
+                if !asked.isEmpty { mine[column] = asked }
+            } else if let cell = cells[column] {
+                values.append((column, cell.value))
+                clocks[column] = cell.clock
             }
-        } else {
-            deletion = patch.clocks?.common
         }
+        return RowPatch(
+            generation: generation, clocks: Self.packed(clocks), seq: seq, values: JSONObject(values), mine: mine)
+    }
+
+    /// Nil for none.
+    private static func packed(_ clocks: [String: Clock]) -> ColumnClocks? {
+        guard let first = clocks.values.first else { return nil }
+        return clocks.values.allSatisfy { $0 == first } ? ColumnClocks(common: first) : ColumnClocks(packing: clocks)
     }
 }

@@ -180,5 +180,5 @@ public final class SimulatedDevice: Sendable {
 
 /// Nothing is known of the network but what comes of trying.
 private struct AlwaysOnline: Reachability {
-    var updates: AsyncStream<Bool> { AsyncStream { $0.yield(true) } }
+    var updates: AsyncStream<NetworkPath> { AsyncStream { $0.yield(NetworkPath(isOnline: true)) } }
 }

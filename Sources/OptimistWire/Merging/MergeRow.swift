@@ -28,11 +28,17 @@ public struct MergeRow: Hashable, Sendable {
     public var cells: [String: Cell]
     /// When the row was deleted. Nil while it is alive.
     public var deletion: Clock?
+    /// The counters of this life: of each column, the running total of every origin.
+    public var counters: [String: [String: CounterTotal]]
 
-    public init(generation: Int = 0, cells: [String: Cell] = [:], deletion: Clock? = nil) {
+    public init(
+        generation: Int = 0, cells: [String: Cell] = [:], deletion: Clock? = nil,
+        counters: [String: [String: CounterTotal]] = [:]
+    ) {
         self.generation = generation
         self.cells = cells
         self.deletion = deletion
+        self.counters = counters
     }
 
     public var isAlive: Bool { generation % 2 == 1 }
@@ -52,7 +58,8 @@ public struct MergeRow: Hashable, Sendable {
     /// Merges another version of the same row into this one.
     ///
     /// A higher generation wins. Within one life each column goes to the later clock; equal clocks to the higher
-    /// device id, then to the larger bytes. An equal value is no conflict.
+    /// device id, then to the larger bytes. An equal value is no conflict. Of a counter the same holds for each origin's
+    /// total, and what is shown is their sum.
     ///
     /// > Source: Shapiro, Preguiça, Baquero and Zawirski, "Conflict-free Replicated Data Types", SSS 2011
     /// > (a map of last-writer-wins registers); the generation is the causal length of Yu and Rostad,
@@ -61,23 +68,33 @@ public struct MergeRow: Hashable, Sendable {
     public mutating func merge(_ other: MergeRow) -> Outcome {
         if other.generation > generation { return begin(other) }
         if other.generation == generation || isEndOfLife(other.generation) { return mergeColumns(other) }
-        return Outcome(refused: isAlive ? Set(other.cells.keys) : [])
+        return Outcome(refused: isAlive ? Set(other.cells.keys).union(other.counters.keys) : [])
     }
 
     private func isEndOfLife(_ life: Int) -> Bool { !isAlive && life == generation - 1 }
 
     private mutating func begin(_ other: MergeRow) -> Outcome {
-        var cells = other.cells
-        if !other.isAlive, generation == other.generation - 1 {
-            cells.merge(self.cells) { $0.wins(over: $1) ? $0 : $1 }
+        let former = self
+        self = other
+        if !isAlive, former.generation == generation - 1 {
+            _ = mergeCells(former.cells)
+            _ = mergeCounters(former.counters)
         }
-        self = MergeRow(generation: other.generation, cells: cells, deletion: other.deletion)
-        return Outcome(lifeChanged: true, taken: isAlive ? Set(cells.keys) : [])
+        return Outcome(lifeChanged: true, taken: isAlive ? Set(cells.keys).union(counters.keys) : [])
     }
 
     private mutating func mergeColumns(_ other: MergeRow) -> Outcome {
+        var outcome = mergeCells(other.cells)
+        let counted = mergeCounters(other.counters)
+        outcome.taken.formUnion(counted.taken)
+        outcome.refused.formUnion(counted.refused)
+        if let theirs = other.deletion { deletion = max(deletion ?? theirs, theirs) }
+        return isAlive ? outcome : Outcome()
+    }
+
+    private mutating func mergeCells(_ others: [String: Cell]) -> Outcome {
         var outcome = Outcome()
-        for (column, cell) in other.cells {
+        for (column, cell) in others {
             guard let mine = cells[column] else {
                 cells[column] = cell
                 outcome.taken.insert(column)
@@ -90,7 +107,22 @@ public struct MergeRow: Hashable, Sendable {
                 outcome.refused.insert(column)
             }
         }
-        if let theirs = other.deletion { deletion = max(deletion ?? theirs, theirs) }
-        return isAlive ? outcome : Outcome()
+        return outcome
+    }
+
+    private mutating func mergeCounters(_ others: [String: [String: CounterTotal]]) -> Outcome {
+        var outcome = Outcome()
+        for (column, totals) in others {
+            for (origin, total) in totals {
+                let mine = counters[column]?[origin]
+                if mine.map(total.wins(over:)) ?? true {
+                    counters[column, default: [:]][origin] = total
+                    outcome.taken.insert(column)
+                } else if total.total != mine?.total {
+                    outcome.refused.insert(column)
+                }
+            }
+        }
+        return outcome
     }
 }

@@ -26,22 +26,26 @@ public struct Invocation: Hashable, Sendable {
 public struct Request: Hashable, Sendable {
     public var using: [String]
     public var methodCalls: [Invocation]
-    /// The device that pushes. RS only.
+    /// The device that asks. RS only.
     public var device: String?
+    /// The ids that the device has had: under them it is told its own totals of counters. Empty: `device` alone. RS
+    /// only.
+    public var origins: [String]
     /// The number of the push, one more for each new request of the device. RS only.
     public var push: Int64?
     /// The version of the schema that the client was built with. RS only.
     public var schemaVersion: Int?
-    /// Rows as `Type:id` that succeed or fail together. RS only.
+    /// Rows as `Type:id` that succeed or fail together. Only in a push. RS only.
     public var groups: [[String]]
 
     public init(
         using: [String] = [RowSync.core, RowSync.capability], methodCalls: [Invocation], device: String? = nil,
-        push: Int64? = nil, schemaVersion: Int? = nil, groups: [[String]] = []
+        origins: [String] = [], push: Int64? = nil, schemaVersion: Int? = nil, groups: [[String]] = []
     ) {
         self.using = using
         self.methodCalls = methodCalls
         self.device = device
+        self.origins = origins
         self.push = push
         self.schemaVersion = schemaVersion
         self.groups = groups
@@ -58,15 +62,22 @@ public struct Request: Hashable, Sendable {
             guard let text = device.string, Clock.isDeviceID(text) else { return nil }
             self.device = text
         }
+        if let origins = object["origins"] {
+            guard let ids = origins.array?.map(\.string), ids.allSatisfy({ $0.map(Clock.isDeviceID) == true }) else {
+                return nil
+            }
+            self.origins = ids.compactMap(\.self)
+        }
         if let push = object["push"] {
             guard let number = push.int, number > 0 else { return nil }
             self.push = number
         }
         if let groups = object["groups"] {
-            guard let lists = groups.array?.map({ $0.array?.compactMap(\.string) }), !lists.contains(nil) else {
-                return nil
-            }
-            self.groups = lists.compactMap(\.self)
+            guard let lists = groups.array?.map({ $0.array?.map(\.string) }),
+                lists.isEmpty || (device != nil && push != nil),
+                lists.allSatisfy({ $0?.allSatisfy { $0?.contains(":") == true } == true })
+            else { return nil }
+            self.groups = lists.map { ($0 ?? []).compactMap(\.self) }
         }
         schemaVersion = object["schemaVersion"]?.int.map(Int.init)
     }
@@ -74,6 +85,7 @@ public struct Request: Hashable, Sendable {
     public var json: JSON {
         var object: JSONObject = ["using": .array(using.map(JSON.string))]
         if let device { object.append("device", .string(device)) }
+        if !origins.isEmpty { object.append("origins", .array(origins.map(JSON.string))) }
         if let push { object.append("push", .int(push)) }
         if let schemaVersion { object.append("schemaVersion", .int(Int64(schemaVersion))) }
         if !groups.isEmpty { object.append("groups", .array(groups.map { .array($0.map(JSON.string)) })) }

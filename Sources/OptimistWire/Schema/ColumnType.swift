@@ -22,7 +22,7 @@ public enum ColumnType: String, Sendable, CaseIterable {
         case .json: true
         case .ref: value.string.map(RowID.isValid) ?? false
         case .blob: value.string?.hasPrefix("B") ?? false
-        case .counter: value.int != nil
+        case .counter: CounterPatch(json: value) != nil
         }
     }
 
@@ -38,7 +38,7 @@ public enum ColumnType: String, Sendable, CaseIterable {
         case .json: "any JSON"
         case .ref: "the lower-case UUID of a row"
         case .blob: "the id of a blob"
-        case .counter: "a whole number"
+        case .counter: "{\"@total\": n}, a list of those, or {\"@add\": n}"
         }
     }
 }

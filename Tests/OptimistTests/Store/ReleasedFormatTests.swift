@@ -87,7 +87,8 @@ struct ReleasedFormatTests {
         #expect(last.values["content"] == "edited again" && last.values["priority"] == 6)
         #expect(try await store.counts().pending == 0)
 
-        let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: ReleasedPlanner.milliseconds + 5_000), device: "OtherPhone"))
+        let clocks = ColumnClocks(
+            common: Clock(stamp: Stamp(milliseconds: ReleasedPlanner.milliseconds + 5_000), device: "OtherPhone"))
         let parent = RowPatch(generation: 1, clocks: clocks, seq: 9, values: ["name": "the parent of 10"])
         try await store.apply(
             Page(

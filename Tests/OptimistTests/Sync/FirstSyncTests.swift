@@ -40,10 +40,10 @@ struct FirstSyncTests {
     }
 
     @Test func `R6 a parent is as urgent as its most urgent child, and a circle comes to an end`() {
-        func layout(_ number: Int64, _ name: String, _ parents: [String], priority: Int = 0) -> TableLayout {
-            let columns = parents.enumerated().map { index, parent in
+        func layout(_ number: Int64, _ name: String, _ parents: Set<String>, priority: Int = 0) -> TableLayout {
+            let columns = zip(Int64(1)..., parents.sorted()).map { bit, parent in
                 TableLayout.Column(
-                    name: parent, bit: Int64(index + 1), form: .reference(.bytes), isNullable: true,
+                    name: parent, bit: bit, form: .reference(.bytes), isNullable: true,
                     reference: Reference(table: parent, onDelete: .restrict))
             }
             return TableLayout(

@@ -18,9 +18,11 @@ final class SyncedPhone: Sendable {
     let reachability = ManualReachability()
     let folder: URL
     let store: Store
+    private let installID: UUID?
     private let running = Mutex<(engine: SyncEngine, task: Task<Void, Never>)?>(nil)
 
-    init(_ server: InMemoryServer, folder: URL? = nil) throws {
+    init(_ server: InMemoryServer, folder: URL? = nil, installID: UUID? = nil) throws {
+        self.installID = installID
         remote = InMemoryRemote(server)
         self.folder = folder ?? FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
@@ -36,7 +38,8 @@ final class SyncedPhone: Sendable {
     /// Starts syncing.
     @discardableResult
     func start() -> SyncEngine {
-        let engine = SyncEngine(store: store, remote: remote, reachability: reachability)
+        let engine = SyncEngine(
+            store: store, remote: remote, reachability: reachability, installID: installID)
         let task = Task { await engine.run() }
         running.withLock { $0 = (engine, task) }
         return engine

@@ -103,15 +103,15 @@ actor LabDevice {
 final class LabNetwork: Reachability {
     private struct State {
         var isOnline = true
-        var followers: [AsyncStream<Bool>.Continuation] = []
+        var followers: [AsyncStream<NetworkPath>.Continuation] = []
     }
 
     private let state = Mutex(State())
 
-    var updates: AsyncStream<Bool> {
+    var updates: AsyncStream<NetworkPath> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             state.withLock { state in
-                continuation.yield(state.isOnline)
+                continuation.yield(NetworkPath(isOnline: state.isOnline))
                 state.followers.append(continuation)
             }
         }
@@ -122,6 +122,6 @@ final class LabNetwork: Reachability {
             state.isOnline = isOnline
             return state.followers
         }
-        for follower in followers { follower.yield(isOnline) }
+        for follower in followers { follower.yield(NetworkPath(isOnline: isOnline)) }
     }
 }

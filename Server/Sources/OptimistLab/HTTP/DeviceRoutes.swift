@@ -150,6 +150,7 @@ extension DeviceAnswer.Status {
             case .idle: ("idle", nil)
             case .syncing: ("syncing", nil)
             case .offline: ("offline", nil)
+            case .deviceTrouble(let message): ("deviceTrouble", message)
             case .paused(let reason): ("paused", reason)
             case .failed(let message): ("failed", message)
             }

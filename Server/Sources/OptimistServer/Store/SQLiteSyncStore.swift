@@ -35,6 +35,15 @@ package struct SQLiteSyncStore: SyncStore {
         return try await commits.write(write)
     }
 
+    package func accounts(after id: String?, limit: Int) async throws -> [String] {
+        let read: @Sendable (Database) throws -> [String] = { db in
+            try String.fetchAll(
+                db, sql: "SELECT account_id FROM optimist_accounts WHERE account_id > ? ORDER BY account_id LIMIT ?",
+                arguments: [id ?? "", limit])
+        }
+        return commits == nil ? try readNow(read) : try await database.pool.read(read)
+    }
+
     /// GRDB's synchronous forms, under names that an async function cannot mistake for the asynchronous ones.
     private func readNow<Value>(_ read: (Database) throws -> Value) throws -> Value { try database.pool.read(read) }
     private func writeNow<Value>(_ write: (Database) throws -> Value) throws -> Value {
@@ -43,22 +52,28 @@ package struct SQLiteSyncStore: SyncStore {
 }
 
 /// One account within an open transaction. Alive only as long as that is.
-private final class SQLiteAccount: AccountTransaction {
-    private let db: Database
-    private let account: String
+final class SQLiteAccount: AccountTransaction {
+    let db: Database
+    let account: String
     private let epochNames: [String]
     private(set) var seq: Int64
+    var floor: Int64
     /// The epoch in which the account last changed.
     private var epoch: String?
+    /// The day on which the account last changed.
+    var lastDay: Int?
 
     init(_ db: Database, account: String, epochs: [String]) throws {
-        let query = try db.cachedStatement(sql: "SELECT seq, epoch FROM optimist_accounts WHERE account_id = ?")
+        let query = try db.cachedStatement(
+            sql: "SELECT seq, epoch, floor, day FROM optimist_accounts WHERE account_id = ?")
         guard let row = try Row.fetchOne(query, arguments: [account]) else { throw StoreError.noAccount }
         self.db = db
         self.account = account
         epochNames = epochs
         seq = row[0]
         epoch = row[1]
+        floor = row[2]
+        lastDay = row[3]
     }
 
     func epochs() throws -> Epochs {
@@ -76,39 +91,75 @@ private final class SQLiteAccount: AccountTransaction {
         let isOne = ids.count == 1
         let query = try db.cachedStatement(
             sql: """
-                SELECT id, seq, ordinal, born_seq, content FROM optimist_rows
+                SELECT id, seq, ordinal, born_seq, content, hidden FROM optimist_rows
                 WHERE account_id = ? AND type = ? AND id \(isOne ? "= ?" : "IN (SELECT value FROM json_each(?))")
                 """)
         let rows = try Row.fetchCursor(query, arguments: [account, type, isOne ? ids[0] : ids.jsonText])
         while let row = try rows.next() {
             let id: String = row[0]
-            let content = try JSON(parsing: row.bytes(at: 4))
-            guard let stored = StoredRow(content: content, seq: row[1], ordinal: row[2], bornSeq: row[3]) else {
-                throw StoreError.damagedRow(RowKey(type, id))
-            }
+            guard
+                let stored = StoredRow(
+                    content: try row.bytes(at: 4), hidden: try row.bytesIfAny(at: 5), seq: row[1], ordinal: row[2],
+                    bornSeq: row[3])
+            else { throw StoreError.damagedRow(RowKey(type, id)) }
             found[id] = stored
         }
         return found
     }
 
-    func livingRows(type: String, ids: [String]?, limit: Int) throws -> [LoggedRow] {
+    func holders(type: String, index: String, keys: [String]) throws -> [String: [String]] {
+        let isOne = keys.count == 1
         let query = try db.cachedStatement(
             sql: """
-                SELECT id, seq, ordinal, born_seq, generation, content FROM optimist_rows
-                WHERE account_id = ? AND type = ? AND generation % 2 = 1
-                \(ids == nil ? "" : "AND id IN (SELECT value FROM json_each(?))") LIMIT ?
+                SELECT key, id FROM optimist_index WHERE account_id = ? AND type = ? AND name = ?
+                AND key \(isOne ? "= ?" : "IN (SELECT value FROM json_each(?))") ORDER BY key, id
                 """)
-        let selected: [(any DatabaseValueConvertible)?] = ids.map { [$0.jsonText] } ?? []
-        let cursor = try Row.fetchCursor(query, arguments: StatementArguments([account, type] + selected + [limit]))
-        var rows: [LoggedRow] = []
-        while let row = try cursor.next() { rows.append(try LoggedRow(row)) }
-        return rows
+        var found: [String: [String]] = [:]
+        let rows = try Row.fetchCursor(query, arguments: [account, type, index, isOne ? keys[0] : keys.jsonText])
+        while let row = try rows.next() { found[row[0], default: []].append(row[1]) }
+        return found
+    }
+
+    func livingRows(type: String, ids: [String], maxBytes: Int) throws -> LivingRows {
+        let query = try db.cachedStatement(
+            sql: """
+                SELECT id, seq, ordinal, born_seq, generation, content, hidden FROM optimist_rows
+                WHERE account_id = ? AND type = ? AND generation % 2 = 1 AND id IN (SELECT value FROM json_each(?))
+                """)
+        let cursor = try Row.fetchCursor(query, arguments: [account, type, ids.jsonText])
+        var living = LivingRows(maxBytes: maxBytes)
+        while let row = try cursor.next(), living.add(try LoggedRow(row)) {}
+        return living
+    }
+
+    /// In the order of the primary key, from where the last page ended.
+    static let livingInOrder = """
+        SELECT id, seq, ordinal, born_seq, generation, content, hidden FROM optimist_rows
+        WHERE account_id = ? AND type = ? AND id > ? AND generation % 2 = 1 ORDER BY id
+        """
+
+    func livingRows(type: String, after id: String?, limit: Int, maxBytes: Int) throws -> LivingRows {
+        let cursor = try Row.fetchCursor(
+            try db.cachedStatement(sql: Self.livingInOrder), arguments: [account, type, id ?? ""])
+        var living = LivingRows(limit: limit, maxBytes: maxBytes)
+        while let row = try cursor.next(), living.add(try LoggedRow(row)) {}
+        return living
+    }
+
+    /// Counted in two indexes, without reading a row.
+    func livingCount(type: String) throws -> Int {
+        let query = try db.cachedStatement(
+            sql: """
+                SELECT (SELECT count(*) FROM optimist_rows WHERE account_id = ?1 AND type = ?2)
+                    - (SELECT count(*) FROM optimist_rows WHERE account_id = ?1 AND type = ?2 AND generation % 2 = 0)
+                """)
+        return try Int.fetchOne(query, arguments: [account, type]) ?? 0
     }
 
     func changes(type: String, from place: Place, limit: Int, maxBytes: Int) throws -> ChangePage {
         let query = try db.cachedStatement(
             sql: """
-                SELECT id, seq, ordinal, born_seq, generation, content FROM optimist_rows
+                SELECT id, seq, ordinal, born_seq, generation, content, hidden FROM optimist_rows
                 WHERE account_id = ? AND type = ? AND (seq, ordinal) >= (?, ?) ORDER BY seq, ordinal LIMIT ?
                 """)
         let cursor = try Row.fetchCursor(query, arguments: [account, type, place.seq, place.ordinal, limit + 1])
@@ -126,36 +177,52 @@ private final class SQLiteAccount: AccountTransaction {
         return page
     }
 
-    func notePush(_ number: Int64, device: String) throws -> Bool {
+    func notePush(_ number: Int64, device: String, day: Int) throws -> Bool {
         let upsert = try db.cachedStatement(
             sql: """
-                INSERT INTO optimist_pushes (account_id, device, number) VALUES (?, ?, ?)
-                ON CONFLICT DO UPDATE SET number = excluded.number WHERE excluded.number >= number
+                INSERT INTO optimist_pushes (account_id, device, number, day) VALUES (?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET number = excluded.number, day = excluded.day WHERE excluded.number >= number
                 """)
-        try upsert.execute(arguments: [account, device, number])
+        try upsert.execute(arguments: [account, device, number, day])
         return db.changesCount == 1
     }
 
-    func append(_ changes: [RowChange]) throws -> Int64 {
+    func append(_ changes: [RowChange], day: Int) throws -> Int64 {
         try beginEpochIfNeeded()
+        try begin(day: day)
         seq += 1
         let update = try db.cachedStatement(sql: "UPDATE optimist_accounts SET seq = ? WHERE account_id = ?")
         try update.execute(arguments: [seq, account])
         let upsert = try db.cachedStatement(
             sql: """
-                INSERT INTO optimist_rows (account_id, type, id, generation, seq, ordinal, born_seq, content)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO optimist_rows (account_id, type, id, generation, seq, ordinal, born_seq, content, hidden)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT DO UPDATE SET generation = excluded.generation, seq = excluded.seq,
-                    ordinal = excluded.ordinal, born_seq = excluded.born_seq, content = excluded.content
+                    ordinal = excluded.ordinal, born_seq = excluded.born_seq, content = excluded.content,
+                    hidden = excluded.hidden
                 """)
         for (ordinal, change) in changes.enumerated() {
-            let stored = StoredRow(row: change.row, seq: seq, ordinal: ordinal, bornSeq: change.bornSeq ?? seq)
+            let stored = StoredRow(change, seq: seq, ordinal: ordinal)
             let content = String(decoding: stored.content(id: change.key.id), as: UTF8.self)
+            let hidden = stored.hidden.map { String(decoding: $0, as: UTF8.self) }
             try upsert.execute(arguments: [
                 account, change.key.type, change.key.id, change.row.generation, seq, ordinal, stored.bornSeq, content,
+                hidden,
             ])
+            try index(change)
         }
         return seq
+    }
+
+    private func index(_ change: RowChange) throws {
+        for entry in change.droppedEntries {
+            let delete = try db.cachedStatement(
+                sql: """
+                    DELETE FROM optimist_index WHERE account_id = ? AND type = ? AND name = ? AND key = ? AND id = ?
+                    """)
+            try delete.execute(arguments: [account, change.key.type, entry.index, entry.key, change.key.id])
+        }
+        for entry in change.addedEntries { try RowIndex.add(entry, change.key, account: account, db) }
     }
 
     /// Notes where the account stood before its first change in this epoch.
@@ -174,14 +241,17 @@ extension LoggedRow {
     fileprivate init(_ row: Row) throws {
         self.init(
             id: row[0], place: Place(seq: row[1], ordinal: row[2]), bornSeq: row[3], generation: row[4],
-            content: try row.bytes(at: 5))
+            content: try row.bytes(at: 5), hidden: try row.bytesIfAny(at: 6))
     }
 }
 
 extension Row {
     /// The bytes of a text, without making a string of them.
-    fileprivate func bytes(at index: Int) throws -> [UInt8] {
-        try withUnsafeData(atIndex: index) { data in data.map { [UInt8]($0) } ?? [] }
+    func bytes(at index: Int) throws -> [UInt8] { try bytesIfAny(at: index) ?? [] }
+
+    /// The same, or nil for null.
+    func bytesIfAny(at index: Int) throws -> [UInt8]? {
+        try withUnsafeData(atIndex: index) { data in data.map { [UInt8]($0) } }
     }
 }
 

@@ -13,13 +13,14 @@ package struct ServerDatabase: Sendable {
     package var epoch: String { epochs[epochs.count - 1] }
 
     /// The version of the tables below. A file of a later version is refused untouched.
-    static let version = 1
+    static let version = 2
 
     /// - Parameters:
     ///   - path: Where the file is. It is made if there is none.
     ///   - epoch: The name of the epoch that begins.
+    ///   - day: The present day, as `Expiry` counts them.
     /// - Throws: ``OptimistError`` that says what to do: `unreadableData` or `newerData`.
-    package init(path: String, epoch: String) throws {
+    package init(path: String, epoch: String, day: Int) throws {
         try Self.refuseStrangers(path)
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)
@@ -33,7 +34,7 @@ package struct ServerDatabase: Sendable {
             }
         }
         epochs = try pool.write { db in
-            if try Int.fetchOne(db, sql: "PRAGMA user_version") == 0 { try Self.makeTables(db) }
+            try Self.migrate(db, day: day)
             try db.execute(sql: "INSERT INTO optimist_epochs (name) VALUES (?)", arguments: [epoch])
             return try String.fetchAll(db, sql: "SELECT name FROM optimist_epochs ORDER BY number")
         }
@@ -75,8 +76,21 @@ package struct ServerDatabase: Sendable {
         }
     }
 
+    /// Makes the tables, or brings those of an earlier version up to the present one.
+    private static func migrate(_ db: Database, day: Int) throws {
+        let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        if found < 1 { try makeTables(db) }
+        if found < 2 {
+            try addIndexes(db)
+            try addExpiry(db, day: day)
+        }
+        try db.execute(sql: "PRAGMA user_version = \(version)")
+    }
+
+    /// The tables of the first version.
+    ///
     /// Every table that belongs to an account leads with its id, so that accounts can be spread over machines unchanged.
-    private static func makeTables(_ db: Database) throws {
+    static func makeTables(_ db: Database) throws {
         try db.execute(
             sql: """
                 CREATE TABLE optimist_epochs (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);
@@ -107,7 +121,19 @@ package struct ServerDatabase: Sendable {
                     PRIMARY KEY (account_id, type, id)
                 );
                 CREATE INDEX optimist_rows_in_order ON optimist_rows (account_id, type, seq, ordinal);
-                PRAGMA user_version = \(version);
+                """)
+    }
+
+    /// What the second version looks rows up by.
+    private static func addIndexes(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                ALTER TABLE optimist_rows ADD COLUMN hidden TEXT;
+                CREATE TABLE optimist_index (
+                    account_id TEXT NOT NULL, type TEXT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL,
+                    id TEXT NOT NULL, PRIMARY KEY (account_id, type, name, key, id)
+                ) WITHOUT ROWID;
+                CREATE TABLE optimist_settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
                 """)
     }
 }

@@ -1,0 +1,50 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistServing
+import OptimistWire
+
+/// The table in which rows are found by what they hold.
+enum RowIndex {
+    static func add(_ entry: IndexEntry, _ key: RowKey, account: String, _ db: Database) throws {
+        let insert = try db.cachedStatement(
+            sql: "INSERT OR IGNORE INTO optimist_index (account_id, type, name, key, id) VALUES (?, ?, ?, ?, ?)")
+        try insert.execute(arguments: [account, key.type, entry.index, entry.key, key.id])
+    }
+
+    /// Makes the table anew if the schema asks for other indexes than the ones it was made for.
+    ///
+    /// Rows that were stored before a schema made their values unique stay as they are; only later writes are judged.
+    static func keepUp(with schema: Schema, _ db: Database) throws {
+        let wanted = schema.indexNames.canonicalText
+        let present = try String.fetchOne(db, sql: "SELECT value FROM optimist_settings WHERE name = 'indexes'")
+        if present == wanted { return }
+        try db.execute(sql: "DELETE FROM optimist_index")
+        let rows = try Row.fetchCursor(
+            db,
+            sql: "SELECT account_id, type, id, content, hidden FROM optimist_rows WHERE generation % 2 = 1")
+        while let row = try rows.next() {
+            let key = RowKey(row[1], row[2])
+            guard let type = schema.types[key.type] else { continue }
+            guard
+                let stored = StoredRow(
+                    content: try row.bytes(at: 3), hidden: try row.bytesIfAny(at: 4), seq: 0, ordinal: 0, bornSeq: 0)
+            else { throw StoreError.damagedRow(key) }
+            for entry in type.indexEntries(of: stored.row) { try add(entry, key, account: row[0], db) }
+        }
+        try db.execute(
+            sql: "INSERT OR REPLACE INTO optimist_settings (name, value) VALUES ('indexes', ?)", arguments: [wanted])
+    }
+}
+
+extension Schema {
+    /// The names of the indexes of each type that has any.
+    fileprivate var indexNames: JSON {
+        let names = types.mapValues { $0.indexNames.sorted().map(JSON.string) }.filter { !$0.value.isEmpty }
+        return .object(JSONObject(names.map { ($0.key, .array($0.value)) }))
+    }
+}
+
+extension JSON {
+    fileprivate var canonicalText: String { String(decoding: canonicalBytes, as: UTF8.self) }
+}

@@ -1,0 +1,72 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import GRDBSQLite
+import OptimistCore
+import OptimistWire
+
+/// A row that is too large to be sent, which is refused at the write, before it is queued (S9).
+///
+/// What is weighed are the texts and blobs of the row, roughly as they are on the wire. A row that was too large before,
+/// as one of a server with another limit, may be edited as long as it does not grow.
+struct Oversize: Equatable, Sendable {
+    /// What SQLite says of the statement.
+    static let message = "a row is larger than the server takes"
+
+    let table: Int64
+    let bytes: Int
+
+    init(table: Int64, bytes: Int) {
+        self.table = table
+        self.bytes = bytes
+    }
+
+    /// - Parameter arguments: Of `optimist_stamp`: table, id, a number of columns, their values and, for an update, their
+    ///   values before it.
+    init?(_ arguments: UnsafeBufferPointer<OpaquePointer?>) {
+        let columns = Int(sqlite3_value_int(arguments[2]))
+        let bytes = Self.weight(arguments[3..<(3 + columns)])
+        guard bytes > RowSync.Limit.rowBytes, bytes > Self.weight(arguments[(3 + columns)...]) else { return nil }
+        self.init(table: sqlite3_value_int64(arguments[0]), bytes: bytes)
+    }
+
+    /// SQLite knows the length of a text in UTF-8 and of a blob: nothing is read.
+    private static func weight(_ values: Slice<UnsafeBufferPointer<OpaquePointer?>>) -> Int {
+        values.reduce(0) { sum, value in
+            switch sqlite3_value_type(value) {
+            case SQLITE_TEXT: sum + Int(sqlite3_value_bytes(value))
+            case SQLITE_BLOB: sum + Int(sqlite3_value_bytes(value)) * 4 / 3
+            default: sum
+            }
+        }
+    }
+
+    /// What the app gets in place of SQLite's error.
+    func error(in layouts: [TableLayout]) -> OptimistError {
+        let name = layouts.first { $0.number == table }?.name ?? "a table"
+        return OptimistError(
+            .rowTooLarge,
+            "A row of \(name) would be \(bytes) bytes and the server takes \(RowSync.Limit.rowBytes). Nothing was "
+                + "written: shorten it, or keep what is large elsewhere and its address in the row.")
+    }
+}
+
+extension ValueForm {
+    /// Whether a value of this form can fill a row.
+    var mayBeLarge: Bool {
+        switch self {
+        case .string, .data, .json: true
+        default: false
+        }
+    }
+}
+
+extension Store {
+    /// Runs a transaction and says in the app's terms why a row was refused.
+    func refusingOversize<T>(_ capture: CaptureContext, _ transaction: () throws -> T) throws -> T {
+        do { return try transaction() } catch let error as DatabaseError {
+            guard error.message == Oversize.message, let oversize = capture.oversize else { throw error }
+            throw oversize.error(in: layouts)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+extension Store {
+    /// The ids under which a remote tells this device what its sums contain of it.
+    func origins() async throws -> [String] { try await read { try DeviceIdentity.origins(in: $0) } }
+}
+
+/// Reads and writes `optimist_counter`: the device's own totals (M3). The triggers write it while the app counts.
+struct CounterTable {
+    private let db: Database
+    /// The tables that have counters: rows of others cost nothing.
+    private let tables: Set<Int64>
+
+    init(_ db: Database) throws {
+        self.db = db
+        // A file may be inspected before it is brought to the present version.
+        guard try Meta.int(.version, in: db) ?? 0 >= 2 else {
+            tables = []
+            return
+        }
+        tables = try Int64.fetchSet(
+            db.cachedStatement(sql: "SELECT number FROM optimist_table WHERE counters IS NOT NULL"))
+    }
+
+    /// The counters of a row by the column's bit.
+    func counters(of ref: RowRef) throws -> [Int64: Counter] {
+        guard tables.contains(ref.table) else { return [:] }
+        let rows = try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT c.bit, n.device, c.total, c.stamp, c.confirmed, c.seq
+                    FROM optimist_counter c JOIN optimist_node n ON n.number = c.node WHERE c.tbl = ? AND c.id = ?
+                    """), arguments: [ref.table, ref.id])
+        var counters: [Int64: Counter] = [:]
+        for row in rows {
+            counters[row[0], default: Counter()].totals[row[1]] = Counter.Total(
+                value: row[2], stamp: Stamp(rawValue: row[3]), confirmed: row[4], seq: row[5])
+        }
+        return counters
+    }
+
+    /// Writes the counters of a row, which has no others.
+    func save(_ counters: [Int64: Counter], of ref: RowRef, node: (String) throws -> Int64) throws {
+        guard tables.contains(ref.table) else { return }
+        try db.cachedStatement(sql: "DELETE FROM optimist_counter WHERE tbl = ? AND id = ?")
+            .execute(arguments: [ref.table, ref.id])
+        for (bit, counter) in counters {
+            for (device, total) in counter.totals {
+                try db.cachedStatement(sql: "INSERT INTO optimist_counter VALUES (?, ?, ?, ?, ?, ?, ?, ?)").execute(
+                    arguments: [
+                        ref.table, ref.id, bit, try node(device), total.value, total.stamp.rawValue, total.confirmed,
+                        total.seq,
+                    ])
+            }
+        }
+    }
+}

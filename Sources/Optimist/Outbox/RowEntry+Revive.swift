@@ -1,0 +1,73 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// Tables in which an edit brings a deleted row back, if it is later than the deletion (`SyncRules.editWins`, M2).
+///
+/// The server decides: it revives the row in the next life but one, with the columns of the life that had ended. Until
+/// it says so, a device keeps a row whose edit is later than the deletion that it received, and sends the edit as it
+/// is.
+extension RowEntry {
+    /// Whether a received deletion leaves the row, since an unsent edit is later.
+    func outlives(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Bool {
+        guard layout.rules.editWins, isAlive, tombstone.generation == generation + 1, let deletion = tombstone.clock
+        else { return false }
+        return layout.columns(in: dirty).contains { unsentClock(of: $0, device) > deletion }
+    }
+
+    /// Whether a later life of the server's takes over what is unsent, rather than end it.
+    func survives(into life: Int, in layout: TableLayout) -> Bool {
+        layout.rules.editWins && isAlive && life == generation + 2 && dirty & ~TableLayout.lifeMask != 0
+    }
+
+    /// Enters the life that an edit brought back. An unsent column that is later than the server's stays, and stays
+    /// unsent.
+    mutating func rejoin(
+        _ life: Int, _ patch: RowPatch, device: String, in layout: TableLayout,
+        quote: (TableLayout.Column, JSON) throws -> String
+    ) rethrows -> Reception {
+        let former = self
+        var reception = begin(life, patch, in: layout)
+        guard case .put(var values) = reception.change else { return reception }
+        for column in layout.columns(in: former.dirty) {
+            let mine = former.unsentClock(of: column, device)
+            let theirs = patch.values[column.name] == nil ? nil : patch.clocks?[column.name]
+            if let theirs, theirs >= mine {
+                // It is the very value that was sent: nothing was lost.
+                if theirs == mine { reception.lost &= ~column.mask }
+                continue
+            }
+            reception.lost &= ~column.mask
+            dirty |= column.mask
+            stamps[column.name] = former.stamps[column.name]
+            if column.isCounter {
+                counters[column.bit] = former.counters[column.bit]
+                values[column.name] = takeCounter(column, from: patch, seq: patch.seq, isDirty: true)
+            } else {
+                reception.kept |= column.mask
+                base[column.name] = try quote(column, patch.values[column.name] ?? .null)
+            }
+        }
+        if dirty != 0 {
+            pending = former.pending
+            stamp = former.stamp
+            sent = former.sent & dirty
+        }
+        reception.change = .put(values)
+        return reception
+    }
+
+    /// The life that the user edited has ended on the server, and the edit was refused: the row becomes what the server
+    /// has.
+    mutating func undoRevival(_ life: Int, _ sentRow: SentRow, _ refusal: Refusal, in layout: TableLayout)
+        -> Settlement
+    {
+        let rejected = sentRow.kept(against: refusal.current)
+        let reception = refusal.current.map { begin(life, $0, in: layout) } ?? end(life, clock: nil)
+        return Settlement(change: reception.change, rejected: rejected, lost: reception.lost & ~sentRow.mask)
+    }
+
+    private func unsentClock(of column: TableLayout.Column, _ device: String) -> Clock {
+        Clock(stamp: unsentStamp(of: column.name), device: device)
+    }
+}

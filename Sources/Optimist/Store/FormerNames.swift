@@ -1,0 +1,98 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// Lets the engine's tables follow when a migration of the app has renamed a table or a column (L1).
+///
+/// Rows are known by the number of their table and columns by their bit, so most of what is known of a row stays as it
+/// is. What names a column is rewritten: clocks and base values, parked rows, rejections, the journal.
+struct FormerNames {
+    private let db: Database
+
+    init(_ db: Database) { self.db = db }
+
+    /// - Parameter records: The synced records, whose ``SyncRules`` say what had which name.
+    func follow(_ records: [any SyncedRecord.Type]) throws {
+        for record in records {
+            let name = record.databaseTableName
+            guard try db.tableExists(name) else { continue }
+            try followTable(name, record.syncRules.formerNames)
+            guard let number = try number(of: name) else { continue }
+            for column in try db.columns(in: name).map(\.name) {
+                try followColumn(column, number, record.syncRules.formerColumns)
+            }
+        }
+    }
+
+    // MARK: - Tables
+
+    private func number(of table: String) throws -> Int64? {
+        try Int64.fetchOne(db, sql: "SELECT number FROM optimist_table WHERE name = ?", arguments: [table])
+    }
+
+    private func followTable(_ name: String, _ formerNames: [String]) throws {
+        guard try number(of: name) == nil else { return }
+        for former in formerNames {
+            guard let number = try number(of: former), try !db.tableExists(former) else { continue }
+            try db.execute(sql: "UPDATE optimist_table SET name = ? WHERE number = ?", arguments: [name, number])
+            try db.execute(
+                sql: """
+                    UPDATE optimist_row SET blocked = ?1 || substr(blocked, length(?2) + 1)
+                    WHERE blocked IS NOT NULL AND substr(blocked, 1, length(?2) + 1) = ?2 || ':'
+                    """, arguments: [name, former])
+            try db.execute(sql: "DROP VIEW IF EXISTS \"optimist_state_\(former)\"")
+            return
+        }
+    }
+
+    // MARK: - Columns
+
+    /// A column may have been renamed several times since the file was last opened: its names are followed back.
+    private func followColumn(_ name: String, _ table: Int64, _ formerColumns: [String: String]) throws {
+        guard try !isKnown(name, table) else { return }
+        var former = name
+        for _ in formerColumns {
+            guard let earlier = formerColumns[former] else { return }
+            if try isKnown(earlier, table) { return try rename(earlier, to: name, in: table) }
+            former = earlier
+        }
+    }
+
+    private func isKnown(_ column: String, _ table: Int64) throws -> Bool {
+        try Bool.fetchOne(
+            db, sql: "SELECT EXISTS (SELECT 1 FROM optimist_column WHERE tbl = ? AND name = ?)",
+            arguments: [table, column]) ?? false
+    }
+
+    /// Where columns are named, as members of a JSON object.
+    private static let objects: [(table: String, column: String, path: String)] = [
+        ("optimist_row", "clocks", "$"), ("optimist_row", "stamps", "$"), ("optimist_row", "base", "$"),
+        ("optimist_parked", "row", "$"), ("optimist_parked", "row", "$.\"@hlc\""),
+        ("optimist_parked", "row", "$.\"@mine\""), ("optimist_unknown", "row", "$"),
+        ("optimist_unknown", "row", "$.\"@hlc\""), ("optimist_rejection", "mine", "$"),
+        ("optimist_rejection", "server", "$"), ("optimist_journal", "mine", "$"), ("optimist_journal", "theirs", "$"),
+        ("optimist_journal", "whole", "$"),
+    ]
+
+    private func rename(_ former: String, to name: String, in table: Int64) throws {
+        try db.execute(
+            sql: "UPDATE optimist_column SET name = ? WHERE tbl = ? AND name = ?", arguments: [name, table, former])
+        for (engineTable, column, path) in Self.objects {
+            let (old, new) = ("'\(path).\"\(former)\"'", "'\(path).\"\(name)\"'")
+            try db.execute(
+                sql: """
+                    UPDATE \(engineTable)
+                    SET \(column) = json_remove(json_set(\(column), \(new), json(\(column) -> \(old))), \(old))
+                    WHERE tbl = ? AND json_type(\(column), \(old)) IS NOT NULL
+                    """, arguments: [table])
+        }
+        try db.execute(
+            sql: "UPDATE optimist_rejection SET columnName = ? WHERE tbl = ? AND columnName = ?",
+            arguments: [name, table, former])
+        let copy = MigrationCapture.copy(of: table)
+        if try db.tableExists(copy), try db.columns(in: copy).contains(where: { $0.name == former }) {
+            try db.execute(sql: "ALTER TABLE \(copy) RENAME COLUMN \"\(former)\" TO \"\(name)\"")
+        }
+    }
+}

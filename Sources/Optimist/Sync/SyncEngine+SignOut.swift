@@ -1,0 +1,65 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+import OptimistSession
+
+/// What becomes of changes that are not on the server yet when somebody signs out (L2).
+public enum UnsentChanges: Sendable, Hashable {
+    /// They stay in the file, pending, and are sent when the same account is signed in again. The default.
+    case keep
+    /// They are waited for, no longer than this. If some are left then, the app is asked again.
+    case wait(upTo: Duration)
+    /// They are undone: see ``Store/discardPending()``.
+    case discard
+}
+
+extension SyncEngine {
+    /// Signs out of this device, after the app has said what becomes of what is unsent.
+    ///
+    /// ```swift
+    /// try await sync.signOut { pending in
+    ///     await ask("\(pending) changes are not on the server yet.") ? .wait(upTo: .seconds(10)) : .keep
+    /// }
+    /// ```
+    ///
+    /// The file stays bound to its account: what is pending in it is never sent under another one. An app in which several
+    /// people sign in opens a file for each, by ``AccountFiles``. Cancelling while it waits signs nobody out.
+    ///
+    /// - Parameter decide: Called with the number of rows that are pending, if there are any. Default: keeps them.
+    /// - Returns: How many rows are still pending in the file.
+    /// - Throws: `DatabaseError`; `CancellationError`; what `Session.signOut()` throws.
+    @discardableResult
+    public nonisolated func signOut(
+        _ decide: @Sendable (_ pending: Int) async -> UnsentChanges = { _ in .keep }
+    ) async throws -> Int {
+        while true {
+            let pending = try await store.counts().pending
+            if pending == 0 { break }
+            let answer = await decide(pending)
+            if case .wait(let limit) = answer {
+                try await waitUntilSent(upTo: limit)
+                continue
+            }
+            if answer == .discard { try await store.discardPending() }
+            break
+        }
+        try await session?.signOut()
+        return try await store.counts().pending
+    }
+
+    private nonisolated func waitUntilSent(upTo limit: Duration) async throws {
+        wake()
+        let (store, clock) = (store, store.surroundings.clock)
+        try await withThrowingTaskGroup { group in
+            group.addTask {
+                let changes = store.changes.stream()
+                if try await store.counts().pending == 0 { return }
+                for await _ in changes where try await store.counts().pending == 0 { return }
+            }
+            group.addTask { try await clock.sleep(for: limit) }
+            try await group.next()
+            group.cancelAll()
+        }
+        try Task.checkCancellation()
+    }
+}

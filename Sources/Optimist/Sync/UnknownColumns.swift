@@ -1,0 +1,114 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// Reads and writes `optimist_unknown`: what newer apps have written into columns that this app does not have (L1).
+///
+/// The values are kept beside the row until a migration brings the column. They also go along when this app begins a
+/// new life of the row, by replacing it, so that an old app never erases what it does not know.
+struct UnknownColumns {
+    private let db: Database
+
+    init(_ db: Database) { self.db = db }
+
+    /// Keeps what a received row has in columns that are not in the layout. A later life replaces what an earlier one
+    /// had.
+    func note(_ patch: RowPatch, at ref: RowRef, in layout: TableLayout) throws {
+        let unknown = patch.values.members.filter { layout[column: $0.key] == nil }
+        let former = try stored(ref)
+        if unknown.isEmpty, former == nil { return }
+        let life = patch.generation ?? 1
+        var kept = RowPatch(generation: life)
+        if let former, let formerLife = former.generation {
+            if formerLife > life { return }
+            if formerLife == life { kept = former }
+        }
+        for (name, value) in unknown {
+            let clock = patch.clocks?[name]
+            if let clock, let known = kept.clocks?[name], known >= clock { continue }
+            kept.values[name] = value
+            if let clock { kept.clocks = (kept.clocks ?? ColumnClocks()).setting(name, clock) }
+        }
+        try save(kept, at: ref)
+    }
+
+    /// The values of a row in columns that are not in the layout.
+    func values(at ref: RowRef, in layout: TableLayout) throws -> JSONObject {
+        let values = try stored(ref)?.values.members ?? []
+        return JSONObject(values.filter { layout[column: $0.key] == nil })
+    }
+
+    func forget(_ ref: RowRef) throws {
+        try db.cachedStatement(sql: "DELETE FROM optimist_unknown WHERE tbl = ? AND id = ?")
+            .execute(arguments: [ref.table, ref.id])
+    }
+
+    /// Takes out what was kept of columns that the layout has by now, row by row.
+    func takeKnown(_ layout: TableLayout) throws -> [(ref: RowRef, patch: RowPatch)] {
+        let rows = try Row.fetchAll(
+            db, sql: "SELECT id, row FROM optimist_unknown WHERE tbl = ?", arguments: [layout.number])
+        return try rows.compactMap { row in
+            guard let patch = Self.patch(row[1]) else { return nil }
+            let ref = RowRef(table: layout.number, id: row[0])
+            var known = patch
+            known.values = JSONObject(patch.values.members.filter { layout[column: $0.key] != nil })
+            if known.values.isEmpty { return nil }
+            var rest = patch
+            rest.values = JSONObject(patch.values.members.filter { layout[column: $0.key] == nil })
+            try save(rest, at: ref)
+            return (ref, known)
+        }
+    }
+
+    private func stored(_ ref: RowRef) throws -> RowPatch? {
+        try String.fetchOne(
+            db.cachedStatement(sql: "SELECT row FROM optimist_unknown WHERE tbl = ? AND id = ?"),
+            arguments: [ref.table, ref.id]
+        ).flatMap(Self.patch)
+    }
+
+    private func save(_ patch: RowPatch, at ref: RowRef) throws {
+        if patch.values.isEmpty { return try forget(ref) }
+        try db.cachedStatement(
+            sql: "INSERT INTO optimist_unknown VALUES (?, ?, ?) ON CONFLICT(tbl, id) DO UPDATE SET row = excluded.row"
+        ).execute(arguments: [ref.table, ref.id, JSON.object(patch.json(id: "")).description])
+    }
+
+    private static func patch(_ text: String) -> RowPatch? {
+        (try? JSON(parsing: text.utf8))?.object.flatMap { RowPatch(json: $0) }
+    }
+}
+
+extension ColumnClocks {
+    fileprivate func setting(_ column: String, _ clock: Clock) -> ColumnClocks {
+        var clocks = self
+        clocks.exceptions[column] = clock
+        return clocks
+    }
+}
+
+extension RowApplication {
+    /// Fills columns that a migration has brought with what was kept for them.
+    ///
+    /// A row that this device replaced meanwhile takes the values into its new life, and sends them with it.
+    mutating func applyUnknown(of layout: TableLayout) throws {
+        for (ref, patch) in try UnknownColumns(db).takeKnown(layout) {
+            guard var entry = try entries.entry(ref), entry.isAlive else { continue }
+            var patch = patch
+            let isUnsent = !entry.isKnownToServer
+            patch.generation = entry.generation
+            do {
+                try apply(ReceivedRow(ref: ref, content: .row(patch)))
+            } catch let error as DatabaseError where error.isConstraint {
+                try ParkedRows(db).park(
+                    ReceivedRow(ref: ref, content: .row(patch)), reason: error.message, awaiting: nil)
+                continue
+            }
+            guard isUnsent, let written = try entries.entry(ref) else { continue }
+            entry.dirty |= layout.mask(of: patch.values)
+            entry.counters = written.counters
+            try entries.save(entry)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// Two living rows with the same unique values (M6). The first in commit order wins.
+extension Consequences {
+    private struct Collision {
+        var loser: RowKey
+        var winner: RowKey
+        var index: UniqueIndex
+        var entry: IndexEntry
+        /// Whether the winner had the values before this push.
+        var isOverStored: Bool
+    }
+
+    /// Finds the rows that collide, and lets them be one where the index says so.
+    ///
+    /// - Parameter isPushed: Whether an operation gave a row this entry, rather than the server.
+    /// - Returns: Whether rows were changed, so that all has to be looked at again.
+    mutating func settleCollisions(_ isPushed: (RowKey, IndexEntry) -> Bool) throws -> Bool {
+        let collisions = try collisions()
+        var hasMerged = false
+        for collision in collisions where try stands(collision) {
+            guard let cause = rows.rows[collision.loser]?.cause else { continue }
+            // Where the server itself changed a reference nobody asked for it, and nobody can be refused.
+            if collision.index.onCollision == .mergeInto || !isPushed(collision.loser, collision.entry) {
+                try merge(collision.loser, into: collision.winner, cause)
+                hasMerged = true
+            }
+        }
+        if hasMerged { return true }
+        // Who collides with a newcomer that is refused itself is judged again without it.
+        let lost = collisions.filter(\.isOverStored)
+        for collision in lost.isEmpty ? collisions : lost { refuse(collision) }
+        return false
+    }
+
+    /// Whether the two still collide, after what was done about others.
+    private func stands(_ collision: Collision) throws -> Bool {
+        try [collision.loser, collision.winner].allSatisfy { key in
+            try rows.row(key).flatMap { $0.isAlive ? collision.index.key(of: $0) : nil } == collision.entry.key
+        }
+    }
+
+    private mutating func refuse(_ collision: Collision) {
+        guard let cause = rows.rows[collision.loser]?.cause else { return }
+        let columns = collision.index.columns.joined(separator: ", ")
+        blame(
+            cause,
+            SetError(
+                "uniqueViolation", "Another row has the same \(columns).", properties: collision.index.columns,
+                winner: collision.winner.id))
+    }
+
+    private func collisions() throws -> [Collision] {
+        var collisions: [Collision] = []
+        for (name, type) in rows.schema.types.sorted(by: { $0.key < $1.key }) {
+            for index in type.uniqueIndexes {
+                let newcomers = try newcomers(name, index)
+                let holders = try rows.holders(name, index.name, newcomers.map(\.entryKey))
+                let winners = try holders.compactMapValues { $0.count > 1 ? try winner(among: $0, index) : nil }
+                for (key, entryKey) in newcomers {
+                    guard let winner = winners[entryKey], winner.key != key else { continue }
+                    collisions.append(
+                        Collision(
+                            loser: key, winner: winner.key, index: index,
+                            entry: IndexEntry(index: index.name, key: entryKey), isOverStored: winner.isStored))
+                }
+            }
+        }
+        return collisions
+    }
+
+    /// The changed rows that did not have their values before, in the order in which they changed.
+    private func newcomers(_ name: String, _ index: UniqueIndex) throws -> [(key: RowKey, entryKey: String)] {
+        try rows.order.compactMap { key in
+            guard key.type == name, let row = rows.rows[key]?.row, row.isAlive, let entryKey = index.key(of: row),
+                try !hasKept(key, index)
+            else { return nil }
+            return (key, entryKey)
+        }
+    }
+
+    /// Whether a row had its values before this push.
+    private func hasKept(_ key: RowKey, _ index: UniqueIndex) throws -> Bool {
+        guard let stored = try rows.stored(key)?.row, stored.isAlive else { return false }
+        return index.key(of: stored) == (try rows.row(key).flatMap { index.key(of: $0) })
+    }
+
+    /// The row that had the values first: before this push, or else in its order.
+    private func winner(among holders: [RowKey], _ index: UniqueIndex) throws -> (key: RowKey, isStored: Bool)? {
+        let kept = try holders.filter { try hasKept($0, index) }
+        if let first = try kept.min(by: { try bornSeq($0) < bornSeq($1) }) { return (first, true) }
+        return rows.first(of: holders).map { ($0, false) }
+    }
+
+    private func bornSeq(_ key: RowKey) throws -> Int64 { try rows.stored(key)?.bornSeq ?? .max }
+}

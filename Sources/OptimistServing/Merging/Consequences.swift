@@ -1,0 +1,225 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// Works out what the operations of a push do to other rows: what deletes do to rows that refer to what is deleted, and
+/// what becomes of rows that collide. And finds what is not allowed.
+///
+/// All of it belongs to the transaction of the push. It is judged on the state after the whole push, so the order of its
+/// operations does not matter.
+struct Consequences {
+    var rows: WorkingRows
+    var clock: ServerClock
+    /// What is not allowed, by the operation at fault.
+    private(set) var faults: [(cause: WorkingRow.Cause, error: SetError)] = []
+    /// The deleted rows whose referrers have not been looked at yet.
+    private var dead: [RowKey] = []
+    /// The columns that may refer to deleted rows.
+    private var unchecked: [(key: RowKey, columns: Set<String>)] = []
+    private var restricted: [(target: RowKey, type: String, column: String)] = []
+    private var deleteCount = 0
+
+    /// The most rows that one push may delete without naming them.
+    static let maxDeletes = 100_000
+
+    init(_ rows: WorkingRows, clock: ServerClock) {
+        self.rows = rows
+        self.clock = clock
+    }
+
+    /// Puts a row here as its operations left it.
+    mutating func add(_ evaluation: RowEvaluation, cause: WorkingRow.Cause) {
+        rows.put(WorkingRow(row: evaluation.row, memory: evaluation.memory, cause: cause), at: evaluation.key)
+        let isNewlyDead = evaluation.stored?.row.isAlive == true && !evaluation.row.isAlive
+        if isNewlyDead { dead.append(evaluation.key) }
+        if evaluation.row.isAlive, !evaluation.taken.isEmpty {
+            unchecked.append((evaluation.key, evaluation.taken))
+        }
+    }
+
+    /// Applies to its successor what was meant for a row that has become one with it.
+    mutating func follow(_ key: RowKey, _ incoming: MergeRow, cause: WorkingRow.Cause) throws {
+        guard let successor = try rows.successor(of: key), try rows.row(successor)?.isAlive == true else { return }
+        try absorb(incoming, of: key, into: successor, cause: cause)
+    }
+
+    /// Goes on until nothing follows any more.
+    mutating func settle(isPushed: (RowKey, IndexEntry) -> Bool) throws {
+        repeat {
+            while !dead.isEmpty || !unchecked.isEmpty {
+                try checkReferences()
+                try spreadDeletes()
+            }
+        } while try settleCollisions(isPushed)
+        try checkRestrictions()
+    }
+
+    mutating func blame(_ cause: WorkingRow.Cause, _ error: SetError) { faults.append((cause, error)) }
+}
+
+// MARK: - References
+
+extension Consequences {
+    /// Looks at values that refer to rows which are deleted, or have become one with others.
+    private mutating func checkReferences() throws {
+        let checks = unchecked
+        unchecked = []
+        try rows.load(checks.flatMap { check in references(of: check.key, check.columns).map(\.target) })
+        for check in checks {
+            for (column, target) in references(of: check.key, check.columns) {
+                guard let working = rows.rows[check.key], working.row.isAlive else { break }
+                guard try rows.row(target)?.isAlive == false, try rows.row(target)?.generation != 0 else { continue }
+                try settle(check.key, column, target, working.cause)
+            }
+        }
+    }
+
+    private func references(of key: RowKey, _ columns: Set<String>) -> [(column: String, target: RowKey)] {
+        guard let type = rows.schema.types[key.type], let row = rows.rows[key]?.row else { return [] }
+        return columns.sorted().compactMap { column in
+            guard let target = type.columns[column]?.target, let id = row.cells[column]?.value.string else {
+                return nil
+            }
+            return (column, RowKey(target, id))
+        }
+    }
+
+    private mutating func settle(
+        _ key: RowKey, _ column: String, _ target: RowKey, _ cause: WorkingRow.Cause
+    ) throws {
+        if let successor = try rows.successor(of: target), try rows.row(successor)?.isAlive == true {
+            try put(.string(successor.id), key, column, cause)
+            return
+        }
+        switch rows.schema.types[key.type]?.columns[column]?.onDelete {
+        case .cascade: try delete(key, with: target, cause)
+        case .setNull: try put(.null, key, column, cause)
+        case .restrict, nil:
+            blame(
+                cause,
+                SetError(
+                    "invalidProperties", "The column \"\(column)\" refers to a row that is deleted.",
+                    properties: [column]))
+        }
+    }
+
+    /// Does to the rows that refer to deleted ones what the schema says.
+    private mutating func spreadDeletes() throws {
+        let targets = dead
+        dead = []
+        for (type, column, definition) in rows.schema.references(to: Set(targets.map(\.type))) {
+            let ids = targets.filter { $0.type == definition.target }.map(\.id)
+            let found = try rows.holders(type, column, ids)
+            try rows.load(found.values.joined())
+            for target in targets where target.type == definition.target {
+                for referrer in found[target.id] ?? [] {
+                    try spread(target, to: referrer, column, definition.onDelete)
+                }
+            }
+        }
+    }
+
+    private mutating func spread(
+        _ target: RowKey, to referrer: RowKey, _ column: String, _ onDelete: ColumnSchema.OnDelete?
+    ) throws {
+        guard let cause = rows.rows[target]?.cause, try rows.row(referrer)?.isAlive == true else { return }
+        switch onDelete {
+        case .cascade: try delete(referrer, with: target, cause)
+        case .setNull: try put(.null, referrer, column, cause)
+        case .restrict: restricted.append((target, referrer.type, column))
+        case nil: break
+        }
+    }
+
+    /// Deletes a row with the one that it belongs to. No edit of it is later than that, whatever the type says.
+    private mutating func delete(_ key: RowKey, with target: RowKey, _ cause: WorkingRow.Cause) throws {
+        guard let row = try rows.row(key), row.isAlive else { return }
+        deleteCount += 1
+        if deleteCount == Self.maxDeletes + 1 {
+            blame(cause, SetError("tooLarge", "It would delete more than \(Self.maxDeletes) rows with it."))
+        }
+        if deleteCount > Self.maxDeletes { return }
+        let keepsCells = rows.schema.types[key.type]?.editWins == true
+        let deletion = [try rows.row(target)?.deletion, keepsCells ? row.lastEdit : nil].compactMap(\.self).max()
+        let stamp = deletion ?? tick(after: row)
+        try rows.change(key, cause: cause) { working in
+            let first = working.memory.firstLife ?? working.row.presentLife
+            let ended = working.row.generation
+            working.row.merge(MergeRow(generation: ended + 1, deletion: stamp))
+            working.memory.firstLife = keepsCells && first != ended ? first : nil
+            if !keepsCells { (working.row.cells, working.row.counters) = ([:], [:]) }
+        }
+        dead.append(key)
+    }
+
+    /// Writes a value as the server, later than everything in the row.
+    mutating func put(_ value: JSON, _ key: RowKey, _ column: String, _ cause: WorkingRow.Cause) throws {
+        let stamp = tick(after: try rows.row(key) ?? MergeRow())
+        try rows.change(key, cause: cause) { working in
+            working.row.cells[column] = Cell(value, stamp)
+            working.altered.insert(column)
+        }
+    }
+
+    mutating func tick(after row: MergeRow) -> Clock {
+        clock.witness(row)
+        return clock.tick()
+    }
+
+    /// Refuses deletes of rows to which others will refer.
+    private mutating func checkRestrictions() throws {
+        for (target, type, column) in restricted {
+            guard let holder = try rows.holders(type, column, [target.id])[target.id]?.first,
+                let cause = rows.rows[target]?.cause
+            else { continue }
+            blame(cause, SetError("forbidden", "Other rows refer to it, such as \(holder)."))
+        }
+    }
+}
+
+extension Schema {
+    /// The columns that refer to some types, in the order of their names.
+    func references(to targets: Set<String>) -> [(type: String, column: String, definition: ColumnSchema)] {
+        types.sorted { $0.key < $1.key }.flatMap { name, type in
+            type.columns.sorted { $0.key < $1.key }.compactMap { column, definition in
+                definition.target.map(targets.contains) == true ? (name, column, definition) : nil
+            }
+        }
+    }
+}
+
+// MARK: - Rows that become one
+
+extension Consequences {
+    /// Makes one row of two: the later one's columns are merged into the first's, and who refers to it refers to that.
+    mutating func merge(_ loser: RowKey, into winner: RowKey, _ cause: WorkingRow.Cause) throws {
+        guard let row = try rows.row(loser) else { return }
+        let deletion = tick(after: row)
+        try rows.change(loser, cause: cause) { working in
+            working.row = MergeRow(generation: working.row.generation + 1, deletion: deletion)
+            working.memory.mergedInto = winner.id
+        }
+        try absorb(row, of: loser, into: winner, cause: cause)
+        for (type, column, _) in rows.schema.references(to: [loser.type]) {
+            for referrer in try rows.holders(type, column, [loser.id])[loser.id] ?? [] {
+                try put(.string(winner.id), referrer, column, cause)
+            }
+        }
+    }
+
+    /// Counters add up: what was counted for a row that is no more keeps its own place in the sum.
+    private mutating func absorb(
+        _ other: MergeRow, of key: RowKey, into winner: RowKey, cause: WorkingRow.Cause
+    ) throws {
+        var taken: Set<String> = []
+        try rows.change(winner, cause: cause) { working in
+            var incoming = MergeRow(generation: working.row.generation, cells: other.cells)
+            incoming.counters = other.counters.mapValues { totals in
+                Dictionary(totals.map { ("\($0.key).\(key.id)", $0.value) }, uniquingKeysWith: { $1 })
+            }
+            taken = working.row.merge(incoming).taken
+            working.altered.formUnion(taken)
+        }
+        unchecked.append((winner, taken))
+    }
+}

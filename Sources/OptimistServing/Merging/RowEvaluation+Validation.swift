@@ -1,0 +1,59 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+extension RowEvaluation {
+    /// Sizes are `tooLarge`; everything else that a column cannot hold is `invalidProperties`.
+    func objection(to patch: RowPatch) -> RowStep? {
+        var invalid: [(column: String, why: String)] = []
+        var oversized: [(column: String, why: String)] = []
+        for (column, value) in patch.values {
+            guard let definition = type.columns[column] else {
+                invalid.append((column, "is unknown"))
+                continue
+            }
+            if definition.type == .counter, patch.clocks == nil, Self.needsClock(value) {
+                invalid.append((column, "needs the clock of its total"))
+            }
+            guard let why = definition.objection(to: value) else { continue }
+            if definition.isTooLarge(value) { oversized.append((column, why)) } else { invalid.append((column, why)) }
+        }
+        let (code, found) = invalid.isEmpty ? ("tooLarge", oversized) : ("invalidProperties", invalid)
+        guard let first = found.first else { return nil }
+        return refused(code, "The column \"\(first.column)\" \(first.why).", found.map(\.column))
+    }
+
+    private static func needsClock(_ value: JSON) -> Bool {
+        guard case .totals(let totals) = CounterPatch(json: value) else { return false }
+        return totals.contains { $0.clock == nil }
+    }
+
+    /// The required columns that have no value.
+    var missingColumns: [String] {
+        type.columns.filter { $0.value.isRequired && row.cells[$0.key]?.value.isNull != false }.map(\.key).sorted()
+    }
+
+    /// A row that lives already may lack what a later version of the schema requires.
+    func objectionToBirth() -> RowStep? {
+        let missing = missingColumns
+        return missing.first.map { refused("invalidProperties", "The column \"\($0)\" is required.", missing) }
+    }
+
+    func objectionToSize() -> RowStep? {
+        let size = row.cells.reduce(0) { $0 + $1.key.utf8.count + $1.value.value.weight }
+        guard size > RowSync.Limit.rowBytes else { return nil }
+        return refused("tooLarge", "A row holds at most \(RowSync.Limit.rowBytes) bytes, not \(size).")
+    }
+}
+
+extension JSON {
+    /// How much room a value takes, in bytes of its text before escaping.
+    fileprivate var weight: Int {
+        switch self {
+        case .null, .bool, .int, .double: 8
+        case .string(let text): text.utf8.count
+        case .array(let elements): elements.reduce(2) { $0 + $1.weight + 1 }
+        case .object(let object): object.members.reduce(2) { $0 + $1.key.utf8.count + $1.value.weight + 2 }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// Gives the values of one operation their clocks: the sender's, or the server's where there is none or it runs ahead.
+///
+/// A clock that ran ahead is remembered with what replaced it. When the write is repeated, later or after others have
+/// written, it gets the same stamp again and changes nothing (S3).
+struct Stamping {
+    private let row: MergeRow
+    /// Whether the operation belongs to the life that the row is in.
+    private let isSameLife: Bool
+    private(set) var memory: RowMemory
+    private(set) var clock: ServerClock
+    /// The columns whose clock is not the one that the sender gave.
+    private(set) var adjusted: Set<String> = []
+    /// The server's tick for this operation: all that it stamps is one write.
+    private var ownStamp: Stamp?
+
+    init(row: MergeRow, isSameLife: Bool, memory: RowMemory, clock: ServerClock) {
+        self.row = row
+        self.isSameLife = isSameLife
+        self.memory = memory
+        self.clock = clock
+    }
+
+    /// The clock of a column's value. Nil: the server's own value is the same already.
+    mutating func stamp(_ value: JSON, _ column: String, _ given: Clock?, isStampedBySender: Bool) -> Clock? {
+        if let given { return accept(given, column, giver: given.device) }
+        if isStampedBySender { adjusted.insert(column) }
+        if isSameLife, row.cells[column]?.value == value { return nil }
+        return Clock(stamp: tick(), device: ServerClock.device)
+    }
+
+    /// The clock of a delete.
+    mutating func stamp(deletion given: Clock?) -> Clock {
+        given.map { accept($0, "@gen", giver: $0.device) } ?? Clock(stamp: tick(), device: ServerClock.device)
+    }
+
+    /// The totals of a counter by their origins.
+    mutating func totals(_ patch: CounterPatch, _ column: String, _ common: Clock?) -> [String: CounterTotal] {
+        switch patch {
+        case .add(let amount):
+            let former = isSameLife ? row.counters[column]?[ServerClock.device]?.total ?? 0 : 0
+            let (sum, overflows) = former.addingReportingOverflow(amount)
+            return [
+                ServerClock.device: CounterTotal(
+                    overflows ? former : sum, Clock(stamp: tick(), device: ServerClock.device))
+            ]
+        case .totals(let totals):
+            var stamped: [String: CounterTotal] = [:]
+            for total in totals {
+                guard let given = total.clock ?? common else { continue }
+                let origin = total.origin ?? given.device
+                stamped[origin] = CounterTotal(
+                    total.total, accept(given, column, giver: "\(given.device)/\(origin)"))
+            }
+            return stamped
+        }
+    }
+
+    /// A device's clock, or what stands in its place if it runs ahead.
+    private mutating func accept(_ given: Clock, _ column: String, giver: String) -> Clock {
+        if let replaced = memory.replaced[column]?[giver], given <= replaced.given {
+            if given == replaced.given {
+                adjusted.insert(column)
+                return replaced.stamp
+            }
+            // An earlier write of the same device stays the earlier one.
+            let before = Stamp(rawValue: replaced.stamp.stamp.rawValue - 1)
+            return Clock(stamp: min(given.stamp, before), device: given.device)
+        }
+        guard clock.isAhead(given) else { return given }
+        adjusted.insert(column)
+        let stamp = Clock(stamp: tick(), device: given.device)
+        memory.replaced[column, default: [:]][giver] = ReplacedClock(given: given, stamp: stamp)
+        return stamp
+    }
+
+    private mutating func tick() -> Stamp {
+        if let ownStamp { return ownStamp }
+        clock.witness(row)
+        let stamp = clock.tick().stamp
+        ownStamp = stamp
+        return stamp
+    }
+}

@@ -1,0 +1,67 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// The operations of a push, gathered into what is applied together.
+struct Units {
+    struct Unit {
+        /// Positions in the push.
+        var operations: [Int]
+        var hasFailed = false
+    }
+
+    /// In the order of their first operations.
+    private(set) var all: [Unit] = []
+    /// The units whose groups name rows that could not be read, with those rows.
+    private(set) var unread: [Int: [RowKey]] = [:]
+    private var numbers: [RowKey: Int] = [:]
+
+    /// Gathers operations on one row, and on rows of one group. Groups that share a row are one.
+    init(_ operations: [RowOperation], _ groups: [[RowKey]], unreadTypes: Set<String>) {
+        var leaders = Leaders()
+        for group in groups {
+            for key in group.dropFirst() { leaders.join(key, group[0]) }
+        }
+        all.reserveCapacity(operations.count)
+        var positions: [RowKey: Int] = [:]
+        for (index, operation) in operations.enumerated() {
+            let leader = leaders.leader(of: operation.key)
+            let position = positions[leader] ?? all.count
+            if position == all.count { all.append(Unit(operations: [])) }
+            all[position].operations.append(index)
+            (positions[leader], numbers[operation.key]) = (position, position)
+        }
+        if unreadTypes.isEmpty { return }
+        for key in groups.joined() where numbers[key] == nil && unreadTypes.contains(key.type) {
+            if let position = positions[leaders.leader(of: key)] { unread[position, default: []].append(key) }
+        }
+    }
+
+    func number(of key: RowKey) -> Int? { numbers[key] }
+    func hasFailed(_ unit: Int) -> Bool { all[unit].hasFailed }
+
+    /// - Returns: False if it had failed before.
+    mutating func fail(_ unit: Int) -> Bool {
+        defer { all[unit].hasFailed = true }
+        return !all[unit].hasFailed
+    }
+}
+
+/// Sets of keys that are joined: each has one leader (union–find).
+private struct Leaders {
+    private var next: [RowKey: RowKey] = [:]
+
+    mutating func leader(of key: RowKey) -> RowKey {
+        var root = key
+        while let further = next[root], further != root { root = further }
+        var key = key
+        while let further = next[key], further != root {
+            next[key] = root
+            key = further
+        }
+        return root
+    }
+
+    mutating func join(_ a: RowKey, _ b: RowKey) {
+        let (one, other) = (leader(of: a), leader(of: b))
+        if one != other { next[one] = other }
+    }
+}

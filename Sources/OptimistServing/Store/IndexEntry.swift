@@ -1,0 +1,53 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import OptimistWire
+
+/// Where a living row is found by what it holds: under the row that it refers to, or under its unique values.
+public struct IndexEntry: Hashable, Sendable {
+    /// Names the index among those of the row's type. The same name always means the same columns.
+    public var index: String
+    public var key: String
+
+    public init(index: String, key: String) {
+        self.index = index
+        self.key = key
+    }
+}
+
+extension UniqueIndex {
+    /// The name in entries. No column's name starts with "@".
+    var name: String { "@" + columns.joined(separator: ",") }
+
+    /// The row's key. Nil if one of the columns is null.
+    func key(of row: MergeRow) -> String? {
+        var values: [JSON] = []
+        for column in columns {
+            guard let value = row.cells[column]?.value, !value.isNull else { return nil }
+            values.append(value)
+        }
+        return String(decoding: JSON.array(values).canonicalBytes, as: UTF8.self)
+    }
+}
+
+extension TypeSchema {
+    /// Whether rows of this type stand in any index.
+    var hasIndexes: Bool { !uniqueIndexes.isEmpty || columns.values.contains { $0.target != nil } }
+
+    /// The names of the indexes in which rows of this type stand.
+    public var indexNames: Set<String> {
+        Set(columns.filter { $0.value.target != nil }.keys).union(uniqueIndexes.map(\.name))
+    }
+
+    /// Under what a row is found. A deleted one under nothing.
+    public func indexEntries(of row: MergeRow) -> Set<IndexEntry> {
+        guard row.isAlive, hasIndexes else { return [] }
+        var entries: Set<IndexEntry> = []
+        for (column, definition) in columns where definition.target != nil {
+            if let id = row.cells[column]?.value.string { entries.insert(IndexEntry(index: column, key: id)) }
+        }
+        for index in uniqueIndexes {
+            if let key = index.key(of: row) { entries.insert(IndexEntry(index: index.name, key: key)) }
+        }
+        return entries
+    }
+}

@@ -1,0 +1,124 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// How a row is written down: what a page shows of it, as it will be sent, and what it does not show.
+extension StoredRow {
+    /// The JSON that stands in a page for this row.
+    public func content(id: String) -> [UInt8] {
+        if row.isAlive { return JSON.object(patch().json(id: id)).bytes }
+        return Tombstone(
+            generation: row.generation, clock: row.deletion, seq: seq, mergedInto: memory.mergedInto
+        ).json.bytes
+    }
+
+    /// The JSON of all else that has to be kept. Nil, mostly: nothing.
+    public var hidden: [UInt8]? {
+        var object = JSONObject()
+        if !row.counters.isEmpty { object.append("totals", .map(row.counters) { .map($0) { $0.json } }) }
+        if !row.isAlive, !row.cells.isEmpty { object.append("cells", .map(row.cells) { $0.json }) }
+        if let first = memory.firstLife { object.append("firstLife", .int(Int64(first))) }
+        if !memory.replaced.isEmpty { object.append("replaced", .map(memory.replaced) { .map($0) { $0.json } }) }
+        return object.isEmpty ? nil : JSON.object(object).bytes
+    }
+
+    /// Reads a row from what was written. Nil if it is not a row's.
+    public init?(content: [UInt8], hidden: [UInt8]?, seq: Int64, ordinal: Int, bornSeq: Int64) {
+        guard let members = (try? JSON(parsing: content))?.object, let patch = RowPatch(json: members),
+            let generation = patch.generation
+        else { return nil }
+        self.init(row: MergeRow(generation: generation), seq: seq, ordinal: ordinal, bornSeq: bornSeq)
+        memory.mergedInto = patch.mergedInto
+        if let hidden {
+            guard let json = try? JSON(parsing: hidden), read(hidden: json) else { return nil }
+        }
+        guard row.isAlive else {
+            row.deletion = patch.clocks?.common
+            return
+        }
+        row.cells.reserveCapacity(patch.values.count)
+        for (column, value) in patch.values where row.counters[column] == nil {
+            guard let clock = patch.clocks?[column] else { return nil }
+            row.cells[column] = Cell(value, clock)
+        }
+    }
+
+    private mutating func read(hidden json: JSON) -> Bool {
+        guard let totals = json["totals"].readMap({ $0.readMap(CounterTotal.init(json:)) }),
+            let cells = json["cells"].readMap(Cell.init(json:)),
+            let replaced = json["replaced"].readMap({ $0.readMap(ReplacedClock.init(json:)) })
+        else { return false }
+        row.counters = totals
+        row.cells = cells
+        memory.firstLife = json["firstLife"]?.int.map(Int.init)
+        memory.replaced = replaced
+        return true
+    }
+}
+
+extension LoggedRow {
+    /// The JSON of a page, with the totals that these origins have of its counters.
+    func content(for origins: [String]) -> [UInt8] {
+        guard isAlive, let hidden, !origins.isEmpty,
+            let totals = (try? JSON(parsing: hidden))?["totals"].readMap({ $0.readMap(CounterTotal.init(json:)) })
+        else { return content }
+        let mine = totals.mapValues { $0.filter { origins.contains($0.key) }.mapValues(\.total) }.filter {
+            !$0.value.isEmpty
+        }
+        if mine.isEmpty { return content }
+        // A row's object is never empty: it has an id.
+        return content.dropLast() + Array(",\"@mine\":".utf8) + RowPatch.json(ofMine: mine).bytes + [UInt8(ascii: "}")]
+    }
+}
+
+// MARK: - Parts
+
+extension Cell {
+    fileprivate var json: JSON { [value, .string(clock.description)] }
+    fileprivate init?(json: JSON) {
+        guard let parts = json.array, parts.count == 2, let clock = parts[1].string.flatMap({ Clock($0) }) else {
+            return nil
+        }
+        self.init(parts[0], clock)
+    }
+}
+
+extension CounterTotal {
+    fileprivate var json: JSON { [.int(total), .string(clock.description)] }
+    fileprivate init?(json: JSON) {
+        guard let parts = json.array, parts.count == 2, let total = parts[0].int,
+            let clock = parts[1].string.flatMap({ Clock($0) })
+        else { return nil }
+        self.init(total, clock)
+    }
+}
+
+extension ReplacedClock {
+    fileprivate var json: JSON { [.string(given.description), .string(stamp.description)] }
+    fileprivate init?(json: JSON) {
+        let clocks = json.array?.compactMap { $0.string.flatMap { Clock($0) } } ?? []
+        guard clocks.count == 2 else { return nil }
+        self.init(given: clocks[0], stamp: clocks[1])
+    }
+}
+
+extension JSON {
+    fileprivate static func map<Value>(_ values: [String: Value], _ json: (Value) -> JSON) -> JSON {
+        .object(JSONObject(values.sorted { $0.key < $1.key }.map { ($0.key, json($0.value)) }))
+    }
+
+    fileprivate func readMap<Value>(_ read: (JSON) -> Value?) -> [String: Value]? {
+        var values: [String: Value] = [:]
+        for (key, json) in object?.members ?? [] {
+            guard let value = read(json) else { return nil }
+            values[key] = value
+        }
+        return values
+    }
+}
+
+extension JSON? {
+    fileprivate func readMap<Value>(_ read: (JSON) -> Value?) -> [String: Value]? {
+        map { $0.readMap(read) } ?? [:]
+    }
+}

@@ -1,0 +1,80 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+import Testing
+
+@testable import OptimistServing
+
+@Suite(.timeLimit(.minutes(1)))
+struct CounterTests {
+    private static func store() -> ModelStore {
+        var store = ModelStore()
+        store.schema.types["Todo"]?.columns["likes"] = ColumnSchema(.counter)
+        store.push([.create(.todo, ["content": "a"], at: .at(0))])
+        return store
+    }
+
+    private static func total(_ total: Int64, _ device: String, at milliseconds: Int64) -> RowOperation {
+        .update(.todo, ["likes": ["@total": .int(total)]], at: .at(milliseconds, device))
+    }
+
+    @Test func `M3 three devices that add one, add one and subtract one end at one, in any order and however often`() {
+        let pushes = [
+            Self.total(1, "deviceAA", at: 1), Self.total(1, "deviceBB", at: 2), Self.total(-1, "deviceCC", at: 3),
+        ]
+        for order in [[0, 1, 2], [2, 1, 0], [1, 1, 0, 2, 0, 1], [2, 0, 2, 1]] {
+            var store = Self.store()
+            for index in order { #expect(store.push([pushes[index]])[0].isAcceptedAsSent) }
+            #expect(store.row(.todo)?.sum(of: "likes") == 1)
+            #expect(store.seq == 4)
+        }
+    }
+
+    @Test func `M3 of one origin the later clock wins, and the answer says what the server has`() {
+        var store = Self.store()
+        store.push([Self.total(5, "deviceAA", at: 9), Self.total(2, "deviceBB", at: 1)])
+        let verdict = store.push([Self.total(3, "deviceAA", at: 4)], origins: ["deviceAA"])[0]
+        #expect(verdict.won?.values == ["likes": 7])
+        #expect(verdict.won?.mine == ["likes": ["deviceAA": 5]])
+    }
+
+    @Test func `M3 L3 a device sends the totals of a former id beside its own`() {
+        var store = Self.store()
+        let both: JSON = [
+            ["@total": 3, "origin": "deviceAA", "@hlc": .string(Clock.at(1, "deviceAA").description)],
+            ["@total": 1, "origin": "deviceBB", "@hlc": .string(Clock.at(2, "deviceBB").description)],
+        ]
+        #expect(store.push([.update(.todo, ["likes": both], at: .at(2, "deviceBB"))])[0].isAcceptedAsSent)
+        let refused = store.push([.update(.todo, ["content": .null], at: .at(3))], origins: ["deviceAA", "deviceCC"])[0]
+        #expect(refused.error?.current?.values["likes"] == 4)
+        #expect(refused.error?.current?.mine == ["likes": ["deviceAA": 3]])
+    }
+
+    @Test func `M3 a client without clocks adds, and a new life starts at nothing`() {
+        var store = Self.store()
+        store.push([.update(.todo, ["likes": ["@add": 2]])])
+        store.push([.update(.todo, ["likes": ["@add": -5]])])
+        #expect(store.row(.todo)?.sum(of: "likes") == -3)
+        store.push([.destroy(.todo, at: .at(5), generation: 2)])
+        store.push([.create(.todo, ["content": "b"], at: .at(6), generation: 3)])
+        #expect(store.row(.todo)?.counters == [:])
+    }
+
+    @Test(arguments: [3, "x", [], ["@total": 1.5], ["@add": "1"], ["@total": .int(1 << 53 + 1)]] as [JSON])
+    func `what is no total is refused`(value: JSON) {
+        var store = Self.store()
+        let error = store.push([.update(.todo, ["likes": value], at: .at(1))])[0].error
+        #expect(error?.type == "invalidProperties" && error?.properties == ["likes"])
+    }
+
+    @Test func `a total without a clock is refused`() {
+        var store = Self.store()
+        #expect(store.push([.update(.todo, ["likes": ["@total": 1]])])[0].error?.properties == ["likes"])
+    }
+
+    @Test func `sums stay within 64 bits`() {
+        var row = MergeRow(generation: 1)
+        row.counters["n"] = ["a": CounterTotal(.max, .at(0)), "b": CounterTotal(5, .at(0))]
+        #expect(row.sum(of: "n") == .max)
+    }
+}

@@ -1,0 +1,133 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+import OptimistWire
+import Testing
+
+@testable import OptimistServing
+
+/// Types whose rows an edit brings back, if it is later than their delete.
+@Suite(.timeLimit(.minutes(1)))
+struct EditWinsTests {
+    private static func store() -> ModelStore {
+        var store = ModelStore()
+        store.schema.types["Todo"]?.editWins = true
+        store.schema.types["Todo"]?.columns["likes"] = ColumnSchema(.counter)
+        return store
+    }
+
+    private static let creation = RowOperation.create(.todo, ["content": "a", "priority": 1], at: .at(0))
+    private static func delete(at milliseconds: Int64) -> RowOperation {
+        .destroy(.todo, at: .at(milliseconds, "deviceBB"), generation: 2)
+    }
+    private static func edit(at milliseconds: Int64) -> RowOperation {
+        .update(.todo, ["done": true], at: .at(milliseconds))
+    }
+
+    @Test(arguments: [true, false])
+    func `M2 editWins: an edit later than the delete revives the row as the next life, in either order`(editFirst: Bool)
+    {
+        var store = Self.store()
+        store.push([Self.creation])
+        let edit = Self.edit(at: 5)
+        if editFirst { #expect(store.push([edit])[0].isAcceptedAsSent) }
+        #expect(store.push([Self.delete(at: 3)])[0].isAcceptedAsSent)
+        if !editFirst {
+            let won = store.push([edit])[0].won
+            #expect(won?.generation == 3)
+            #expect(won?.values == ["content": "a", "done": true, "priority": 1])
+        }
+        #expect(store.row(.todo)?.generation == 3)
+        #expect(store.row(.todo)?.deletion == nil)
+        #expect(store.row(.todo)?.cells.mapValues(\.value) == ["content": "a", "priority": 1, "done": true])
+        let seq = store.seq
+        store.push([edit])
+        store.push([Self.delete(at: 3)])
+        #expect(store.seq == seq)
+    }
+
+    @Test(arguments: [true, false])
+    func `M2 editWins: a delete later than every edit stands, in either order`(editFirst: Bool) {
+        var store = Self.store()
+        store.push([Self.creation])
+        let operations = [Self.edit(at: 3), Self.delete(at: 5)]
+        for operation in editFirst ? operations : operations.reversed() { store.push([operation]) }
+        #expect(store.row(.todo)?.isAlive == false)
+        #expect(store.push([Self.edit(at: 3)])[0] == .gone)
+        #expect(store.push([.update(.todo, ["likes": ["@total": 1]], at: .at(7))])[0].won?.values["likes"] == 1)
+        #expect(store.value(.todo, "done") == true)
+    }
+
+    @Test func `M2 editWins: a row that was never seen is not revived by a part of it`() {
+        var store = Self.store()
+        store.push([Self.delete(at: 3)])
+        #expect(store.push([Self.edit(at: 5)])[0] == .gone)
+        #expect(store.push([Self.creation])[0].won?.generation == 3)
+        #expect(store.value(.todo, "done") == true)
+    }
+
+    @Test func `M2 editWins: a life that was begun anew shows nothing of the old one, and ends by itself`() {
+        var store = Self.store()
+        store.push([Self.creation])
+        store.push([Self.delete(at: 3)])
+        store.push([.create(.todo, ["content": "b"], at: .at(4), generation: 3)])
+        #expect(store.push([Self.edit(at: 9)])[0].won?.values == ["content": "b"])
+        #expect(store.value(.todo, "done") == nil)
+        store.push([.destroy(.todo, at: .at(6), generation: 4)])
+        #expect(store.row(.todo)?.generation == 4)
+    }
+
+    @Test func `M2 editWins: no edit brings back what was deleted with its list`() {
+        var store = Self.store()
+        store.schema.types["Todo"]?.columns["listId"]?.onDelete = .cascade
+        store.push([.create(.list, ["name": "l"], at: .at(0)), Self.creation])
+        store.push([.update(.todo, ["listId": .string(RowKey.list.id)], at: .at(9))])
+        store.push([.destroy(.list, at: .at(2), generation: 2)])
+        #expect(store.row(.todo)?.isAlive == false)
+        #expect(store.push([Self.edit(at: 12)])[0] == .gone)
+        let seq = store.seq
+        #expect(store.push([Self.edit(at: 12)])[0] == .gone)
+        #expect(store.seq == seq)
+        // But one that leaves the list behind does.
+        #expect(store.push([.update(.todo, ["listId": .null], at: .at(15))])[0].won?.values["content"] == "a")
+    }
+
+    @Test func `what a tombstone keeps is not shown, and survives being written down`() throws {
+        var store = Self.store()
+        store.push([Self.creation, Self.delete(at: 3)])
+        let stored = try #require(store.rows[.todo])
+        let shown = try JSON(parsing: stored.content(id: RowKey.todo.id))
+        #expect(shown.object?.members.map(\.key) == ["@gen", "@hlc", "@seq"])
+        let read = StoredRow(
+            content: stored.content(id: RowKey.todo.id), hidden: stored.hidden, seq: stored.seq,
+            ordinal: stored.ordinal,
+            bornSeq: stored.bornSeq)
+        #expect(read?.row == stored.row && read?.memory == stored.memory)
+        #expect(stored.row.cells.count == 2)
+    }
+
+    /// Edits of one life and its deletes, from several devices.
+    @Test(arguments: 1...200)
+    func `M1 M2 editWins: edits and deletes of a life in any order, however often, leave the same row`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        let devices = ["deviceAA", "deviceBB", "deviceCC"]
+        let versions = (0..<8).map { _ -> RowOperation in
+            let clock = Clock.at(.random(in: 1...9, using: &random), devices[Int.random(in: 0..<3, using: &random)])
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0: return .destroy(.todo, at: clock, generation: 2)
+            case 1: return .update(.todo, ["likes": ["@total": .int(.random(in: 0...3, using: &random))]], at: clock)
+            case 2: return .update(.todo, ["priority": .int(.random(in: 0...3, using: &random))], at: clock)
+            default: return .update(.todo, ["content": .string("\(clock)")], at: clock)
+            }
+        }
+        var results: [MergeRow] = []
+        for _ in 0..<6 {
+            var store = Self.store()
+            store.push([Self.creation])
+            for version in (versions + versions.prefix(4)).shuffled(using: &random) { store.push([version]) }
+            let row = store.row(.todo) ?? MergeRow()
+            results.append(MergeRow(generation: row.isAlive ? 1 : 2, cells: row.cells, counters: row.counters))
+        }
+        #expect(results.allSatisfy { $0 == results[0] })
+    }
+}

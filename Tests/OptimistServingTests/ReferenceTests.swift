@@ -1,0 +1,151 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+import Testing
+
+@testable import OptimistServing
+
+/// What deletes do to rows that refer to what is deleted, in whatever order things arrive.
+@Suite(.timeLimit(.minutes(1)))
+struct ReferenceTests {
+    /// Lists of to-dos, which may follow each other.
+    private static func store(_ onDelete: ColumnSchema.OnDelete?, after: ColumnSchema.OnDelete? = .cascade)
+        -> ModelStore
+    {
+        var store = ModelStore()
+        store.schema.types["Todo"]?.columns["listId"]?.onDelete = onDelete
+        store.schema.types["Todo"]?.columns["after"] = ColumnSchema(.ref, target: "Todo", onDelete: after)
+        return store
+    }
+
+    private static func child(_ number: Int, at clock: Clock = .at(1)) -> RowOperation {
+        .create(.todo(number), ["content": "a", "listId": .string(RowKey.list.id)], at: clock)
+    }
+
+    private static let parent = RowOperation.create(.list, ["name": "l"], at: .at(0))
+    private static let deletion = RowOperation.destroy(.list, at: .at(5), generation: 2)
+
+    @Test(arguments: [true, false])
+    func `M2 cascade: a delete takes with it what refers to it, before and after, in its transaction`(childFirst: Bool)
+    {
+        var store = Self.store(.cascade)
+        store.push([Self.parent])
+        if childFirst { store.push([Self.child(1)]) }
+        store.push([Self.deletion])
+        if !childFirst { #expect(store.push([Self.child(1)])[0] == .gone) }
+        #expect(store.row(.todo(1)) == MergeRow(generation: 2, deletion: .at(5)))
+        #expect(store.rows[.todo(1)]?.seq == (childFirst ? store.rows[.list]?.seq : 3))
+        let seq = store.seq
+        #expect(store.push([Self.child(1)])[0] == .gone)
+        #expect(store.push([Self.deletion])[0].isAcceptedAsSent)
+        #expect(store.seq == seq)
+    }
+
+    @Test
+    func `M2 cascade: it goes on through rows that refer to each other, circles and rows that refer to themselves`() {
+        var store = Self.store(.cascade)
+        store.push([Self.parent, Self.child(1)])
+        for number in 2...50 {
+            store.push([
+                .create(.todo(number), ["content": "a", "after": .string(RowKey.todo(number - 1).id)], at: .at(1))
+            ])
+        }
+        store.push([
+            .update(.todo(1), ["after": .string(RowKey.todo(50).id)], at: .at(2)),
+            .update(.todo(7), ["after": .string(RowKey.todo(7).id)], at: .at(2)),
+        ])
+        #expect(store.push([Self.deletion])[0].isAcceptedAsSent)
+        // The row that came to refer to itself no longer held to the chain, nor did those behind it.
+        let living = store.rows.filter(\.value.row.isAlive).keys
+        #expect(Set(living) == Set((7...50).map { RowKey.todo($0) }))
+        #expect(store.push([.destroy(.todo(7), at: .at(6), generation: 2)])[0].isAcceptedAsSent)
+        #expect(store.rows.values.allSatisfy { !$0.row.isAlive })
+        #expect(store.rows.values.filter { $0.seq == store.seq }.count == 44)
+    }
+
+    @Test(arguments: [true, false])
+    func `M2 setNull: the reference becomes null, before and after`(childFirst: Bool) {
+        var store = Self.store(.setNull)
+        store.push([Self.parent])
+        if childFirst { store.push([Self.child(1)]) }
+        store.push([Self.deletion])
+        if !childFirst {
+            let won = store.push([Self.child(1)])[0].won
+            #expect(won?.values == ["listId": .null])
+            #expect(won?.clocks?["listId"] == store.row(.todo(1))?.cells["listId"]?.clock)
+        }
+        #expect(store.value(.todo(1), "listId") == .null)
+        #expect(store.value(.todo(1), "content") == "a")
+        let seq = store.seq
+        #expect(store.push([Self.child(1)])[0].won?.values == ["listId": .null])
+        #expect(store.seq == seq)
+    }
+
+    @Test func `M2 restrict: a row that others refer to is not deleted, until they are gone or go with it`() {
+        var store = Self.store(.restrict)
+        store.push([Self.parent, Self.child(1)])
+        let error = store.push([Self.deletion])[0].error
+        #expect(error?.type == "forbidden" && error?.current?.values == ["name": "l"])
+        #expect(store.row(.list)?.isAlive == true)
+        let both = store.push([Self.deletion, .destroy(.todo(1), at: .at(5), generation: 2)])
+        #expect(both.allSatisfy { $0.isAcceptedAsSent })
+        let late = store.push([Self.child(2)])[0].error
+        #expect(late?.type == "invalidProperties" && late?.properties == ["listId"])
+    }
+
+    @Test func `M2 a cascade that a restriction stops is not begun`() {
+        var store = Self.store(.cascade, after: .restrict)
+        store.push([Self.parent, Self.child(1)])
+        store.push([.create(.todo(2), ["content": "b", "after": .string(RowKey.todo(1).id)], at: .at(1))])
+        let verdicts = store.push([Self.deletion, .update(.todo(2), ["done": true], at: .at(6))])
+        #expect(verdicts[0].error?.type == "forbidden")
+        #expect(verdicts[1].isAcceptedAsSent)
+        #expect(store.rows.values.allSatisfy { $0.row.isAlive })
+    }
+
+    @Test func `without onDelete a later reference to a deleted row is refused, never blocked for ever`() {
+        var store = Self.store(nil)
+        store.push([Self.parent, Self.child(1), Self.deletion])
+        #expect(store.row(.todo(1)) == nil, "they came together")
+        let error = store.push([Self.child(2)])[0].error
+        #expect(error?.type == "invalidProperties" && error?.properties == ["listId"])
+    }
+
+    @Test func `S2 what a delete does reaches rows of the same push, and groups fail for what is refused only`() {
+        var store = Self.store(.cascade)
+        store.push([Self.parent, Self.child(1)])
+        let verdicts = store.push(
+            [
+                .update(.todo(1), ["done": true], at: .at(6)), Self.deletion, Self.child(2),
+                .create(.todo(3), ["content": "c"], at: .at(6)),
+            ], groups: [[.todo(1), .list, .todo(2), .todo(3)]])
+        #expect(verdicts == [.gone, .accepted(won: nil), .gone, .accepted(won: nil)])
+        #expect(store.rows.filter(\.value.row.isAlive).map(\.key) == [.todo(3)])
+        #expect(Set(store.rows.values.map(\.seq)) == [2])
+    }
+
+    @Test func `a group that fails undoes what its deletes did`() {
+        var store = Self.store(.cascade)
+        store.push([Self.parent, Self.child(1)])
+        let verdicts = store.push(
+            [Self.deletion, .create(.todo(3), ["done": true], at: .at(6))], groups: [[.list, .todo(3)]])
+        #expect(verdicts.map { $0.error?.type } == ["groupFailed", "invalidProperties"])
+        #expect(store.seq == 1)
+        #expect(store.row(.todo(1))?.isAlive == true)
+    }
+
+    @Test func `a long chain of rows that wait for one that is not here is settled quickly`() {
+        var store = Self.store(.cascade)
+        let chain = (1...2000).map { number in
+            RowOperation.create(
+                .todo(number), ["content": "x", "after": .string(RowKey.todo(number - 1).id)], at: .at(0))
+        }
+        let verdicts = store.push(chain)
+        #expect(verdicts.allSatisfy { $0.error?.type == "blocked" })
+        #expect(verdicts[1999].error?.blockedBy == [RowKey.todo(1999).description])
+        #expect(
+            store.push(chain + [.create(.todo(0), ["content": "root"], at: .at(0))]).allSatisfy { $0.isAcceptedAsSent })
+        #expect(store.push([.destroy(.todo(0), at: .at(1), generation: 2)])[0].isAcceptedAsSent)
+        #expect(store.rows.values.allSatisfy { !$0.row.isAlive })
+    }
+}

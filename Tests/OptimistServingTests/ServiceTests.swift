@@ -1,0 +1,133 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistWire
+import Testing
+
+@testable import OptimistServing
+
+/// The protocol over the store in memory: what requests carry of groups, counters and rows that became one.
+@Suite(.timeLimit(.minutes(1)))
+struct ServiceTests {
+    private let service: JMAPService
+
+    init() {
+        var schema = ModelStore.projects
+        schema.types["Todo"]?.columns["likes"] = ColumnSchema(.counter)
+        schema.types["List"]?.uniqueIndexes = [UniqueIndex(["name"], onCollision: .mergeInto)]
+        service = JMAPService(
+            store: InMemorySyncStore(accounts: ["a"], epoch: "e1"),
+            settings: ServingSettings(schema: schema, epoch: "e1", makeRowID: { RowKey.id(0xF00) })
+        ) { Date(timeIntervalSince1970: 1_800_000_000) }
+    }
+
+    private func answer(
+        _ calls: [(String, JSON)], push: Int64? = nil, device: String = "deviceAA", groups: [[String]] = [],
+        origins: [String]? = nil
+    ) async throws -> [Invocation] {
+        let invocations = calls.enumerated().map { index, call in
+            var arguments = call.1.object ?? [:]
+            arguments["accountId"] = "a"
+            return Invocation(call.0, arguments, callID: "\(index)")
+        }
+        let request = Request(
+            methodCalls: invocations, device: device, push: push, groups: groups, origins: origins)
+        let outcome = try await service.answer(request.json.bytes, account: "a")
+        return try #require(Response(json: JSON(parsing: outcome.response))).methodResponses
+    }
+
+    private func todo(_ number: Int, _ values: JSONObject = [:], device: String = "deviceAA") -> JSON {
+        var row = values
+        row["content"] = "x"
+        row["@hlc"] = .string(Clock.at(Int64(number), device).description)
+        return ["create": [RowKey.todo(number).id: .object(row)]]
+    }
+
+    private func page(_ type: String, device: String, origins: [String]? = nil) async throws -> InlineChanges {
+        let asked: JSON = ["sinceState": "e1.0", "inline": true]
+        let answers = try await answer([("\(type)/changes", asked)], device: device, origins: origins)
+        return try #require(InlineChanges(json: answers[0].arguments))
+    }
+
+    @Test func `S2 a call that cannot be read fails the groups that its rows are in, before and after it`() async throws
+    {
+        let bad: JSON = ["create": [RowKey.list(1).id: "nonsense"]]
+        let group = [RowKey.todo(1).description, RowKey.list(1).description]
+        for calls in [[("Todo/set", todo(1)), ("List/set", bad)], [("List/set", bad), ("Todo/set", todo(1))]] {
+            let answers = try await answer(
+                calls + [("Todo/set", todo(2))], push: 1, groups: [group, [RowKey.todo(2).description]])
+            #expect(answers.contains { $0.name == "error" && $0.arguments["type"] == "invalidArguments" })
+            let sets = answers.compactMap { $0.name == "error" ? nil : SetAnswer(json: $0.arguments) }
+            #expect(sets.flatMap(\.notCreated).map(\.error.type) == ["groupFailed"])
+            #expect(sets.flatMap(\.notCreated).first?.error.blockedBy == [RowKey.list(1).description])
+            #expect(sets.flatMap(\.created).map(\.id) == [RowKey.todo(2).id])
+        }
+    }
+
+    @Test func `groups without a push are no request`() async throws {
+        let refusal = await #expect(throws: RequestProblem.self) {
+            try await answer([("Todo/set", todo(1))], groups: [[RowKey.todo(1).description]])
+        }
+        #expect(refusal?.type.hasSuffix("notRequest") == true && refusal?.status == 400)
+    }
+
+    @Test func `M3 pages and answers show the sum of a counter, and beside it what the asking origins have`()
+        async throws
+    {
+        _ = try await answer([("Todo/set", todo(1, ["likes": ["@total": 3]]))], push: 1)
+        let update: JSON = [
+            "update": [
+                RowKey.todo(1).id: ["likes": ["@total": 4], "@hlc": .string(Clock.at(5, "deviceBB").description)]
+            ]
+        ]
+        let answers = try await answer([("Todo/set", update)], push: 1, device: "deviceBB")
+        #expect(answers[0].arguments["updated"]?[RowKey.todo(1).id] == .null)
+        for (device, origins, mine) in [
+            ("deviceAA", nil, ["deviceAA": 3]), ("deviceCC", nil, [:]),
+            ("deviceCC", ["deviceAA", "deviceBB"], ["deviceAA": 3, "deviceBB": 4]),
+        ] as [(String, [String]?, [String: Int64])] {
+            let row = try await page("Todo", device: device, origins: origins).list.first?.patch
+            #expect(row?.values["likes"] == 7)
+            #expect(row?.mine == (mine.isEmpty ? [:] : ["likes": mine]))
+        }
+        let got = try await answer([("Todo/get", ["ids": .null])])[0].arguments["list"]?.array?.first
+        #expect(got?["likes"] == 7 && got?["@mine"] == ["likes": ["deviceAA": 3]])
+    }
+
+    @Test func `M6 a row that became one with another says so, in the answer and in its tombstone`() async throws {
+        func list(_ number: Int) -> JSON {
+            ["create": [RowKey.list(number).id: ["name": "Trip", "@hlc": .string(Clock.at(0).description)]]]
+        }
+        _ = try await answer([("List/set", list(1))], push: 1)
+        let answers = try await answer([("List/set", list(2))], push: 2)
+        let created = answers[0].arguments["created"]?[RowKey.list(2).id]
+        #expect(created == ["id": .string(RowKey.list(2).id), "@mergedInto": .string(RowKey.list(1).id)])
+        #expect(SetAnswer(json: answers[0].arguments)?.created.first?.won?.mergedInto == RowKey.list(1).id)
+        let asked: JSON = ["sinceState": "e1.1", "inline": true]
+        let changes = try await answer([("List/changes", asked)])
+        let page = try #require(InlineChanges(json: changes[0].arguments))
+        #expect(page.destroyed.map(\.tombstone.mergedInto) == [RowKey.list(1).id])
+    }
+
+    @Test func `who calls the service hears which types changed, those that deletes reached too`() async throws {
+        var schema = ModelStore.projects
+        schema.types["Todo"]?.columns["listId"]?.onDelete = .cascade
+        let service = JMAPService(
+            store: InMemorySyncStore(accounts: ["a"], epoch: "e1"),
+            settings: ServingSettings(schema: schema, epoch: "e1", makeRowID: { RowKey.id(0xF00) })
+        ) { Date(timeIntervalSince1970: 1_800_000_000) }
+        func send(_ name: String, _ arguments: JSONObject) async throws -> JMAPService.Outcome {
+            var arguments = arguments
+            arguments["accountId"] = "a"
+            return try await service.answer(
+                Request(methodCalls: [Invocation(name, arguments, callID: "0")]).json.bytes, account: "a")
+        }
+        _ = try await send("List/set", ["create": [RowKey.list(1).id: ["name": "l"]]])
+        let todo = try await send(
+            "Todo/set", ["create": [RowKey.todo(1).id: ["content": "x", "listId": .string(RowKey.list(1).id)]]])
+        #expect(todo.changedTypes == ["Todo"] && todo.state.seq == 2)
+        let both = try await send("List/set", ["destroy": [.string(RowKey.list(1).id)]])
+        #expect(both.changedTypes == ["List", "Todo"] && both.state.seq == 3)
+        #expect(try await send("List/get", ["ids": .null]).changedTypes.isEmpty)
+    }
+}

@@ -1,0 +1,193 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+import Testing
+
+@testable import OptimistServing
+
+@Suite(.timeLimit(.minutes(1)))
+struct UniqueTests {
+    private static func store(_ onCollision: UniqueIndex.OnCollision) -> ModelStore {
+        var store = ModelStore()
+        store.schema.types["List"]?.uniqueIndexes = [UniqueIndex(["name"], onCollision: onCollision)]
+        store.schema.types["List"]?.columns["note"] = ColumnSchema(.string)
+        store.schema.types["List"]?.columns["likes"] = ColumnSchema(.counter)
+        return store
+    }
+
+    private static func list(_ number: Int, _ name: JSON, at clock: Clock = .at(0)) -> RowOperation {
+        .create(.list(number), ["name": name], at: clock)
+    }
+
+    // MARK: - reject
+
+    @Test func `M6 reject: the first in commit order keeps the value, and the second hears who has it`() {
+        var store = Self.store(.reject)
+        store.push([Self.list(1, "Trip")])
+        let verdicts = store.push([Self.list(2, "Trip", at: .at(-9)), Self.list(3, "Home")])
+        let error = verdicts[0].error
+        #expect(error?.type == "uniqueViolation")
+        #expect(error?.properties == ["name"])
+        #expect(error?.winner == RowKey.list(1).id)
+        #expect(verdicts[1].isAcceptedAsSent)
+        store.push([Self.list(2, "Work")])
+        let update = store.push([.update(.list(2), ["name": "Home"], at: .at(1))])[0].error
+        #expect(update?.type == "uniqueViolation" && update?.current?.values == ["name": "Work"])
+    }
+
+    @Test func `M6 a value is free again when its row is deleted, changed, or leaves in the same push`() {
+        var store = Self.store(.reject)
+        store.push([Self.list(1, "Trip"), Self.list(2, "Home")])
+        store.push([.destroy(.list(1), at: .at(1), generation: 2)])
+        #expect(store.push([Self.list(3, "Trip")])[0].isAcceptedAsSent)
+        let moved = store.push([Self.list(4, "Home"), .update(.list(2), ["name": "House"], at: .at(2))])
+        #expect(moved.allSatisfy { $0.isAcceptedAsSent })
+        // The deleted one cannot come back under its name.
+        let again = store.push([.create(.list(1), ["name": "Trip"], at: .at(3), generation: 3)])[0]
+        #expect(again.error?.type == "uniqueViolation")
+    }
+
+    @Test func `M6 rows that swap their values in one push are applied together, with a group or without`() {
+        for isGroup in [true, false] {
+            var store = Self.store(.reject)
+            store.push([Self.list(1, "a"), Self.list(2, "b"), Self.list(3, "c")])
+            let verdicts = store.push(
+                [
+                    .update(.list(1), ["name": "b"], at: .at(1)), .update(.list(2), ["name": "c"], at: .at(1)),
+                    .update(.list(3), ["name": "a"], at: .at(1)),
+                ], groups: isGroup ? [[.list(1), .list(2), .list(3)]] : [])
+            #expect(verdicts.allSatisfy { $0.isAcceptedAsSent })
+            #expect((1...3).map { store.value(.list($0), "name") } == ["b", "c", "a"])
+        }
+    }
+
+    @Test func `M6 a swap of which one half is refused is refused whole`() {
+        var store = Self.store(.reject)
+        store.push([Self.list(1, "a"), Self.list(2, "b")])
+        let verdicts = store.push([
+            .update(.list(1), ["name": "b"], at: .at(1)), .update(.list(2), ["name": "a", "colour": 1], at: .at(1)),
+        ])
+        #expect(verdicts.map { $0.error?.type } == ["uniqueViolation", "invalidProperties"])
+        #expect(verdicts[0].error?.winner == RowKey.list(2).id)
+        #expect(store.seq == 1)
+    }
+
+    @Test func `M6 a group fails for a collision, and who refers to its rows waits`() {
+        var store = Self.store(.reject)
+        store.push([Self.list(1, "a")])
+        let verdicts = store.push(
+            [
+                Self.list(2, "a"), Self.list(3, "c"),
+                .create(.todo(1), ["content": "x", "listId": .string(RowKey.list(3).id)], at: .at(0)),
+                Self.list(4, "c"),
+            ], groups: [[.list(2), .list(3)]])
+        #expect(verdicts.map { $0.error?.type } == ["uniqueViolation", "groupFailed", "blocked", nil])
+        #expect(store.rows.keys.filter { $0.type == "List" }.count == 2)
+    }
+
+    @Test func `M6 null collides with nothing, and of several columns all have to be the same`() {
+        var store = Self.store(.reject)
+        store.schema.types["List"]?.uniqueIndexes = [UniqueIndex(["name", "note"])]
+        let lists: [RowOperation] = [
+            Self.list(1, "a"), Self.list(2, "a"), .create(.list(3), ["name": "a", "note": "x"], at: .at(0)),
+            .create(.list(4), ["name": "b", "note": "x"], at: .at(0)),
+        ]
+        #expect(store.push(lists).allSatisfy { $0.isAcceptedAsSent })
+        #expect(store.push([.update(.list(1), ["note": "x"], at: .at(1))])[0].error?.winner == RowKey.list(3).id)
+    }
+
+    // MARK: - mergeInto
+
+    @Test func `M6 mergeInto: the second becomes one with the first, and references follow, now and later`() {
+        var store = Self.store(.mergeInto)
+        store.push([.create(.list(1), ["name": "Trip", "note": "old"], at: .at(0))])
+        store.push([.create(.todo(1), ["content": "x"], at: .at(0)), .create(.list(2), ["name": "Home"], at: .at(0))])
+        store.push([.update(.todo(1), ["listId": .string(RowKey.list(2).id)], at: .at(1))])
+        let merging = RowOperation.update(.list(2), ["name": "Trip", "note": "new"], at: .at(9, "deviceBB"))
+        #expect(store.push([merging])[0] == .mergedInto(RowKey.list(1).id))
+        #expect(store.value(.list(1), "note") == "new")
+        #expect(store.rows[.list(2)]?.memory.mergedInto == RowKey.list(1).id)
+        #expect(store.row(.list(2))?.isAlive == false)
+        #expect(store.value(.todo(1), "listId")?.string == RowKey.list(1).id)
+        #expect(store.rows[.todo(1)]?.seq == store.seq)
+        // What is written to it, or refers to it, later.
+        let seq = store.seq
+        #expect(store.push([merging])[0] == .mergedInto(RowKey.list(1).id))
+        #expect(store.seq == seq)
+        let late = store.push([
+            .update(.list(2), ["note": "newest"], at: .at(10)),
+            .create(.todo(2), ["content": "y", "listId": .string(RowKey.list(2).id)], at: .at(10)),
+        ])
+        #expect(late[0] == .mergedInto(RowKey.list(1).id))
+        #expect(late[1].won?.values == ["listId": .string(RowKey.list(1).id)])
+        #expect(store.value(.list(1), "note") == "newest")
+        // Whoever deletes it deletes nothing else.
+        #expect(store.push([.destroy(.list(2), at: .at(11), generation: 2)])[0].isAcceptedAsSent)
+        #expect(store.row(.list(1))?.isAlive == true)
+    }
+
+    @Test func `M6 mergeInto: newcomers of one push become one with their first, and what they bring is kept`() {
+        var store = Self.store(.mergeInto)
+        let verdicts = store.push([
+            .create(.list(5), ["name": "Trip", "note": "a"], at: .at(1)),
+            .create(.list(2), ["name": "Trip", "note": "b"], at: .at(2)),
+            .create(.todo(1), ["content": "x", "listId": .string(RowKey.list(2).id)], at: .at(0)),
+        ])
+        #expect(verdicts[0].won?.values["note"] == "b")
+        #expect(verdicts[1] == .mergedInto(RowKey.list(5).id))
+        #expect(verdicts[2].won?.values == ["listId": .string(RowKey.list(5).id)])
+    }
+
+    @Test func `M6 mergeInto: when the first is deleted later, its followers are told that they are gone`() {
+        var store = Self.store(.mergeInto)
+        store.push([Self.list(1, "Trip")])
+        store.push([Self.list(2, "Trip")])
+        store.push([.destroy(.list(1), at: .at(3), generation: 2)])
+        #expect(store.push([.update(.list(2), ["note": "x"], at: .at(9))])[0] == .gone)
+        #expect(store.push([.create(.list(2), ["name": "Trip"], at: .at(10), generation: 3)])[0].isAcceptedAsSent)
+        #expect(store.rows[.list(2)]?.memory == RowMemory())
+    }
+
+    @Test func `M1 M6 mergeInto: what was written to a life before the one that was merged has lost for good`() {
+        var store = Self.store(.mergeInto)
+        store.push([Self.list(1, "Trip"), .create(.list(2), ["name": "Home"], at: .at(0), generation: 3)])
+        store.push([.update(.list(2), ["name": "Trip"], at: .at(1), generation: 3)])
+        #expect(store.push([.update(.list(2), ["note": "old"], at: .at(9), generation: 1)])[0] == .gone)
+        #expect(store.value(.list(1), "note") == nil)
+    }
+
+    @Test func `M3 M6 counters of rows that became one add up, and a repetition counts nothing twice`() {
+        var store = Self.store(.mergeInto)
+        store.push([.create(.list(1), ["name": "Trip", "likes": ["@total": 2]], at: .at(0))])
+        let second = RowOperation.create(.list(2), ["name": "Trip", "likes": ["@total": 3]], at: .at(1))
+        store.push([second])
+        store.push([second])
+        #expect(store.row(.list(1))?.sum(of: "likes") == 5)
+        store.push([.update(.list(2), ["likes": ["@total": 4]], at: .at(2))])
+        store.push([.update(.list(1), ["likes": ["@total": 7]], at: .at(3))])
+        #expect(store.row(.list(1))?.sum(of: "likes") == 11)
+    }
+
+    @Test func `M6 references that the server moves and that collide become one row, whatever the index says`() {
+        var store = Self.store(.mergeInto)
+        store.schema.types["Todo"]?.uniqueIndexes = [UniqueIndex(["content", "listId"])]
+        store.push([Self.list(1, "Trip"), Self.list(2, "Home")])
+        for number in 1...2 {
+            store.push([
+                .create(.todo(number), ["content": "x", "listId": .string(RowKey.list(number).id)], at: .at(0))
+            ])
+        }
+        #expect(store.push([.update(.list(2), ["name": "Trip"], at: .at(1))])[0] == .mergedInto(RowKey.list(1).id))
+        #expect(store.rows[.todo(2)]?.memory.mergedInto == RowKey.todo(1).id)
+        #expect(store.row(.todo(1))?.isAlive == true)
+    }
+
+    @Test func `a push of many collisions is settled quickly`() {
+        var store = Self.store(.mergeInto)
+        let lists = (0..<2000).map { Self.list($0, .string("name \($0 % 100)")) }
+        #expect(store.push(lists).filter { if case .mergedInto = $0 { true } else { false } }.count == 1900)
+        store.schema.types["List"]?.uniqueIndexes = [UniqueIndex(["name"])]
+        let more = (2000..<4000).map { Self.list($0, .string("name \($0 % 100)")) }
+        #expect(store.push(more).allSatisfy { $0.error?.type == "uniqueViolation" })
+    }
+}

@@ -1,0 +1,165 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+/// A record whose edits win over earlier deletions.
+private struct Note: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "note"
+    static let syncRules = SyncRules(counters: ["likes"], editWins: true)
+    var id = UUID()
+    var title = ""
+    var body: String?
+    var likes = 0
+
+    static func migrate(_ migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("note") { db in
+            try db.create(table: "note") { t in
+                t.primaryKey("id", .blob)
+                t.column("title", .text).notNull().defaults(to: "")
+                t.column("body", .text)
+                t.column("likes", .integer).notNull().defaults(to: 0)
+            }
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(2)))
+struct EditWinsTests {
+    let server = CountingServer(counters: ["likes"], editWins: true)
+    let phone: Device
+    let other: Device
+    private let note = Note(title: "Lake", body: "blue")
+
+    init() async throws {
+        phone = try Device([Note.self], migrate: Note.migrate)
+        other = try Device([Note.self], at: 1_790_000_005_000, migrate: Note.migrate)
+        let note = note
+        try await phone.store.write { try note.insert($0) }
+        try await phone.sync(with: server)
+        try await other.sync(with: server)
+    }
+
+    private func expectAll(_ values: JSONObject?) async throws {
+        for _ in 0..<2 {
+            try await phone.sync(with: server)
+            try await other.sync(with: server)
+        }
+        let expected = values.map { [note.id.uuidString.lowercased(): $0] } ?? [:]
+        #expect(server.rows("note") == expected)
+        for device in [phone, other] {
+            #expect(try await device.rows("note") == expected)
+            #expect(try await device.store.pendingCount() == 0)
+        }
+    }
+
+    @Test func `M2 R2 a received delete leaves a row whose edit is later, and the server revives it`() async throws {
+        try await other.execute("DELETE FROM note")
+        try await other.sync(with: server)
+        phone.advance(10_000)
+        try await phone.execute("UPDATE note SET title = 'later'")
+        try await phone.apply(try await phone.pull(from: server))
+        #expect(try await phone.rows("note").count == 1)
+        #expect(try await phone.store.pendingCount() == 1)
+        #expect(try await phone.store.conflicts().isEmpty)
+        try await expectAll(["title": "later", "body": "blue", "likes": 0])
+        #expect(try await phone.store.entry(id: note.id)?.generation == 3)
+    }
+
+    @Test func `M2 R2 a received delete that is later than the edit takes the row, and the journal keeps the edit`()
+        async throws
+    {
+        try await phone.execute("UPDATE note SET title = 'earlier'")
+        try await other.execute("DELETE FROM note")
+        try await other.sync(with: server)
+        try await phone.apply(try await phone.pull(from: server))
+        #expect(try await phone.rows("note").isEmpty)
+        #expect(try await phone.store.conflicts().first?.mine == ["title": "earlier"])
+        try await expectAll(nil)
+    }
+
+    @Test func `M2 an edit that reached the server before an earlier delete of this device stands`() async throws {
+        try await phone.execute("DELETE FROM note")
+        try await other.execute("UPDATE note SET body = 'red'")
+        try await other.sync(with: server)
+        try await expectAll(["title": "Lake", "body": "red", "likes": 0])
+    }
+
+    @Test func `M2 an edit that is made while its row is being revived stays`() async throws {
+        try await other.execute("DELETE FROM note")
+        try await other.sync(with: server)
+        phone.advance(10_000)
+        try await phone.execute("UPDATE note SET title = 'later', likes = likes + 1")
+        try await phone.apply(try await phone.pull(from: server))
+        let next = try await phone.next()
+        let batch = try #require(next)
+        let verdicts = server.push(batch.push)
+        try await phone.execute("UPDATE note SET title = 'latest', likes = likes + 1")
+        try await phone.store.book(verdicts, of: batch)
+        #expect(try await phone.rows("note").values.first?["title"] == "latest")
+        try await expectAll(["title": "latest", "body": "blue", "likes": 2])
+    }
+
+    @Test func `M2 a row that another device revived takes over what is later here`() async throws {
+        let third = try Device([Note.self], at: 1_790_000_020_000, migrate: Note.migrate)
+        try await third.sync(with: server)
+        try await other.execute("DELETE FROM note")
+        try await other.sync(with: server)
+        try await third.execute("UPDATE note SET body = 'green'")
+        try await third.sync(with: server)
+        phone.advance(10_000)
+        try await phone.execute("UPDATE note SET title = 'mine'")
+        try await phone.apply(try await phone.pull(from: server))
+        #expect(try await phone.rows("note").values.first == ["title": "mine", "body": "green", "likes": 0])
+        try await expectAll(["title": "mine", "body": "green", "likes": 0])
+    }
+
+    @Test func `M2 V2 a refused edit of a row that is deleted goes with it, into the rejections`() async throws {
+        try await other.execute("DELETE FROM note")
+        try await other.sync(with: server)
+        phone.advance(10_000)
+        try await phone.execute("UPDATE note SET title = 'later'")
+        try await phone.apply(try await phone.pull(from: server))
+        try await phone.sync(with: server) { _ in Refusal(code: "forbidden", message: "no") }
+        #expect(try await phone.rows("note").isEmpty)
+        #expect(try await phone.store.rejections().first?.mine == ["title": "later"])
+        try await expectAll(nil)
+    }
+
+    @Test(arguments: 1...12)
+    func `M2 whatever order edits and deletes arrive in, all devices and the server end equal`(seed: UInt64)
+        async throws
+    {
+        var random = SplitMix64(seed: seed)
+        let devices = [phone, other, try Device([Note.self], at: 1_790_000_002_000, migrate: Note.migrate)]
+        let id = note.id
+        for _ in 0..<40 {
+            let device = devices[Int.random(in: 0..<3, using: &random)]
+            device.advance(Int64.random(in: 0...3_000, using: &random))
+            let text = "\(Int.random(in: 0...9, using: &random))"
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0: try await device.execute("DELETE FROM note")
+            case 1: try await device.store.write { try Note(id: id, title: text).insert($0, onConflict: .ignore) }
+            case 2, 3: try await device.execute("UPDATE note SET title = ?", [text])
+            case 4: try await device.execute("UPDATE note SET body = ?", [text])
+            case 5:
+                if let batch = try await device.next() {
+                    let verdicts = server.push(batch.push)
+                    if Bool.random(using: &random) { try await device.store.book(verdicts, of: batch) }
+                }
+            default: try await device.apply(try await device.pull(from: server))
+            }
+        }
+        for _ in 0..<3 { for device in devices { try await device.sync(with: server) } }
+        for device in devices {
+            #expect(try await device.rows("note") == server.rows("note"))
+            #expect(try await device.store.pendingCount() == 0)
+        }
+    }
+}

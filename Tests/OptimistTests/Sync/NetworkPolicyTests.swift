@@ -1,0 +1,92 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistTesting
+import OptimistWire
+import Synchronization
+import Testing
+
+@testable import Optimist
+
+@Suite(.timeLimit(.minutes(1)))
+struct NetworkPolicyTests {
+    private let mobile = NetworkPath(isOnline: true, isExpensive: true)
+    private let home = NetworkPath(isOnline: true)
+
+    @Test func `S10 by default every table syncs on every network`() async throws {
+        let server = InMemoryServer()
+        let phone = try SyncedPhone(server)
+        phone.start()
+        try await phone.until { try await $0.counts().lastSync != nil }
+        phone.reachability.say(NetworkPath(isOnline: true, isExpensive: true, isConstrained: true))
+        try await phone.store.write { try Todo(content: "Tickets").insert($0) }
+        try await phone.untilClean()
+        await phone.stop()
+    }
+
+    @Test func `S10 a table that is withheld is neither sent nor received until the network is better`() async throws {
+        let server = InMemoryServer()
+        let (phone, other) = (try SyncedPhone(server), try SyncedPhone(server))
+        let engine = phone.start()
+        other.start()
+        engine.setNetworkPolicy { table, path in table != "todo" || !path.isExpensive }
+        try await phone.until { try await $0.counts().lastSync != nil }
+        phone.reachability.say(mobile)
+        while !phone.store.network.withheld(of: phone.store.layouts).contains(where: { $0.name == "todo" }) {
+            await Task.yield()
+        }
+        try await phone.store.write { try Todo(content: "mine").insert($0) }
+        try await other.store.write { try Todo(content: "theirs").insert($0) }
+        try await other.untilClean()
+        engine.wake()
+        #expect(try await phone.store.todos().map(\.content) == ["mine"])
+        #expect(try await !phone.store.pushOutlook().isSendable)
+        #expect(try await phone.store.counts().pending == 1)
+        #expect(server.rows("todo").count == 1)
+
+        phone.reachability.say(home)
+        try await phone.untilContents(["mine", "theirs"])
+        try await phone.untilClean()
+        await phone.stop()
+        await other.stop()
+    }
+
+    @Test func `S10 what was written together with a withheld row waits for it, and the rest goes on`() async throws {
+        let desk = try Desk()
+        desk.store.network.set(mobile)
+        desk.store.network.set { table, _ in table != "step" }
+        let (alone, together) = (Project(title: "alone"), Project(title: "together"))
+        try await desk.store.write { try alone.insert($0) }
+        try await desk.store.write { db in
+            try together.insert(db)
+            try Step(text: "Paint", project: together.id).insert(db)
+        }
+        let first = try #require(try await desk.store.nextPush(PushLimit()))
+        #expect(first.push.rows.map(\.id) == [alone.wireID])
+        try await desk.store.book([.accepted(seq: 1)], of: first)
+        #expect(try await desk.store.nextPush(PushLimit()) == nil)
+        desk.store.network.set(home)
+        #expect(try await desk.store.nextPush(PushLimit())?.push.rows.count == 2)
+    }
+
+    @Test func `L6 an account that is revoked removes nothing, and says so`() async throws {
+        let server = InMemoryServer()
+        let phone = try SyncedPhone(server)
+        let engine = phone.start()
+        try await phone.store.write { try Todo(content: "synced").insert($0) }
+        try await phone.untilClean()
+        server.setOutage(.forbidden("The server refuses this account."))
+        try await phone.store.write { try Todo(content: "pending").insert($0) }
+        let revoked = SyncStatus.Phase.paused(reason: "The server refuses this account.")
+        for await status in engine.status where status.phase == revoked { break }
+        #expect(try await phone.store.todos().map(\.content) == ["pending", "synced"])
+        #expect(try await phone.store.counts().pending == 1)
+        server.setOutage(nil)
+        await phone.clock.sleepers(atLeast: 1)
+        phone.clock.advance(by: .seconds(60))
+        try await phone.untilClean()
+        await phone.stop()
+    }
+}
