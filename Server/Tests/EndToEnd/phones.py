@@ -106,9 +106,11 @@ class Server:
         return self._grants.get(account)
 
     def rows(self, account="phones"):
-        """What it holds, as phones say what they show."""
+        """What it holds, as phones say what they show; None if it cannot say at this moment."""
         status, _, text = self.call("todo/get", account, ids=None)
-        assert status == 200, (status, text)
+        assert status in (200, 503), (status, text)
+        if status == 503:
+            return None
         answer = json.loads(text)["methodResponses"][0][1]
         return sorted([row["id"].replace("-", ""), row["content"], row["priority"]] for row in answer["list"])
 
