@@ -108,6 +108,14 @@ let package = Package(
             ],
             path: "Sources/optimist",
             swiftSettings: settings),
+        .executableTarget(
+            name: "PhoneProcess",
+            dependencies: [
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Optimist", package: "optimist"),
+                .product(name: "OptimistSession", package: "optimist"),
+            ],
+            path: "Tests/PhoneProcess", swiftSettings: settings),
         .testTarget(
             name: "OptimistServerTests",
             dependencies: [

@@ -5,6 +5,10 @@ import sys
 import traceback
 
 
+class Skip(Exception):
+    """Raised by a claim that cannot be tried on this machine; its text says why."""
+
+
 class Claims:
     """Collects functions whose docstring is what they claim, and runs them in order."""
 
@@ -17,15 +21,20 @@ class Claims:
 
     def run(self, *given):
         """Runs every claim, prints the count, and exits with 1 if one does not hold."""
-        failed = 0
+        failed = skipped = 0
         for claim in self._claims:
             name = " ".join(claim.__doc__.split())
             try:
                 claim(*given)
                 print(f"ok    {name}", flush=True)
+            except Skip as reason:
+                skipped += 1
+                print(f"skip  {name} ({reason})", flush=True)
             except Exception:
                 failed += 1
                 print(f"FAIL  {name}", flush=True)
                 traceback.print_exc(file=sys.stdout)
-        print(f"{len(self._claims) - failed} passed, {failed} failed", flush=True)
+        if skipped:
+            print(f"{skipped} skipped", flush=True)
+        print(f"{len(self._claims) - failed - skipped} passed, {failed} failed", flush=True)
         sys.exit(1 if failed else 0)

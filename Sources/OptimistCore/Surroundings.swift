@@ -19,8 +19,9 @@ public struct Surroundings: Sendable {
     public var spawn: @Sendable (_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never>
     /// Runs work that blocks its thread, such as SQLite's. Nil means a queue of its own for each database.
     public var blockingExecutor: (any SerialExecutor)?
-    /// Says when a file was written to by any process, until its consumer is cancelled. Nil means the system's own notices.
-    public var fileChanges: (@Sendable (_ file: URL) -> AsyncStream<Void>)?
+    /// Whether other processes may open the app's database files: they are then watched, and locked by the one that syncs.
+    /// Default: yes. A simulation whose files are not on a disk says no.
+    public var sharesFiles: Bool
 
     public init(
         clock: any Clock<Duration> = ContinuousClock(),
@@ -31,7 +32,7 @@ public struct Surroundings: Sendable {
             operation in Task { await operation() }
         },
         blockingExecutor: (any SerialExecutor)? = nil,
-        fileChanges: (@Sendable (_ file: URL) -> AsyncStream<Void>)? = nil
+        sharesFiles: Bool = true
     ) {
         self.clock = clock
         self.now = now
@@ -39,7 +40,7 @@ public struct Surroundings: Sendable {
         self.seed = seed
         self.spawn = spawn
         self.blockingExecutor = blockingExecutor
-        self.fileChanges = fileChanges
+        self.sharesFiles = sharesFiles
     }
 
     /// Returns a generator for one purpose, independent of every other purpose's.

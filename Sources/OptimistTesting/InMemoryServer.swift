@@ -22,7 +22,7 @@ public final class InMemoryServer: Sendable {
     }
 
     /// What a fault meets.
-    public enum Operation: Sendable, Hashable { case push, pull }
+    public enum Operation: Sendable, Hashable { case push, pull, snapshot }
 
     private struct State {
         var faults: [Operation: [Fault]] = [:]
@@ -59,7 +59,7 @@ public final class InMemoryServer: Sendable {
         service = JMAPService(store: store, settings: settings, now: now)
     }
 
-    /// Lets the next pushes or pulls fail, each in its way.
+    /// Lets the next requests of a kind fail, each in its way.
     public func inject(_ faults: Fault..., into operation: Operation = .push) {
         state.withLock { $0.faults[operation, default: []] += faults }
     }
@@ -79,7 +79,7 @@ public final class InMemoryServer: Sendable {
     /// The living rows of a table by id.
     public func rows(_ table: String) -> [String: JSONObject] {
         let rows = try? store.reading(Self.account) { account in
-            try account.livingRows(type: table, ids: nil, limit: .max).map { row in
+            try account.livingRows(type: table, after: nil, limit: .max, maxBytes: .max).rows.map { row in
                 let patch = try JSON(parsing: row.content).object.flatMap { RowPatch(json: $0) }
                 return (row.id, patch?.values ?? [:])
             }
@@ -94,7 +94,8 @@ public final class InMemoryServer: Sendable {
             state.connects += 1
             if let outage = state.outage { throw outage }
             return RemoteAccount(
-                id: "memory#1", initialCursor: "\(Self.epoch).0", tables: Set(service.schema.types.keys))
+                id: "memory#1", initialCursor: "\(Self.epoch).0", tables: Set(service.schema.types.keys),
+                schema: service.schema)
         }
     }
 
@@ -128,7 +129,16 @@ public final class InMemoryServer: Sendable {
             return try Self.meet(.pull, &state)
         }
         let call = PullCall(
-            tables: request.tables, cursor: request.cursor, limit: request.limit, account: Self.account)
+            tables: request.tables, cursor: request.cursor, limit: request.limit, account: Self.account,
+            origins: request.origins)
+        let response = try await answer(call.request)
+        if fault == .answerLost { throw RemoteFailure.unreachable("answer lost") }
+        return try call.page(from: response)
+    }
+
+    func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage {
+        let fault = try state.withLock { try Self.meet(.snapshot, &$0) }
+        let call = SnapshotPull(request, account: Self.account)
         let response = try await answer(call.request)
         if fault == .answerLost { throw RemoteFailure.unreachable("answer lost") }
         return try call.page(from: response)
@@ -205,7 +215,7 @@ public final class InMemoryRemote: Remote {
         set { cut.withLock { $0 = newValue ? nil : .notSent("offline") } }
     }
 
-    /// How many pushes and pulls were tried, whether or not they arrived.
+    /// How many requests were tried, whether or not they arrived.
     public var attempts: Int { attemptCount.withLock { $0 } }
 
     private func cross() throws {
@@ -226,6 +236,11 @@ public final class InMemoryRemote: Remote {
     public func pull(_ request: PullRequest) async throws -> Page {
         try cross()
         return try await server.pull(request)
+    }
+
+    public func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage {
+        try cross()
+        return try await server.snapshot(request)
     }
 
     public func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws {

@@ -29,11 +29,11 @@ struct InMemorySyncStoreTests {
 
     @Test func `when work throws nothing that it wrote is kept`() async throws {
         let (first, second) = ([change(1, 1), change(2, 1)], [change(1, 2), change(3, 2)])
-        try await store.write(account: "a") { _ = try ($0.append(first), $0.notePush(3, device: "d")) }
+        try await store.write(account: "a") { _ = try ($0.append(first, day: 1), $0.notePush(3, device: "d", day: 1)) }
         await #expect(throws: Failure.self) {
             try await store.write(account: "a") { account in
-                _ = try account.notePush(9, device: "d")
-                _ = try account.append(second)
+                _ = try account.notePush(9, device: "d", day: 1)
+                _ = try account.append(second, day: 1)
                 throw Failure()
             }
         }
@@ -41,13 +41,13 @@ struct InMemorySyncStoreTests {
         #expect(page.rows.map(\.id) == [RowKey.todo(1).id, RowKey.todo(2).id])
         #expect(try holders(1) == [RowKey.todo(1).id, RowKey.todo(2).id])
         #expect(try holders(2) == [])
-        #expect(try await store.write(account: "a") { try $0.notePush(4, device: "d") })
+        #expect(try await store.write(account: "a") { try $0.notePush(4, device: "d", day: 1) })
     }
 
     @Test func `R1 rows come in the order of their last transaction, however often they change`() async throws {
         for number in 1...200 {
             let changes = [change(number % 3, number % 2)]
-            try await store.write(account: "a") { _ = try $0.append(changes) }
+            try await store.write(account: "a") { _ = try $0.append(changes, day: 1) }
         }
         let page = try store.reading("a") {
             try $0.changes(type: "Todo", from: Place(after: 198), limit: 10, maxBytes: .max)
@@ -62,7 +62,7 @@ struct InMemorySyncStoreTests {
         await #expect(throws: StoreError.self) { try await store.read(account: "b") { $0.seq } }
         let backup = store.contents
         let changes = [change(1, 1)]
-        try await store.write(account: "a") { _ = try $0.append(changes) }
+        try await store.write(account: "a") { _ = try $0.append(changes, day: 1) }
         store.contents = backup
         store.begin(epoch: "e2")
         #expect(try store.reading("a") { $0.seq } == 0)

@@ -34,7 +34,7 @@ struct ModelStore {
                 operations, groups: groups, in: .init(schema: schema, origins: origins, unreadTypes: unreadTypes),
                 over: transaction, clock: ServerClock(hybrid: clock, milliseconds: milliseconds))
             clock.witness(evaluation.clock.hybrid.last)
-            if !evaluation.changes.isEmpty { _ = transaction.append(evaluation.changes) }
+            if !evaluation.changes.isEmpty { _ = transaction.append(evaluation.changes, day: 0) }
             account = transaction.account
             return evaluation.verdicts
         } catch {
@@ -43,7 +43,7 @@ struct ModelStore {
         }
     }
 
-    var seq: Int64 { account.seq }
+    var seq: Int64 { account.notes.seq }
     var rows: [RowKey: StoredRow] {
         var rows: [RowKey: StoredRow] = [:]
         for (type, stored) in account.rows {

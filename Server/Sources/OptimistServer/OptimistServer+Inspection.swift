@@ -32,8 +32,8 @@ extension OptimistServer {
     public func rows(account: String, type: String, limit: Int = RowSync.Limit.pageRows) async throws -> [InspectedRow]
     {
         try await store.read(account: account) { snapshot in
-            try snapshot.livingRows(type: type, ids: nil, limit: limit).sorted { $0.place < $1.place }.compactMap {
-                row in
+            let living = try snapshot.livingRows(type: type, after: nil, limit: limit, maxBytes: .max)
+            return try living.rows.sorted { $0.place < $1.place }.compactMap { row in
                 let patch = try JSON(parsing: row.content).object.flatMap { RowPatch(json: $0) }
                 return patch.map { InspectedRow(id: row.id, seq: row.place.seq, patch: $0) }
             }

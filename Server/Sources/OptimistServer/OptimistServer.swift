@@ -48,7 +48,8 @@ public final class OptimistServer: Service {
         lock = try DirectoryLock(directory: directory)
         database = try ServerDatabase(
             path: directory.appending(path: "optimist.sqlite").path,
-            epoch: "e" + surroundings.makeID().uuidString.lowercased().replacing("-", with: "").prefix(12))
+            epoch: "e" + surroundings.makeID().uuidString.lowercased().replacing("-", with: "").prefix(12),
+            day: Expiry.day(of: surroundings.now()))
         try SchemaRegister.accept(configuration.schema, in: database.pool)
         let keys = try ServerKeys(directory: directory)
         let commits = GroupCommit(writer: database.pool)
@@ -64,7 +65,8 @@ public final class OptimistServer: Service {
             store: store,
             settings: ServingSettings(
                 schema: configuration.schema, epoch: database.epoch,
-                makeRowID: { surroundings.makeID().uuidString.lowercased() }),
+                makeRowID: { surroundings.makeID().uuidString.lowercased() },
+                tombstoneDays: configuration.tombstoneDays),
             now: surroundings.now)
         routes = Routes(
             service: service, accounts: registry, pokes: pokes, surroundings: surroundings,
@@ -86,7 +88,8 @@ public final class OptimistServer: Service {
             onServerRunning: { [binding] channel in binding.succeed(channel.localAddress?.port ?? 0) },
             logger: configuration.logger)
         let group = ServiceGroup(
-            configuration: .init(services: [.init(service: application)], logger: configuration.logger))
+            configuration: .init(
+                services: [.init(service: application), .init(service: housekeeping)], logger: configuration.logger))
         defer { binding.fail(CancellationError()) }
         guard binding.begin(group) else { return }
         do {
@@ -104,6 +107,12 @@ public final class OptimistServer: Service {
             binding.fail(error)
             throw error
         }
+    }
+
+    private var housekeeping: Housekeeping {
+        Housekeeping(
+            sweep: TombstoneSweep(store: store, tombstoneDays: configuration.tombstoneDays),
+            surroundings: configuration.surroundings, logger: configuration.logger)
     }
 
     /// The port that is listened to. Waits until the server has started.

@@ -33,6 +33,8 @@ public struct ServerConfiguration: Sendable {
     public var idleTimeout: Duration
     /// How long a request's body may take.
     public var bodyTimeout: Duration
+    /// For how many days a deleted row is remembered. A device that was away for longer compares all that it has.
+    public var tombstoneDays: Int
     /// Time, ids, chance and tasks. Secrets never come from here.
     public var surroundings: Surroundings
     public var logger: Logger
@@ -46,6 +48,7 @@ public struct ServerConfiguration: Sendable {
         allowsOneDeviceOnly: Bool = false, isBehindProxy: Bool = false, signInBurstPerAddress: Int = 60,
         signInBurstPerAccount: Int = 10,
         idleTimeout: Duration = .seconds(60), bodyTimeout: Duration = .seconds(60),
+        tombstoneDays: Int = RowSync.Limit.tombstoneDays,
         surroundings: Surroundings = Surroundings(), logger: Logger = Logger(label: "optimist.server")
     ) {
         self.host = host
@@ -60,6 +63,7 @@ public struct ServerConfiguration: Sendable {
         self.signInBurstPerAccount = signInBurstPerAccount
         self.idleTimeout = idleTimeout
         self.bodyTimeout = bodyTimeout
+        self.tombstoneDays = tombstoneDays
         self.surroundings = surroundings
         self.logger = logger
     }

@@ -33,11 +33,15 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The schema. Default: schema.json in the data directory.", valueName: "file"))
     var schema: String?
 
+    @Option(help: "For how many days deleted rows are remembered, for devices that were away.")
+    var tombstoneDays = RowSync.Limit.tombstoneDays
+
     @Option(help: "How much to log: trace, debug, info, notice, warning or error.", transform: LogLevel.parse)
     var logLevel = Logger.Level.notice
 
     func validate() throws {
         guard (0...65_535).contains(port) else { throw ValidationError("--port is a number from 0 to 65535.") }
+        guard (1...36_500).contains(tombstoneDays) else { throw ValidationError("--tombstone-days is at least 1.") }
     }
 
     func run() async throws {
@@ -54,7 +58,7 @@ struct ServeCommand: AsyncParsableCommand {
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
                 host: host, port: port, dataDirectory: directory, schema: schema, isBehindProxy: behindProxy,
-                logger: logger))
+                tombstoneDays: tombstoneDays, logger: logger))
         let group = ServiceGroup(
             configuration: .init(
                 services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],

@@ -30,9 +30,12 @@ def run(*arguments, seconds=60):
 class Program:
     """A command that runs until it is ended: a server, a lab or a proxy."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, environment=None):
+        """`environment` is what it has besides the test's own."""
         self._log = tempfile.TemporaryFile("w+")
-        self._process = subprocess.Popen([OPTIMIST, *map(str, arguments)], stdout=self._log, stderr=subprocess.STDOUT)
+        self._process = subprocess.Popen(
+            [OPTIMIST, *map(str, arguments)], stdout=self._log, stderr=subprocess.STDOUT,
+            env={**os.environ, **(environment or {})})
 
     @property
     def said(self):

@@ -35,6 +35,14 @@ struct AccountValuesTests {
         #expect(!refresh(&session, 1) && session.ended == .reuseDetected)
     }
 
+    @Test func `L3: a token that a server from a backup does not know of yet is taken, and accuses nobody`() {
+        var session = Self.session()
+        #expect(refresh(&session, 6) && session.generation == 7 && session.ended == nil)
+        #expect(refresh(&session, 6) && session.generation == 7, "the answer was lost")
+        #expect(refresh(&session, 7) && session.generation == 8)
+        #expect(!refresh(&session, 5) && session.ended == .reuseDetected)
+    }
+
     @Test func `a refresh token that has lain too long ends the session with its reason`() {
         var session = Self.session()
         #expect(!refresh(&session, 1, now: 61 * day))

@@ -141,13 +141,16 @@ struct HTTPTests {
 
     @Test func `a device has at most 8 requests at a time`() async throws {
         let slots = RequestSlots()
-        func nest(_ depth: Int) async throws {
-            if depth > 0 { try await slots.run(session: "s") { try await nest(depth - 1) } }
-        }
-        try await nest(8)
-        let refusal = await #expect(throws: RequestProblem.self) { try await nest(9) }
+        var taken = try (0..<8).map { _ in try slots.enter("s") }
+        let refusal = #expect(throws: RequestProblem.self) { try slots.enter("s") }
         #expect(refusal?.status == 429 && refusal?.limit == "maxConcurrentRequests")
-        try await nest(8)
+        _ = try slots.enter("another's")
+        taken[0].leave()
+        taken[0].leave()
+        taken.append(try slots.enter("s"))
+        #expect(throws: RequestProblem.self) { try slots.enter("s") }
+        taken = []
+        #expect(throws: Never.self) { _ = try (0..<8).map { _ in try slots.enter("s") } }
     }
 
     @Test func `a port that is taken is an error that says what to do`() async throws {

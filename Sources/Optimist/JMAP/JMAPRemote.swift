@@ -34,9 +34,11 @@ public final class JMAPRemote: Remote {
             throw RemoteFailure.forbidden("The server has no account for this session.")
         }
         connection.withLock { $0 = Connection(resource: resource, account: account) }
+        let schema = resource.accounts[account]
         return RemoteAccount(
             id: "\(session.server.host() ?? "")#\(account)", initialCursor: resource.initialState,
-            tables: resource.accounts[account].map { Set($0.types.keys) })
+            tables: schema.map { $0.typeNames(at: schemaVersion) },
+            schema: schema.flatMap { $0.version <= schemaVersion ? $0 : nil })
     }
 
     public func push(_ push: Push) async throws -> PushAnswer {

@@ -1,22 +1,22 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+package import OptimistWire
 
 /// A part of a snapshot as one JMAP request, and its answer. Pure.
-struct SnapshotPull {
+package struct SnapshotPull {
     let table: String
-    let request: Request
+    package let request: Request
 
-    init(_ asked: SnapshotRequest, account: String, schemaVersion: Int? = nil) {
+    package init(_ asked: SnapshotRequest, account: String, schemaVersion: Int? = nil) {
         table = asked.table
         let call = SnapshotCall(accountID: account, at: asked.at, after: asked.after, maxChanges: asked.limit)
         request = Request(
             methodCalls: [Invocation("\(asked.table)/changes", call.json, callID: "0")],
-            origins: asked.origins, schemaVersion: schemaVersion)
+            schemaVersion: schemaVersion, origins: asked.origins)
     }
 
     /// - Throws: ``RemoteFailure``: `noSnapshots` if the server does not know of any.
-    func page(from response: Response) throws -> SnapshotPage {
+    package func page(from response: Response) throws -> SnapshotPage {
         let answer = try response.answer("0", of: table)
         if answer.isTooOld { throw RemoteFailure.upgradeRequired([table]) }
         if answer.error == "invalidArguments" { throw RemoteFailure.noSnapshots }

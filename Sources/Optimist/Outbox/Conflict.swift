@@ -27,7 +27,8 @@ public struct Conflict: Identifiable, Hashable, Sendable {
     public let theirs: JSONObject?
     public let at: Date
 
-    /// Returns the conflicts in a database that a store has written, oldest first. To be used in ``Store/observe(_:)`` too.
+    /// Returns the conflicts in a database that a store has written, oldest first. To be used in ``Store/observe(_:)``
+    /// too.
     ///
     /// - Parameter db: A connection within a read or a write.
     public static func fetchAll(_ db: Database) throws -> [Conflict] {
@@ -56,7 +57,8 @@ extension Store {
 
     /// Writes a losing edit once more, as a new write of the user's, and forgets the conflict.
     ///
-    /// A row that is gone is made again with all the values that it had; otherwise the edited columns alone are written.
+    /// A row that is gone is made again with all the values that it had; otherwise the edited columns alone are
+    /// written.
     ///
     /// - Parameter id: A ``Conflict/id``.
     /// - Throws: `OptimistError` with code `unknownConflict`; `DatabaseError` if the row cannot be written, as when a row that

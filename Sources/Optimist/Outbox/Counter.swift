@@ -4,9 +4,9 @@ import OptimistWire
 
 /// What this device has counted in one column of a row, under each id that it has had (M3). Pure.
 ///
-/// The app's column shows what others have counted plus the totals here. What others have counted is never stored: it is
-/// the server's sum without what that contains of this device, both taken from one answer or page. A total here is thus
-/// neither lost nor counted twice, whatever order answers, echoes and older pages come in.
+/// The app's column shows what others have counted plus the totals here. What others have counted is never stored: it
+/// is the server's sum without what that contains of this device, both taken from one answer or page. A total here is
+/// thus neither lost nor counted twice, whatever order answers, echoes and older pages come in.
 struct Counter: Equatable, Sendable {
     struct Total: Equatable, Sendable {
         /// As the app's column contains it.
@@ -26,14 +26,14 @@ struct Counter: Equatable, Sendable {
     var unsent: Int64 { totals.values.reduce(0) { $0 &+ $1.value &- $1.confirmed } }
 
     /// The totals as a push carries them, by device.
-    var pushed: [RunningTotal] {
-        totals.sorted { $0.key < $1.key }.map { RunningTotal($1.value, Clock(stamp: $1.stamp, device: $0)) }
+    var pushed: [CounterTotal] {
+        totals.sorted { $0.key < $1.key }.map { CounterTotal($1.value, Clock(stamp: $1.stamp, device: $0)) }
     }
 
     /// Takes the server's sum from a page or an answer.
     ///
-    /// A total that is unsent stays; one that is not becomes what the server has, unless the server's word is older than
-    /// its answer to that total. So a device whose database went back learns of what it counted in between.
+    /// A total that is unsent stays; one that is not becomes what the server has, unless the server's word is older
+    /// than its answer to that total. So a device whose database went back learns of what it counted in between.
     ///
     /// - Parameters:
     ///   - mine: What the sum contains of this device, by its ids.
@@ -59,7 +59,7 @@ struct Counter: Equatable, Sendable {
     }
 
     /// Books that the server has these totals.
-    mutating func confirm(_ sent: [RunningTotal], seq: Int64) {
+    mutating func confirm(_ sent: [CounterTotal], seq: Int64) {
         for sent in sent {
             totals[sent.clock.device]?.confirmed = sent.total
             totals[sent.clock.device]?.seq = seq
@@ -69,7 +69,7 @@ struct Counter: Equatable, Sendable {
     /// Takes back what was refused: totals return to what the server has, but for what was counted since.
     ///
     /// - Returns: What was added and is now taken back.
-    mutating func takeBack(_ sent: [RunningTotal]) -> Int64 {
+    mutating func takeBack(_ sent: [CounterTotal]) -> Int64 {
         var refused: Int64 = 0
         for sent in sent {
             guard let total = totals[sent.clock.device] else { continue }
@@ -79,6 +79,17 @@ struct Counter: Equatable, Sendable {
         }
         return refused
     }
+}
+
+extension [CounterTotal] {
+    /// The value of a counter in a push. The clock of a single total goes beside it, as the column's.
+    var json: JSON {
+        if count == 1 { return CounterPatch.totals([.init(self[0].total)]).json }
+        return CounterPatch.totals(map { .init($0.total, origin: $0.clock.device, clock: $0.clock) }).json
+    }
+
+    /// The clock of the column that holds these totals.
+    var latestClock: Clock? { map(\.clock).max() }
 }
 
 /// A counter's change as the journal and the rejections keep it: `{"@add": 2}`. It can be made again later.

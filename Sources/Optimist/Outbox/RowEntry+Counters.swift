@@ -74,14 +74,23 @@ extension RowEntry {
         }
     }
 
+    /// Takes note that the server holds nothing of the totals: all of them are unsent.
+    mutating func forgetConfirmedCounters() {
+        counters = counters.mapValues { counter in
+            var counter = counter
+            counter.totals = counter.totals.mapValues { Counter.Total(value: $0.value, stamp: $0.stamp) }
+            return counter
+        }
+    }
+
     /// What the server holds of a dirty counter.
     private func baseCount(of column: TableLayout.Column) -> Int64 {
         base[column.name].flatMap(SQLLiteral.parse).flatMap { Int64.fromDatabaseValue($0) } ?? 0
     }
 
-    /// The totals of the counters among some columns, as a push carries them. A counter in which nothing was counted here
-    /// is not among them.
-    func pushedTotals(of columns: [TableLayout.Column]) -> [String: [RunningTotal]] {
+    /// The totals of the counters among some columns, as a push carries them. A counter in which nothing was counted
+    /// here is not among them.
+    func pushedTotals(of columns: [TableLayout.Column]) -> [String: [CounterTotal]] {
         let pushed = columns.filter(\.isCounter).compactMap { column in
             counters[column.bit].map { (column.name, $0.pushed) }
         }

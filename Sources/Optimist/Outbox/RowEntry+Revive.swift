@@ -4,8 +4,9 @@ import OptimistWire
 
 /// Tables in which an edit brings a deleted row back, if it is later than the deletion (`SyncRules.editWins`, M2).
 ///
-/// The server decides: it revives the row in the next life but one, with the columns of the life that had ended. Until it
-/// says so, a device keeps a row whose edit is later than the deletion that it received, and sends the edit as it is.
+/// The server decides: it revives the row in the next life but one, with the columns of the life that had ended. Until
+/// it says so, a device keeps a row whose edit is later than the deletion that it received, and sends the edit as it
+/// is.
 extension RowEntry {
     /// Whether a received deletion leaves the row, since an unsent edit is later.
     func outlives(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Bool {
@@ -19,7 +20,8 @@ extension RowEntry {
         layout.rules.editWins && isAlive && life == generation + 2 && dirty & ~TableLayout.lifeMask != 0
     }
 
-    /// Enters the life that an edit brought back. An unsent column that is later than the server's stays, and stays unsent.
+    /// Enters the life that an edit brought back. An unsent column that is later than the server's stays, and stays
+    /// unsent.
     mutating func rejoin(
         _ life: Int, _ patch: RowPatch, device: String, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
@@ -55,7 +57,8 @@ extension RowEntry {
         return reception
     }
 
-    /// The life that the user edited has ended on the server, and the edit was refused: the row becomes what the server has.
+    /// The life that the user edited has ended on the server, and the edit was refused: the row becomes what the server
+    /// has.
     mutating func undoRevival(_ life: Int, _ sentRow: SentRow, _ refusal: Refusal, in layout: TableLayout)
         -> Settlement
     {

@@ -32,8 +32,8 @@ struct RowEntryTable {
             """, in: db)
         insertingFresh = try RowStatement(
             """
-            INSERT INTO optimist_row(tbl, id, generation, acked, seq, clock, node, clocks)
-            VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7)
+            INSERT INTO optimist_row(tbl, id, generation, acked, seq, clock, node, clocks, known)
+            VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7, ?8)
             """, in: db)
     }
 
@@ -74,13 +74,14 @@ struct RowEntryTable {
     }
 
     /// Adds the entry of a row of which nothing was known, as the server has it.
-    mutating func insertFresh(_ ref: RowRef, _ patch: RowPatch) throws {
+    mutating func insertFresh(_ ref: RowRef, _ patch: RowPatch, in layout: TableLayout) throws {
         let common = patch.clocks?.common
         try insertingFresh.execute([
             ref.table.databaseValue, ref.id, Int64(patch.generation ?? 1).databaseValue, (patch.seq ?? 0).databaseValue,
             (common?.stamp.rawValue ?? 0).databaseValue,
             try common.map { try nodes.number(of: $0.device) }?.databaseValue ?? Int64(0).databaseValue,
             Self.text(patch.clocks?.exceptions ?? [:]) { .string($0.description) },
+            layout.mask(of: patch.values).databaseValue,
         ])
     }
 

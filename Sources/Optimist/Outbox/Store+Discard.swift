@@ -20,6 +20,7 @@ extension Store {
             let rows = try Row.fetchAll(
                 db, sql: "SELECT tbl, id FROM optimist_row WHERE pending IS NOT NULL ORDER BY pending DESC, key DESC")
             for row in rows { try discard.undo(RowRef(table: row[0], id: row[1])) }
+            for table in discard.incomplete.sorted() { try Self.startResync(of: table, in: db) }
             // The verdicts of a push that is on its way speak of what is no longer there.
             try Meta.set(.inFlight, to: nil, in: db)
             try GroupJoins(db).forgetSettled()
@@ -33,6 +34,8 @@ private struct Discard {
     var entries: RowEntryTable
     let tables: AppTables
     let db: Database
+    /// The tables of which something is to be received anew.
+    var incomplete: Set<String> = []
 
     mutating func undo(_ ref: RowRef) throws {
         guard let table = tables[ref.table], var entry = try entries.entry(ref) else { return }
@@ -41,13 +44,8 @@ private struct Discard {
             try table.make(undone.change, at: ref.id)
             return try entries.save(entry)
         }
-        try receiveAnew(ref)
-    }
-
-    /// A deleted row: only the server has it.
-    private func receiveAnew(_ ref: RowRef) throws {
-        try db.execute(
-            sql: "DELETE FROM optimist_row WHERE tbl = ? AND id = ?", arguments: [ref.table, ref.id])
-        try db.execute(sql: "UPDATE optimist_table SET cursor = NULL WHERE number = ?", arguments: [ref.table])
+        // A deleted row: only the server has it.
+        try db.execute(sql: "DELETE FROM optimist_row WHERE tbl = ? AND id = ?", arguments: [ref.table, ref.id])
+        incomplete.insert(table.layout.name)
     }
 }

@@ -4,8 +4,8 @@ import Foundation
 import GRDB
 import OptimistWire
 
-/// Makes rows pending that no trigger saw: those that were there before their table was synced, that a migration made, or
-/// that a trigger of the app's own made while a page was applied.
+/// Makes rows pending that no trigger saw: those that were there before their table was synced, that a migration made,
+/// or that a trigger of the app's own made while a page was applied.
 struct Adoption {
     let layout: TableLayout
     let db: Database

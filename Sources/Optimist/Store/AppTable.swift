@@ -52,7 +52,7 @@ final class AppTable {
 
     /// The columns of each unique index, but for the primary key.
     var uniqueIndexes: [[String]] {
-        get throws { try db.indexes(on: layout.name).filter { $0.isUnique && $0.columns != ["id"] }.map(\.columns) }
+        get throws { try UniqueIndexes(of: layout.name, in: db).columns }
     }
 
     /// Whether some of these values are of columns that this app does not know.

@@ -13,16 +13,22 @@
             let descriptor = open(file.path, O_EVTONLY | O_CLOEXEC)
             if descriptor < 0 { return nil }
             let queue = DispatchQueue(label: "optimist.notices")
-            let source = DispatchSource.makeFileSystemObjectSource(
-                fileDescriptor: descriptor, eventMask: [.write, .extend], queue: queue)
-            source.setEventHandler {
+            let watch = Watch(
+                source: DispatchSource.makeFileSystemObjectSource(
+                    fileDescriptor: descriptor, eventMask: [.write, .extend], queue: queue))
+            watch.source.setEventHandler {
                 written()
-                source.suspend()
-                queue.asyncAfter(deadline: .now() + pause) { source.resume() }
+                watch.source.suspend()
+                queue.asyncAfter(deadline: .now() + pause) { watch.source.resume() }
             }
-            source.setCancelHandler { close(descriptor) }
-            source.resume()
-            return { source.cancel() }
+            watch.source.setCancelHandler { close(descriptor) }
+            watch.source.resume()
+            return { watch.source.cancel() }
+        }
+
+        /// Unchecked, since a dispatch source may be used from any thread, whatever its protocol says of that.
+        private struct Watch: @unchecked Sendable {
+            let source: any DispatchSourceProtocol
         }
     }
 #endif

@@ -4,11 +4,11 @@ import GRDB
 
 /// Finds what the app's migrations write into synced rows, so that it reaches the server like any other write.
 ///
-/// Triggers stand in the way of a migration that alters what they name, so there are none while migrations run. Instead, each
-/// synced table is copied before and compared afterwards: the differences are replayed on the copy, under the same triggers.
-/// The copies are tables of the file, so that nothing is lost when the process ends in between.
+/// Triggers stand in the way of a migration that alters what they name, so there are none while migrations run.
+/// Instead, each synced table is copied before and compared afterwards: the differences are replayed on the copy, under
+/// the same triggers. The copies are tables of the file, so that nothing is lost when the process ends in between.
 ///
-/// > Source: Documentation/Decisions/0010-migrations-are-writes.md, on why they are not ignored.
+/// > Source: Documentation/Decisions/0009-migrations-are-writes.md, on why they are not ignored.
 struct MigrationCapture {
     private let db: Database
 
@@ -26,8 +26,8 @@ struct MigrationCapture {
         }
     }
 
-    /// Captures what has changed since, in the running transaction, and drops the copies. Rows that were added are not among
-    /// it: they have no entry, and are adopted.
+    /// Captures what has changed since, in the running transaction, and drops the copies. Rows that were added are not
+    /// among it: they have no entry, and are adopted.
     func finish(_ layouts: [TableLayout]) throws {
         for layout in layouts where try db.tableExists(Self.copy(of: layout.number)) { try replay(layout) }
         let copies = try String.fetchAll(

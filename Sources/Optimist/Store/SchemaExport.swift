@@ -8,7 +8,8 @@ public import OptimistWire
 extension Schema {
     /// Reads from an app's database what a server needs to know of its tables.
     ///
-    /// Exported are the synced tables or, of a database that no store has opened, every table whose primary key is the one
+    /// Foreign keys say what deleting a row does to those that refer to it; without `ON DELETE` they restrict it, as SQLite
+    /// does. Unique indexes come with the policy `reject`. Exported are the synced tables or, of a database that no store has opened, every table whose primary key is the one
     /// column `id`. Column types follow the declared ones; a column that is NOT NULL without a default is required.
     ///
     /// - Throws: `OptimistError` with code `notADatabase` or `invalidTable`.
@@ -51,8 +52,9 @@ extension TypeSchema {
             let isRequired = column.isNotNull && column.defaultValueSQL == nil
             columns[column.name] = ColumnSchema(
                 reference == nil ? ValueForm.columnType(declared: column.type) : .ref, isRequired: isRequired,
-                target: reference?.table)
+                target: reference?.table, onDelete: reference.map { $0.onDelete.exported(isRequired: isRequired) })
         }
+        uniqueIndexes = try UniqueIndexes(of: table, in: db).columns.map { UniqueIndex($0) }
         try read(rulesOf: table, in: db)
     }
 
@@ -64,5 +66,16 @@ extension TypeSchema {
         let counters = (row[0] as String?).flatMap { try? JSON(parsing: $0.utf8) }?.array ?? []
         for name in counters.compactMap(\.string) { columns[name] = ColumnSchema(.counter) }
         editWins = row[1]
+    }
+}
+
+extension Reference.Action {
+    /// A required column cannot become null.
+    fileprivate func exported(isRequired: Bool) -> ColumnSchema.OnDelete {
+        switch self {
+        case .cascade: .cascade
+        case .setNull where !isRequired: .setNull
+        case .setNull, .restrict: .restrict
+        }
     }
 }

@@ -27,9 +27,8 @@ extension Store {
         return true
     }
 
-    /// Notices of what is written to the file, by whichever process.
-    func fileNotices() -> AsyncStream<Void> {
-        let log = URL(filePath: file.path + "-wal")
-        return surroundings.fileChanges?(log) ?? FileNotices.notices(of: log)
+    /// Notices of what is written to the file, by whichever process. Nil: no other may have it open.
+    func fileNotices() -> AsyncStream<Void>? {
+        surroundings.sharesFiles ? FileNotices.notices(of: URL(filePath: file.path + "-wal")) : nil
     }
 }

@@ -70,7 +70,7 @@ public final class Store: Sendable {
 
     /// Follows what other processes write for as long as the store is there: live queries show it, the engine sends it.
     private func watchOthers() {
-        let notices = fileNotices()
+        guard let notices = fileNotices() else { return }
         let task = surroundings.spawn { [weak self] in
             for await _ in notices { try? await self?.lookForOthers() }
         }

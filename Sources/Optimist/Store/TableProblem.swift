@@ -93,12 +93,11 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
     }
 
     private static func unique(_ name: String, in db: Database) throws -> [TableProblem] {
-        try db.indexes(on: name).filter { $0.isUnique && $0.columns != ["id"] }.map { index in
+        try UniqueIndexes(of: name, in: db).columns.map { columns in
             TableProblem(
-                name, index.columns.joined(separator: ", "), isFatal: false,
+                name, columns.joined(separator: ", "), isFatal: false,
                 says:
-                    "UNIQUE, which the server does not check yet: rows of two devices that collide are parked on one of them."
-            )
+                    "UNIQUE, so the server decides which of two devices was first: its schema needs it as \"@unique\".")
         }
     }
 }

@@ -159,7 +159,7 @@ struct RowApplication {
     private mutating func applyFresh(_ ref: RowRef, _ patch: RowPatch, in table: AppTable) throws {
         do {
             try table.make(.put(patch.values), at: ref.id)
-            try entries.insertFresh(ref, patch)
+            try entries.insertFresh(ref, patch, in: table.layout)
         } catch {
             fresh.remove(ref.table)
             throw error

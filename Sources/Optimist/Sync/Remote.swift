@@ -5,8 +5,8 @@ public import OptimistWire
 /// A place where rows are kept for several devices: what the sync engine talks to.
 ///
 /// The default is ``JMAPRemote``. A team with a backend of its own implements this protocol instead. The engine calls
-/// `push` and `pull` independently of each other, each at most once at a time, and repeats whatever it does not hear of:
-/// everything pushed is a merge, so a repetition changes nothing.
+/// `push` and `pull` independently of each other, each at most once at a time, and repeats whatever it does not hear
+/// of: everything pushed is a merge, so a repetition changes nothing.
 ///
 /// Every function throws ``RemoteFailure``, and `CancellationError` when its task is cancelled. Any other error counts
 /// as ``RemoteFailure/unreachable(_:)``.
@@ -22,8 +22,8 @@ public protocol Remote: Sendable {
     /// Asks for what has changed after a cursor, in whole transactions in the order of the server.
     func pull(_ request: PullRequest) async throws -> Page
 
-    /// Asks for the living rows of one table as they are now, in parts: how an empty device starts (R6), and one whose cursor
-    /// is too old (L4).
+    /// Asks for the living rows of one table as they are now, in parts: how an empty device starts (R6), and one whose
+    /// cursor is too old (L4).
     ///
     /// The default throws ``RemoteFailure/noSnapshots``: the device then starts by ``pull(_:)`` from
     /// ``RemoteAccount/initialCursor``.
@@ -49,11 +49,15 @@ public struct RemoteAccount: Sendable, Hashable {
     public var initialCursor: String
     /// The tables that the remote keeps, so that others are not asked for. Nil, the default: every table.
     public var tables: Set<String>?
+    /// What the remote says of its tables. A unique index of the app's that is not in it is an error, since devices could
+    /// not agree. Nil, the default: it does not say.
+    public var schema: Schema?
 
-    public init(id: String, initialCursor: String, tables: Set<String>? = nil) {
+    public init(id: String, initialCursor: String, tables: Set<String>? = nil, schema: Schema? = nil) {
         self.id = id
         self.initialCursor = initialCursor
         self.tables = tables
+        self.schema = schema
     }
 }
 
@@ -109,8 +113,8 @@ public enum Verdict: Sendable, Hashable {
     case accepted(seq: Int64)
     /// Applied, but these columns of the server's won.
     case merged(seq: Int64, RowPatch)
-    /// Applied to another row of the server's, which has the values of a unique index that this one was to have: the two
-    /// are one from now on, under the other one's id (M6).
+    /// Applied to another row of the server's, which has the values of a unique index that this one was to have: the
+    /// two are one from now on, under the other one's id (M6).
     case mergedInto(seq: Int64, winner: String)
     /// The row is deleted on the server, in a later life than the one that was sent.
     case gone
@@ -166,14 +170,15 @@ public enum RemoteFailure: Error, Sendable, Hashable {
     case forbidden(String)
     /// The push was too large as a whole. It is sent in halves.
     case tooLarge(isProtocolLimit: Bool)
-    /// The push was refused as a whole, without a reason that the protocol knows. It is sent in halves, to find the row.
+    /// The push was refused as a whole, without a reason that the protocol knows. It is sent in halves, to find the
+    /// row.
     case refused(String)
     /// Another database has pushed under this device's id with a higher number.
     case pushRewound
     /// The cursor is unknown or too old: everything is received anew (L4).
     case cursorLost
-    /// The remote's database has gone back, as from a backup, to before the cursor: see ``RemoteEpoch`` (L3). Empty: it does
-    /// not say how far.
+    /// The remote's database has gone back, as from a backup, to before the cursor: see ``RemoteEpoch`` (L3). Empty: it
+    /// does not say how far.
     case forked([RemoteEpoch])
     /// The remote serves these tables to a newer version of the app only. The others go on.
     case upgradeRequired(Set<String>)

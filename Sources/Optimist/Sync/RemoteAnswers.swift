@@ -7,7 +7,8 @@ public import OptimistWire
 public struct PushAnswer: Sendable, Hashable {
     /// A verdict for each row of the push, in its order.
     public var verdicts: [Verdict]
-    /// Tables that the remote takes from a newer version of the app only. Their rows' verdicts are ``Verdict/retry(after:)``.
+    /// Tables that the remote takes from a newer version of the app only. Their rows' verdicts are
+    /// ``Verdict/retry(after:)``.
     public var upgradeRequired: Set<String> = []
     /// The life of the remote's database that answered: see ``RemoteEpoch``. Nil: it has but one.
     public var epoch: String?
@@ -97,7 +98,8 @@ public struct SnapshotRequest: Sendable, Hashable {
 
 /// A part of a snapshot: living rows of one table in the order of their ids, each as it is when the part is made.
 public struct SnapshotPage: Sendable {
-    /// The cursor that was noted before the first part was made. Everything after it is pulled once the snapshot is here.
+    /// The cursor that was noted before the first part was made. Everything after it is pulled once the snapshot is
+    /// here.
     public var at: String
     public var rows: [PageRow]
     /// The last id of this part, after which the next one begins. Nil: this is the last one.

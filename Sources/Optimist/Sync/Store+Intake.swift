@@ -29,17 +29,19 @@ extension Store {
     /// What is here stays usable, and what is pending is sent. Rows that do not come again are settled at the end.
     func startResync(of tables: [String]) async throws {
         try await apply { db in
-            for table in tables {
-                let number = "(SELECT number FROM optimist_table WHERE name = ?1)"
-                try db.execute(
-                    sql: """
-                        INSERT OR IGNORE INTO optimist_unseen SELECT tbl, id FROM optimist_row
-                        WHERE tbl = \(number) AND acked > 0 AND generation & 1
-                        """, arguments: [table])
-                try db.execute(sql: "DELETE FROM optimist_parked WHERE tbl = \(number)", arguments: [table])
-                try Intake.startOver(table, in: db)
-            }
+            for table in tables { try Self.startResync(of: table, in: db) }
         }
+    }
+
+    static func startResync(of table: String, in db: Database) throws {
+        let number = "(SELECT number FROM optimist_table WHERE name = ?1)"
+        try db.execute(
+            sql: """
+                INSERT OR IGNORE INTO optimist_unseen SELECT tbl, id FROM optimist_row
+                WHERE tbl = \(number) AND acked > 0 AND generation & 1
+                """, arguments: [table])
+        try db.execute(sql: "DELETE FROM optimist_parked WHERE tbl = \(number)", arguments: [table])
+        try Intake.startOver(table, in: db)
     }
 
     /// Takes the tables for complete that the remote does not keep: there is nothing to receive.

@@ -129,6 +129,7 @@ extension RowEntry {
         dirty = layout.fullMask
         sent = 0
         base = [:]
+        forgetConfirmedCounters()
         due = nil
         blocked = nil
     }

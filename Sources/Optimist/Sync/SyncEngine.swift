@@ -96,17 +96,18 @@ public actor SyncEngine {
     /// whose turn it is. An app whose file is in a container that it shares cancels this before it is suspended.
     public func run() async {
         guard let events = inbox.open() else { return }
-        let turn: SyncTurn
+        let turn: SyncTurn?
         do { turn = try await takeTurn() } catch {
             inbox.close()
             return status.show(.idle)
         }
-        defer { turn.end() }
+        defer { turn?.end() }
         await run(events)
     }
 
-    /// Waits until no other process syncs this file.
-    private func takeTurn() async throws -> SyncTurn {
+    /// Waits until no other process syncs this file. Nil: no other may have it open.
+    private func takeTurn() async throws -> SyncTurn? {
+        guard surroundings.sharesFiles else { return nil }
         var wait = Duration.milliseconds(100)
         while true {
             if let turn = SyncTurn(for: store.file) { return turn }
@@ -303,6 +304,7 @@ public actor SyncEngine {
         let account = try await connect()
         if let install = try await session?.installID() ?? installID { try await store.recognise(install: install) }
         try await store.bind(to: account.id)
+        if let schema = account.schema { try await store.check(against: schema) }
         if let served = account.tables { try await store.skip(tablesBut: served) }
         self.account = account
         return account

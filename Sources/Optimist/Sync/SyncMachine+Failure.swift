@@ -8,7 +8,8 @@ extension SyncMachine.Failure {
     init(_ error: any Error) {
         switch error {
         case let failure as RemoteFailure: self.init(failure)
-        case let error as OptimistError where error.code == .damagedMetadata: self = .fatal(error.message)
+        case let error as OptimistError where [.damagedMetadata, .invalidTable].contains(error.code):
+            self = .fatal(error.message)
         case let error as OptimistError where error.code == .otherAccount: self = .paused(error.message)
         case let error as DatabaseError where Self.isDamage(error.resultCode):
             self = .fatal("The database cannot be read (\(error.resultCode)). Nothing was deleted.")

@@ -5,14 +5,15 @@ import OptimistWire
 
 /// Reads and writes `optimist_unknown`: what newer apps have written into columns that this app does not have (L1).
 ///
-/// The values are kept beside the row until a migration brings the column. They also go along when this app begins a new
-/// life of the row, by replacing it, so that an old app never erases what it does not know.
+/// The values are kept beside the row until a migration brings the column. They also go along when this app begins a
+/// new life of the row, by replacing it, so that an old app never erases what it does not know.
 struct UnknownColumns {
     private let db: Database
 
     init(_ db: Database) { self.db = db }
 
-    /// Keeps what a received row has in columns that are not in the layout. A later life replaces what an earlier one had.
+    /// Keeps what a received row has in columns that are not in the layout. A later life replaces what an earlier one
+    /// had.
     func note(_ patch: RowPatch, at ref: RowRef, in layout: TableLayout) throws {
         let unknown = patch.values.members.filter { layout[column: $0.key] == nil }
         let former = try stored(ref)

@@ -16,6 +16,9 @@ struct ServerClock: Sendable {
         self.milliseconds = milliseconds
     }
 
+    /// The present day, as ``Expiry`` counts them.
+    var day: Int { Int(milliseconds / 86_400_000) }
+
     /// Returns the server's next stamp, under its own name or a device's.
     mutating func tick(device: String = Self.device) -> Clock {
         Clock(stamp: hybrid.tick(milliseconds: milliseconds), device: device)

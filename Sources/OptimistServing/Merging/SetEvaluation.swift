@@ -208,9 +208,7 @@ extension SetEvaluation {
         let key = operations[index].key
         switch steps[index] {
         case .refused(var error):
-            if error.current == nil, !["groupFailed", "blocked"].contains(error.type) {
-                error.current = try current(key)
-            }
+            if error.current == nil, isNeededToUndo(index, error) { error.current = try current(key) }
             return .refused(error)
         case .destroyed: return .accepted(won: nil)
         case .gone: return .gone
@@ -220,6 +218,15 @@ extension SetEvaluation {
             if working.row.generation != life { return .accepted(won: working.row.patch(for: context.origins)) }
             let columns = lost.union(working.altered)
             return .accepted(won: columns.isEmpty ? nil : working.row.patch(of: columns, for: context.origins))
+        }
+    }
+
+    /// Whether the device needs the row to take back what it did: a row that it has deleted, it has no more.
+    private func isNeededToUndo(_ index: Int, _ error: SetError) -> Bool {
+        switch error.type {
+        case "blocked": false
+        case "groupFailed": if case .destroy = operations[index].action { true } else { false }
+        default: true
         }
     }
 

@@ -13,6 +13,7 @@ enum AnswerLimit {
 /// `T/changes`: the standard form, and the inline form that carries the rows of several tables up to one common state.
 extension Exchange {
     mutating func changes(_ type: String, _ invocation: Invocation, at index: Int) throws -> MethodAnswer {
+        if invocation.wantsSnapshot { return try rowsInOrder(type, invocation) }
         let asked = try read(invocation)
         guard asked.isInline else { return try standardChanges(type, asked, invocation) }
         try answerInline(from: index, invocation)
@@ -23,10 +24,10 @@ extension Exchange {
     }
 
     private struct Asked {
-        var since: SyncState
+        var since: KnownState
         var limit: Int
         var isInline: Bool
-        var start: Place { Place(after: since) }
+        var start: Place { since.start }
     }
 
     private func read(_ invocation: Invocation) throws -> Asked {
@@ -34,19 +35,8 @@ extension Exchange {
             throw MethodError.invalidArguments("They are not those of a /changes: see RFC 8620, section 5.2.")
         }
         let limit = min(call.maxChanges ?? RowSync.Limit.pageRows, RowSync.Limit.maxPageRows)
-        guard let since = SyncState(call.sinceState) else {
-            throw MethodError("cannotCalculateChanges", "\"sinceState\" is no state of this server.")
-        }
-        if since.epoch == settings.epoch, since.seq <= state.seq, since.offset == 0 || since.seq < state.seq {
-            return Asked(since: since, limit: limit, isInline: call.isInline)
-        }
-        let epochs = try snapshot.epochs()
-        if epochs.contain(since) { return Asked(since: since, limit: limit, isInline: call.isInline) }
-        // A client that knows only the RFC hears what it understands: fetch everything anew.
-        guard call.isInline else {
-            throw MethodError("cannotCalculateChanges", "The server's data has gone back since that state.")
-        }
-        throw MethodError("forked", "The server's data has gone back since that state.", ["epochs": epochs.json])
+        return Asked(
+            since: try place(call.sinceState, knowsEpochs: call.isInline), limit: limit, isInline: call.isInline)
     }
 
     private func standardChanges(_ type: String, _ asked: Asked, _ invocation: Invocation) throws -> MethodAnswer {
@@ -55,7 +45,7 @@ extension Exchange {
         let end = page.end(from: asked.start) ?? Place(after: state.seq)
         var (created, updated, destroyed): ([JSON], [JSON], [JSON]) = ([], [], [])
         for row in page.rows where row.place < end {
-            let isNew = row.bornSeq > asked.since.seq
+            let isNew = row.bornSeq > asked.since.state.seq
             switch (row.isAlive, isNew) {
             case (true, true): created.append(.string(row.id))
             case (true, false): updated.append(.string(row.id))
@@ -67,8 +57,9 @@ extension Exchange {
         return MethodAnswer(
             invocation.name,
             [
-                "accountId": .string(account), "oldState": .string(asked.since.description),
-                "newState": .string(end.state(epoch: settings.epoch).description),
+                "accountId": .string(account), "oldState": .string(asked.since.state.description),
+                "newState": .string(
+                    state(at: end, begun: page.next == nil ? nil : asked.since.begun).description),
                 "hasMoreChanges": .bool(page.next != nil), "created": .array(created), "updated": .array(updated),
                 "destroyed": .array(destroyed),
             ], callID: invocation.callID)
@@ -80,6 +71,7 @@ extension Exchange {
 extension Exchange {
     private struct Table {
         var index: Int
+        var type: String
         var invocation: Invocation
         var asked: Asked
         var page: ChangePage
@@ -88,9 +80,8 @@ extension Exchange {
     /// Answers this inline call together with the later ones, from one snapshot and up to one common state.
     private mutating func answerInline(from index: Int, _ first: Invocation) throws {
         var tables: [Table] = []
-        var budget = AnswerLimit.pageBytes
         for (later, call) in request.methodCalls.enumerated().dropFirst(index) {
-            guard call.name.hasSuffix("/changes") else { continue }
+            guard call.name.hasSuffix("/changes"), !call.wantsSnapshot else { continue }
             let call = later == index ? first : call
             do {
                 let (type, _) = try method(call.name)
@@ -98,48 +89,39 @@ extension Exchange {
                 let asked = try read(call)
                 guard asked.isInline else { continue }
                 let page = try snapshot.changes(
-                    type: type, from: asked.start, limit: asked.limit, maxBytes: max(0, budget))
-                budget -= page.rows.reduce(0) { $0 + $1.content.count }
-                tables.append(Table(index: later, invocation: call, asked: asked, page: page))
+                    type: type, from: asked.start, limit: asked.limit, maxBytes: max(0, pageRoom))
+                pageRoom -= page.rows.reduce(0) { $0 + $1.content.count }
+                tables.append(Table(index: later, type: type, invocation: call, asked: asked, page: page))
             } catch let error as MethodError {
                 readyAnswers[later] = MethodAnswer(error, callID: call.callID)
             }
         }
         let end = tables.compactMap { $0.page.end(from: $0.asked.start) }.min()
-        for table in tables { readyAnswers[table.index] = inlineAnswer(table, end: end) }
+        for table in tables { readyAnswers[table.index] = try inlineAnswer(table, end: end) }
     }
 
-    private func inlineAnswer(_ table: Table, end: Place?) -> MethodAnswer {
+    private func inlineAnswer(_ table: Table, end: Place?) throws -> MethodAnswer {
         let start = table.asked.start
         let stop = max(start, end ?? Place(after: state.seq))
         let rows = table.page.rows.prefix { $0.place < stop }
         let living = rows.filter(\.isAlive)
-        // Whoever starts from nothing has nothing to remove.
-        let dead = start == .start ? [] : rows.filter { !$0.isAlive }
-        var text: [UInt8] = []
-        text.reserveCapacity(rows.reduce(512) { $0 + $1.content.count + 1 })
-        text += "{\"accountId\":".utf8
-        JSON.string(account).write(to: &text)
-        text += ",\"oldState\":\"\(table.asked.since)\",\"newState\":\"\(stop.state(epoch: settings.epoch))\"".utf8
-        text += ",\"hasMoreChanges\":\(end != nil),\"created\":[],\"updated\":[],\"list\":[".utf8
-        text.append(separating: living.map { $0.content(for: origins) })
-        text += "],\"destroyed\":[".utf8
-        text.append(separating: dead.map { JSON.string($0.id).bytes })
-        text += "],\"destroyClocks\":{".utf8
-        text.append(separating: dead.map { JSON.string($0.id).bytes + [UInt8(ascii: ":")] + $0.content })
-        text += "}}".utf8
-        return MethodAnswer(table.invocation.name, text, callID: table.invocation.callID)
+        // Also for a device that starts from nothing: it may have pushed rows before it pulled.
+        let dead = rows.filter { !$0.isAlive }
+        var members: JSONObject = [
+            "accountId": .string(account), "oldState": .string(table.asked.since.state.description),
+            "newState": .string(state(at: stop, begun: end == nil ? nil : table.asked.since.begun).description),
+            "hasMoreChanges": .bool(end != nil),
+            "created": [], "updated": [], "destroyed": .array(dead.map { .string($0.id) }),
+        ]
+        if let epochs = table.asked.since.epochs { members.append("epochs", epochs) }
+        var answer = AnswerText(members, size: rows.reduce(0) { $0 + $1.content.count + 64 })
+        answer.add("list", list: try living.map { try text(of: $0, table.type) })
+        answer.add("destroyClocks", object: dead.map { ($0.id, $0.content) })
+        answer.close()
+        return MethodAnswer(table.invocation.name, answer.bytes, callID: table.invocation.callID)
     }
 }
 
-extension [UInt8] {
-    /// Appends texts with commas between them.
-    fileprivate mutating func append(separating texts: some Sequence<[UInt8]>) {
-        var isFirst = true
-        for text in texts {
-            if !isFirst { append(UInt8(ascii: ",")) }
-            isFirst = false
-            append(contentsOf: text)
-        }
-    }
+extension Invocation {
+    fileprivate var wantsSnapshot: Bool { arguments["snapshot"].map { !$0.isNull } ?? false }
 }

@@ -9,13 +9,15 @@ extension Exchange {
         let limit = RowSync.Limit.rowsInSet
         if let ids, ids.count > limit { throw MethodError.requestTooLarge("A /get names at most \(limit) rows.") }
         let properties = try properties(of: type, invocation)
-        let rows = try snapshot.livingRows(type: type, ids: ids, limit: limit + 1)
-        guard rows.count <= limit else {
-            throw MethodError.requestTooLarge("There are more than \(limit) rows: use \(type)/changes.")
+        let room = AnswerLimit.pageBytes
+        let living =
+            try ids.map { try snapshot.livingRows(type: type, ids: $0, maxBytes: room) }
+            ?? snapshot.livingRows(type: type, after: nil, limit: limit, maxBytes: room)
+        if living.hasMore {
+            throw MethodError.requestTooLarge(
+                "There are more than \(limit) rows, or \(room) bytes of them: ask for fewer, or use /changes.")
         }
-        guard rows.reduce(0, { $0 + $1.content.count }) <= AnswerLimit.pageBytes else {
-            throw MethodError.requestTooLarge("The rows are larger than \(AnswerLimit.pageBytes) bytes: ask for fewer.")
-        }
+        let rows = living.rows
         var seen = Set(rows.map(\.id))
         let missing = (ids ?? []).filter { seen.insert($0).inserted }
         let columns = schema.types[type].map { $0.columns.sorted { $0.key < $1.key } } ?? []
@@ -23,30 +25,34 @@ extension Exchange {
             invocation.name,
             [
                 "accountId": .string(account), "state": .string(state.description),
-                "list": .array(try rows.map { try row($0, columns: columns, properties) }),
+                "list": .array(
+                    try rows.map { row in
+                        .object(vocabulary.former(try self.row(row, columns: columns, properties), of: type))
+                    }),
                 "notFound": .array(missing.map(JSON.string)),
             ], callID: invocation.callID)
     }
 
     /// A row with all its columns, or with those asked for. A column that was never written is null, a counter zero.
     private func row(_ logged: LoggedRow, columns: [(key: String, value: ColumnSchema)], _ properties: Set<String>?)
-        throws -> JSON
+        throws -> JSONObject
     {
         guard var members = try JSON(parsing: logged.content(for: origins)).object else { throw StoreError.noAccount }
         for (column, definition) in columns where members[column] == nil {
             members.append(column, definition.type == .counter ? 0 : .null)
         }
-        guard let properties else { return .object(members) }
-        return .object(JSONObject(members.members.filter { $0.key == "id" || properties.contains($0.key) }))
+        guard let properties else { return members }
+        return JSONObject(members.members.filter { $0.key == "id" || properties.contains($0.key) })
     }
 
     private func properties(of type: String, _ invocation: Invocation) throws(MethodError) -> Set<String>? {
-        guard let names = try texts(invocation.arguments["properties"], "properties") else { return nil }
+        let asked = try texts(invocation.arguments["properties"], "properties")
+        guard let names = asked?.map({ vocabulary.presentColumn($0, of: type) }) else { return nil }
         let known = Set(schema.types[type]?.columns.keys.map(\.self) ?? []).union([
             "id", "@gen", "@hlc", "@seq", "@mine",
         ])
         guard let unknown = names.first(where: { !known.contains($0) }) else { return Set(names) }
-        throw .invalidArguments("\(type) has no column \"\(unknown.prefix(64))\".")
+        throw .invalidArguments("There is no column \"\(unknown.prefix(64))\".")
     }
 
     private func texts(_ value: JSON?, _ name: String) throws(MethodError) -> [String]? {

@@ -45,7 +45,7 @@ extension Exchange {
         _ invocation: Invocation, at index: Int, _ planned: inout [Planned], _ operations: inout [RowOperation]
     ) throws(MethodError) {
         let (type, _) = try method(invocation.name)
-        guard var call = SetCall(json: invocation.arguments) else {
+        guard var call = SetCall(json: presentNames(invocation.arguments, of: type)) else {
             throw .invalidArguments("They are not those of a /set: see RFC 8620, section 5.3, and the @-members of RS.")
         }
         guard call.rowCount <= RowSync.Limit.rowsInSet else {
@@ -95,19 +95,21 @@ extension Exchange {
     private mutating func evaluate(_ planned: [Planned], _ operations: [RowOperation]) throws {
         guard let transaction else { throw MethodError("serverFail", "The request was not opened for writing.") }
         let before = state
-        let groups = isPush ? request.groups.map { $0.compactMap { RowKey($0) } } : []
+        let groups = isPush ? request.groups.map { $0.compactMap { RowKey(vocabulary.presentRow($0)) } } : []
         let context = SetEvaluation.Context(
             schema: schema, origins: origins, validate: settings.validate, unreadTypes: unreadTypes)
         let evaluation = try SetEvaluation(operations, groups: groups, in: context, over: transaction, clock: clock)
         clock = evaluation.clock
         if !evaluation.changes.isEmpty {
-            _ = try transaction.append(evaluation.changes)
+            _ = try transaction.append(evaluation.changes, day: clock.day)
             changedTypes.formUnion(evaluation.changes.map(\.key.type))
         }
+        let verdicts = waitingForUpdate(evaluation.verdicts, of: operations)
         for plan in planned {
-            let answer = answer(plan, evaluation.verdicts, before: before)
+            let answer = answer(plan, verdicts, before: before)
             readyAnswers[plan.index] = MethodAnswer(
-                "\(plan.type)/set", answer.json(accountID: account), callID: plan.callID)
+                "\(vocabulary.formerType(plan.type))/set",
+                clientNames(answer.json(accountID: account), of: plan.type), callID: plan.callID)
         }
     }
 

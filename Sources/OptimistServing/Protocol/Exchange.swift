@@ -23,6 +23,12 @@ struct Exchange {
     /// Answers that were worked out together with an earlier call's, by the call's index.
     var readyAnswers: [Int: MethodAnswer] = [:]
     private(set) var answers: [MethodAnswer] = []
+    /// The names that the client knows.
+    let vocabulary: Vocabulary
+    /// The state before anything was done.
+    let opening: SyncState
+    /// How many bytes of rows the pages of this request may still hold. Each has room for one row at least.
+    var pageRoom = AnswerLimit.pageBytes
 
     init(
         _ request: Request, account: String, settings: ServingSettings, snapshot: any AccountSnapshot,
@@ -34,6 +40,8 @@ struct Exchange {
         self.snapshot = snapshot
         self.transaction = transaction
         self.clock = clock
+        vocabulary = Vocabulary(settings.schema, version: request.schemaVersion)
+        opening = SyncState(epoch: settings.epoch, seq: snapshot.seq)
     }
 
     var schema: Schema { settings.schema }
@@ -47,7 +55,9 @@ struct Exchange {
     /// - Throws: ``RequestProblem`` `pushRewound`, or the database's error. Then nothing must be kept.
     mutating func run() throws {
         if let number = request.push, let device = request.device, let transaction {
-            guard try transaction.notePush(number, device: device) else { throw RequestProblem.pushRewound }
+            guard try transaction.notePush(number, device: device, day: clock.day) else {
+                throw RequestProblem.pushRewound
+            }
         }
         answers.reserveCapacity(request.methodCalls.count)
         var room = AnswerLimit.requestBytes
@@ -82,21 +92,27 @@ struct Exchange {
     }
 
     mutating func noteUnread(_ call: Invocation) {
-        if call.isSet, let type = call.name.split(separator: "/").first { unreadTypes.insert(String(type)) }
+        if call.isSet, let type = call.name.split(separator: "/").first {
+            unreadTypes.insert(vocabulary.presentType(String(type)))
+        }
     }
 
     /// Splits a method's name, and refuses the ones that the schema has no type for.
+    ///
+    /// - Returns: The type's present name.
+    /// - Throws: ``MethodError`` `unknownMethod`, or `schemaTooOld` for a type that the client's app is too old for.
     func method(_ name: String) throws(MethodError) -> (type: String, verb: String) {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 2, schema.types[parts[0]] != nil, ["get", "set", "changes"].contains(parts[1]) else {
-            throw .unknownMethod(String(name.prefix(100)))
-        }
-        if let version = request.schemaVersion, version < schema.minClientVersion {
+        guard parts.count == 2, ["get", "set", "changes"].contains(parts[1]),
+            let definition = schema.types[vocabulary.presentType(parts[0])]
+        else { throw .unknownMethod(String(name.prefix(100))) }
+        let oldest = max(schema.minClientVersion, definition.minClientVersion ?? 1)
+        if let version = request.schemaVersion, version < oldest {
             throw MethodError(
-                "schemaTooOld", "This version of the app is too old to sync.",
-                ["minClientVersion": .int(Int64(schema.minClientVersion))])
+                "schemaTooOld", "This version of the app is too old to sync \(parts[0]).",
+                ["minClientVersion": .int(Int64(oldest))])
         }
-        return (parts[0], parts[1])
+        return (vocabulary.presentType(parts[0]), parts[1])
     }
 
     func checkAccount(_ arguments: JSONObject) throws(MethodError) {

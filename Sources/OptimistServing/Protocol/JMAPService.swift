@@ -102,7 +102,7 @@ extension JMAPService {
             username: username, apiURL: "/jmap/",
             eventSourceURL: "/jmap/eventsource?types={types}&closeafter={closeafter}&ping={ping}",
             state: sessionState, epoch: epoch, initialState: "\(epoch).0", accounts: [account: schema],
-            primaryAccount: account)
+            primaryAccount: account, tombstoneDays: settings.tombstoneDays)
     }
 }
 

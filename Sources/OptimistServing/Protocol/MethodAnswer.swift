@@ -59,3 +59,45 @@ struct MethodError: Error {
         return object
     }
 }
+
+/// The arguments of an answer, written member by member, so that rows can be copied into them as they were stored.
+struct AnswerText {
+    private(set) var bytes: [UInt8] = []
+
+    /// - Parameter size: About how large the whole will be, in bytes.
+    init(_ members: JSONObject, size: Int) {
+        bytes.reserveCapacity(size + 512)
+        members.write(to: &bytes)
+        // Left open: ``close()`` comes last.
+        bytes.removeLast()
+    }
+
+    mutating func add(_ key: String, list: some Sequence<[UInt8]>) {
+        begin(key, "[")
+        for (index, text) in list.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            bytes += text
+        }
+        bytes.append(UInt8(ascii: "]"))
+    }
+
+    mutating func add(_ key: String, object: some Sequence<(key: String, text: [UInt8])>) {
+        begin(key, "{")
+        for (index, member) in object.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            JSON.string(member.key).write(to: &bytes)
+            bytes.append(UInt8(ascii: ":"))
+            bytes += member.text
+        }
+        bytes.append(UInt8(ascii: "}"))
+    }
+
+    mutating func close() { bytes.append(UInt8(ascii: "}")) }
+
+    private mutating func begin(_ key: String, _ bracket: Unicode.Scalar) {
+        bytes.append(UInt8(ascii: ","))
+        JSON.string(key).write(to: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+        bytes.append(UInt8(ascii: bracket))
+    }
+}

@@ -14,16 +14,21 @@ public struct ServingSettings: Sendable {
     public var epoch: String
     /// Makes the id of a row whose client did not: a lower-case UUID.
     public var makeRowID: @Sendable () -> String
+    /// For how many days deleted rows are remembered. Whoever runs a ``TombstoneSweep`` gives it the same number.
+    public var tombstoneDays: Int
     public var validate: Validation
 
-    /// - Parameter validate: Default: everything may be that the schema allows.
+    /// - Parameters:
+    ///   - tombstoneDays: Default: 90.
+    ///   - validate: Default: everything may be that the schema allows.
     public init(
         schema: Schema, epoch: String, makeRowID: @escaping @Sendable () -> String,
-        validate: @escaping Validation = { _ in nil }
+        tombstoneDays: Int = RowSync.Limit.tombstoneDays, validate: @escaping Validation = { _ in nil }
     ) {
         self.schema = schema
         self.epoch = epoch
         self.makeRowID = makeRowID
+        self.tombstoneDays = tombstoneDays
         self.validate = validate
     }
 }

@@ -40,7 +40,10 @@ public struct Epochs: Hashable, Sendable {
     }
 
     /// What a device needs to find the last point that it has in common with the server.
-    var json: JSON {
-        .array(all.map { ["epoch": .string($0.name), "firstSeq": .int($0.firstSeq)] })
+    ///
+    /// - Parameter name: The epoch of the device's state. If the database knows it, the ones before are left out.
+    func json(from name: String) -> JSON {
+        let first = all.firstIndex { $0.name == name } ?? 0
+        return .array(all[first...].map { ["epoch": .string($0.name), "firstSeq": .int($0.firstSeq)] })
     }
 }

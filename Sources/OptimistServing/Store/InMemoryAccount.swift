@@ -1,12 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import OptimistWire
+
 /// The rows of one account in memory, with their order.
 struct InMemoryAccount: Sendable {
-    var seq: Int64 = 0
-    /// The highest push number of each device.
-    var pushes: [String: Int64] = [:]
-    /// Where the account stood when an epoch began, for those in which it changed.
-    var epochs: [String: Int64] = [:]
+    var notes = AccountNotes()
     private(set) var rows: [String: [String: StoredRow]] = [:]
     private var index: [String: [IndexEntry: Set<String>]] = [:]
     /// The places at which rows stand, by type and in order, among some that rows have left.
@@ -16,7 +14,7 @@ struct InMemoryAccount: Sendable {
     ///
     /// - Returns: What was there before.
     mutating func put(_ change: RowChange, ordinal: Int) -> StoredRow? {
-        let (row, key) = (StoredRow(change, seq: seq, ordinal: ordinal), change.key)
+        let (row, key) = (StoredRow(change, seq: notes.seq, ordinal: ordinal), change.key)
         order[key.type, default: []].append((row.place, key.id))
         enter(key, dropping: change.droppedEntries, adding: change.addedEntries)
         return rows[key.type, default: [:]].updateValue(row, forKey: key.id)
@@ -42,6 +40,20 @@ struct InMemoryAccount: Sendable {
 
     /// The living rows that stand under an entry, sorted.
     func holders(_ type: String, _ entry: IndexEntry) -> [String] { index[type]?[entry]?.sorted() ?? [] }
+
+    /// The deleted rows up to a transaction, the oldest first.
+    func deleted(upTo seq: Int64) -> [(key: RowKey, row: StoredRow)] {
+        let all = rows.flatMap { type, rows in
+            rows.filter { !$0.value.row.isAlive && $0.value.seq <= seq }.map { (RowKey(type, $0.key), $0.value) }
+        }
+        return all.sorted { $0.1.place < $1.1.place }
+    }
+
+    /// Forgets a row. Its place stays, as one that a row has left.
+    mutating func forget(_ key: RowKey) { rows[key.type]?[key.id] = nil }
+
+    /// Undoes a `forget`.
+    mutating func remember(_ row: StoredRow, at key: RowKey) { rows[key.type, default: [:]][key.id] = row }
 
     /// Forgets the places that rows have left, once they are the most. Nothing can be taken back after that.
     mutating func sweep() {

@@ -60,6 +60,10 @@ public final class InMemorySyncStore: SyncStore {
         }
     }
 
+    public func accounts(after id: String?, limit: Int) async throws -> [String] {
+        state.withLock { Array($0.accounts.keys.filter { $0 > id ?? "" }.sorted().prefix(limit)) }
+    }
+
     /// Reads without suspending.
     public func reading<Answer: Sendable>(
         _ account: String, _ work: (any AccountSnapshot) throws -> Answer
@@ -75,23 +79,22 @@ public final class InMemorySyncStore: SyncStore {
 final class InMemoryTransaction: AccountTransaction {
     var account: InMemoryAccount
     private let epochNames: [String]
-    private let formerSeq: Int64
-    private let formerPushes: [String: Int64]
-    private let formerEpochs: [String: Int64]
+    /// What the account was. Its rows are not looked at: see `formerRows`.
+    private let former: AccountNotes
     /// What the rows were that have been changed, newest change last.
     private var formerRows: [(change: RowChange, row: StoredRow?)] = []
+    private var forgotten: [(key: RowKey, row: StoredRow)] = []
 
     init(_ account: InMemoryAccount, epochs: [String]) {
         self.account = account
         epochNames = epochs
-        formerSeq = account.seq
-        formerPushes = account.pushes
-        formerEpochs = account.epochs
+        former = account.notes
     }
 
-    var seq: Int64 { account.seq }
+    var seq: Int64 { account.notes.seq }
+    var floor: Int64 { account.notes.floor }
 
-    func epochs() -> Epochs { Epochs(names: epochNames, firstSeqs: account.epochs, seq: account.seq) }
+    func epochs() -> Epochs { Epochs(names: epochNames, firstSeqs: account.notes.epochs, seq: seq) }
 
     func rows(type: String, ids: [String]) -> [String: StoredRow] {
         guard let rows = account.rows[type] else { return [:] }
@@ -103,10 +106,24 @@ final class InMemoryTransaction: AccountTransaction {
         return Dictionary(found.filter { !$0.1.isEmpty }, uniquingKeysWith: { $1 })
     }
 
-    func livingRows(type: String, ids: [String]?, limit: Int) -> [LoggedRow] {
-        let rows = ids.map { self.rows(type: type, ids: $0) } ?? account.rows[type] ?? [:]
-        return Array(rows.lazy.filter(\.value.row.isAlive).prefix(limit).map { $0.value.logged($0.key) })
+    func livingRows(type: String, ids: [String], maxBytes: Int) -> LivingRows {
+        var living = LivingRows(maxBytes: maxBytes)
+        for (id, stored) in rows(type: type, ids: ids) where stored.row.isAlive {
+            guard living.add(stored.logged(id)) else { break }
+        }
+        return living
     }
+
+    func livingRows(type: String, after id: String?, limit: Int, maxBytes: Int) -> LivingRows {
+        var living = LivingRows(limit: limit, maxBytes: maxBytes)
+        let rows = account.rows[type] ?? [:]
+        for (id, stored) in rows.filter({ $0.value.row.isAlive && $0.key > id ?? "" }).sorted(by: { $0.key < $1.key }) {
+            guard living.add(stored.logged(id)) else { break }
+        }
+        return living
+    }
+
+    func livingCount(type: String) -> Int { account.rows[type]?.count { $0.value.row.isAlive } ?? 0 }
 
     func changes(type: String, from place: Place, limit: Int, maxBytes: Int) -> ChangePage {
         var page = ChangePage(rows: [])
@@ -123,15 +140,33 @@ final class InMemoryTransaction: AccountTransaction {
         return page
     }
 
-    func notePush(_ number: Int64, device: String) -> Bool {
-        guard number >= account.pushes[device] ?? 0 else { return false }
-        account.pushes[device] = number
+    func notePush(_ number: Int64, device: String, day: Int) -> Bool {
+        guard number >= account.notes.pushes[device]?.number ?? 0 else { return false }
+        account.notes.pushes[device] = AccountNotes.LastPush(number: number, day: day)
         return true
     }
 
-    func append(_ changes: [RowChange]) -> Int64 {
-        if let epoch = epochNames.last, account.epochs[epoch] == nil { account.epochs[epoch] = account.seq }
-        account.seq += 1
+    func hasExpired(_ expiry: Expiry) -> Bool {
+        account.notes.pushes.contains { $0.value.day < expiry.pushedBefore }
+            || !account.deleted(upTo: account.notes.seq(before: expiry.deletedBefore)).isEmpty
+    }
+
+    func forget(_ expiry: Expiry, limit: Int) -> Bool {
+        account.notes.pushes = account.notes.pushes.filter { $0.value.day >= expiry.pushedBefore }
+        let expired = account.deleted(upTo: account.notes.seq(before: expiry.deletedBefore))
+        for (key, row) in expired.prefix(limit) {
+            account.forget(key)
+            forgotten.append((key, row))
+            account.notes.floor = row.seq
+        }
+        account.notes.forgetDays(before: expiry.deletedBefore)
+        return expired.count > limit
+    }
+
+    func append(_ changes: [RowChange], day: Int) -> Int64 {
+        account.notes.begin(day: day)
+        if let epoch = epochNames.last, account.notes.epochs[epoch] == nil { account.notes.epochs[epoch] = seq }
+        account.notes.seq += 1
         for (ordinal, change) in changes.enumerated() {
             formerRows.append((change, account.put(change, ordinal: ordinal)))
         }
@@ -141,9 +176,8 @@ final class InMemoryTransaction: AccountTransaction {
     /// Takes back everything.
     func undo() {
         for (change, former) in formerRows.reversed() { account.takeBack(change, former: former) }
-        account.seq = formerSeq
-        account.pushes = formerPushes
-        account.epochs = formerEpochs
+        for (key, row) in forgotten { account.remember(row, at: key) }
+        account.notes = former
     }
 }
 

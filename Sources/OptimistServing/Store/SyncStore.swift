@@ -20,12 +20,21 @@ public protocol SyncStore: Sendable {
     func write<Answer: Sendable>(
         account: String, _ work: @escaping @Sendable (any AccountTransaction) throws -> Answer
     ) async throws -> Answer
+
+    /// The ids of some accounts, in order.
+    ///
+    /// - Parameter id: The account after which they begin. Nil: the first one.
+    func accounts(after id: String?, limit: Int) async throws -> [String]
 }
 
 /// What a transaction sees of one account. Every statement behind it is bound to that account.
 public protocol AccountSnapshot {
     /// The account's last transaction.
     var seq: Int64 { get }
+    /// The last transaction of which deleted rows have been forgotten. Nobody can go on from a state before it.
+    var floor: Int64 { get }
+    /// Whether there is anything to forget.
+    func hasExpired(_ expiry: Expiry) throws -> Bool
     /// The lives of the database as far as the account knows them.
     func epochs() throws -> Epochs
     /// The rows with these ids, deleted ones included. Unknown ids are left out.
@@ -34,12 +43,19 @@ public protocol AccountSnapshot {
     ///
     /// - Parameter index: A name that ``RowChange`` uses in its entries.
     func holders(type: String, index: String, keys: [String]) throws -> [String: [String]]
-    /// The stored JSON of living rows, in no particular order.
+    /// The stored JSON of the living rows among these, in no particular order.
+    ///
+    /// - Parameter maxBytes: How large their JSON may be together. The rest is left out: at least one row comes.
+    func livingRows(type: String, ids: [String], maxBytes: Int) throws -> LivingRows
+    /// The stored JSON of living rows in the order of their ids: at least one if there is any.
     ///
     /// - Parameters:
-    ///   - ids: Nil means all.
+    ///   - id: The id after which the rows begin. Nil: the first row.
     ///   - limit: The most rows to return.
-    func livingRows(type: String, ids: [String]?, limit: Int) throws -> [LoggedRow]
+    ///   - maxBytes: How large their JSON may be together.
+    func livingRows(type: String, after id: String?, limit: Int, maxBytes: Int) throws -> LivingRows
+    /// How many living rows there are.
+    func livingCount(type: String) throws -> Int
     /// The rows that changed last at a place or later, in order: at least one if there is any.
     ///
     /// - Parameters:
@@ -52,12 +68,18 @@ public protocol AccountSnapshot {
 public protocol AccountTransaction: AccountSnapshot {
     /// Notes the number of a device's push.
     ///
+    /// - Parameter day: The present one, as ``Expiry`` counts them.
     /// - Returns: Whether it is at least the highest one seen.
-    func notePush(_ number: Int64, device: String) throws -> Bool
+    func notePush(_ number: Int64, device: String, day: Int) throws -> Bool
     /// Stores rows under the next seq, in this order, with their index entries.
     ///
+    /// - Parameter day: The present one. It tells later what was deleted when.
     /// - Returns: That seq.
-    func append(_ changes: [RowChange]) throws -> Int64
+    func append(_ changes: [RowChange], day: Int) throws -> Int64
+    /// Forgets deleted rows, the oldest first, and raises the floor to the last of them.
+    ///
+    /// - Returns: Whether there is more.
+    func forget(_ expiry: Expiry, limit: Int) throws -> Bool
 }
 
 /// A row on its way into a store.
@@ -95,6 +117,30 @@ public struct LoggedRow: Sendable {
     }
 
     var isAlive: Bool { generation % 2 == 1 }
+}
+
+/// Some living rows.
+public struct LivingRows: Sendable {
+    public var rows: [LoggedRow] = []
+    /// Whether there are others, for which there was no room.
+    public var hasMore = false
+    private var room: Int
+    private let limit: Int
+
+    public init(limit: Int = .max, maxBytes: Int) {
+        self.limit = limit
+        room = maxBytes
+    }
+
+    /// Adds a row, if there is room for it.
+    ///
+    /// - Returns: Whether there was.
+    public mutating func add(_ row: LoggedRow) -> Bool {
+        room -= row.content.count
+        hasMore = rows.count == limit || (room < 0 && !rows.isEmpty)
+        if !hasMore { rows.append(row) }
+        return !hasMore
+    }
 }
 
 /// Some rows in the order of changes.

@@ -103,7 +103,7 @@ public final class SimulatedProcess: TaskExecutor, SerialExecutor {
         return Surroundings(
             clock: SimulatedClock(scheduler: scheduler, process: self), now: wallClock ?? scheduler.wallClock(),
             makeID: { ids.withLock { UUID(drawnFrom: &$0) } }, seed: seed,
-            spawn: { [self] operation in spawn(operation) }, blockingExecutor: self)
+            spawn: { [self] operation in spawn(operation) }, blockingExecutor: self, sharesFiles: false)
     }
 
     // MARK: - Executors

@@ -28,7 +28,8 @@ public struct Request: Hashable, Sendable {
     public var methodCalls: [Invocation]
     /// The device that asks. RS only.
     public var device: String?
-    /// The ids that the device has had: under them it is told its own totals of counters. Empty: `device` alone. RS only.
+    /// The ids that the device has had: under them it is told its own totals of counters. Empty: `device` alone. RS
+    /// only.
     public var origins: [String]
     /// The number of the push, one more for each new request of the device. RS only.
     public var push: Int64?
@@ -39,7 +40,7 @@ public struct Request: Hashable, Sendable {
 
     public init(
         using: [String] = [RowSync.core, RowSync.capability], methodCalls: [Invocation], device: String? = nil,
-        origins: [String] = [], push: Int64? = nil, schemaVersion: Int? = nil, groups: [[String]] = []
+        push: Int64? = nil, schemaVersion: Int? = nil, groups: [[String]] = [], origins: [String] = []
     ) {
         self.using = using
         self.methodCalls = methodCalls

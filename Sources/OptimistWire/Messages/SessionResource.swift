@@ -13,10 +13,12 @@ public struct SessionResource: Hashable, Sendable {
     /// Each account's id with its schema.
     public var accounts: [String: Schema]
     public var primaryAccount: String?
+    /// For how many days the server remembers a deleted row. Nil: it does not say.
+    public var tombstoneDays: Int?
 
     public init(
         username: String, apiURL: String, eventSourceURL: String, state: String, epoch: String, initialState: String,
-        accounts: [String: Schema], primaryAccount: String?
+        accounts: [String: Schema], primaryAccount: String?, tombstoneDays: Int? = nil
     ) {
         self.username = username
         self.apiURL = apiURL
@@ -26,6 +28,7 @@ public struct SessionResource: Hashable, Sendable {
         self.initialState = initialState
         self.accounts = accounts
         self.primaryAccount = primaryAccount
+        self.tombstoneDays = tombstoneDays
     }
 
     /// Reads a session. Nil if it is none, or if its server does not speak RS.
@@ -37,7 +40,8 @@ public struct SessionResource: Hashable, Sendable {
             username: json["username"]?.string ?? "", apiURL: apiURL,
             eventSourceURL: json["eventSourceUrl"]?.string ?? "", state: state, epoch: epoch,
             initialState: rs["initialState"]?.string ?? "\(epoch).0", accounts: [:],
-            primaryAccount: json["primaryAccounts"]?[RowSync.capability]?.string)
+            primaryAccount: json["primaryAccounts"]?[RowSync.capability]?.string,
+            tombstoneDays: rs["tombstoneDays"]?.int.map(Int.init))
         for (id, account) in json["accounts"]?.object?.members ?? [] {
             guard let definition = account["accountCapabilities"]?[RowSync.capability]?["schema"] else { continue }
             accounts[id] = try? Schema(json: definition)
@@ -45,7 +49,12 @@ public struct SessionResource: Hashable, Sendable {
     }
 
     public var json: JSON {
-        [
+        var rowSync: JSONObject = [
+            "version": .int(Int64(RowSync.version)), "epoch": .string(epoch), "initialState": .string(initialState),
+            "maxClockSkewMs": .int(RowSync.Limit.clockSkewMilliseconds),
+        ]
+        if let tombstoneDays { rowSync.append("tombstoneDays", .int(Int64(tombstoneDays))) }
+        return [
             "capabilities": [
                 RowSync.core: [
                     "maxSizeUpload": 50_000_000, "maxConcurrentUpload": 4,
@@ -55,11 +64,7 @@ public struct SessionResource: Hashable, Sendable {
                     "maxObjectsInGet": .int(Int64(RowSync.Limit.rowsInSet)),
                     "maxObjectsInSet": .int(Int64(RowSync.Limit.rowsInSet)), "collationAlgorithms": [],
                 ],
-                RowSync.capability: [
-                    "version": .int(Int64(RowSync.version)), "epoch": .string(epoch),
-                    "initialState": .string(initialState),
-                    "maxClockSkewMs": .int(RowSync.Limit.clockSkewMilliseconds),
-                ],
+                RowSync.capability: .object(rowSync),
             ],
             "accounts": .object(
                 JSONObject(accounts.sorted { $0.key < $1.key }.map { ($0.key, accountJSON($0.value)) })),

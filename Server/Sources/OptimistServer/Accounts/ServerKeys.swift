@@ -42,10 +42,10 @@ struct ServerKeys: Sendable {
     private func write(to file: URL) throws {
         func text(_ key: SymmetricKey) -> JSON { .string(Base64URL.encode(key.withUnsafeBytes { Array($0) })) }
         let json: JSON = ["access": text(access), "refresh": text(refresh)]
-        let isWritten = FileManager.default.createFile(
-            atPath: file.path, contents: Data(json.bytes), attributes: [.posixPermissions: 0o600])
-        guard isWritten else {
-            throw OptimistError(.unreadableData, "\(file.path) cannot be written. Check who owns the directory.")
+        do { try DurableFile.create(file, json.bytes) } catch {
+            throw OptimistError(
+                .unreadableData, "\(file.path) cannot be written. Check who owns the directory, and its disk.",
+                cause: error)
         }
     }
 }

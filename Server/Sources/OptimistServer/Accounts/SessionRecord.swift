@@ -29,7 +29,10 @@ struct SessionRecord: Sendable, Equatable {
     var refreshedAt: Double
     var ended: SessionEnd?
 
-    /// Decides what becomes of a refresh token.
+    /// Decides what becomes of a refresh token, whose signature is right.
+    ///
+    /// One with a number that this record has not come to was made here too, before the database went back to a backup. It
+    /// is taken, and numbering goes on after it: nobody but the server can make one.
     ///
     /// - Parameters:
     ///   - presented: Its number.
@@ -42,8 +45,8 @@ struct SessionRecord: Sendable, Equatable {
             ended = .refreshExpired
             return false
         }
-        if presented == generation {
-            generation += 1
+        if presented >= generation {
+            generation = presented + 1
             refreshedAt = now
             return true
         }

@@ -16,6 +16,17 @@ extension Hummingbird.Response {
             body: .init(byteBuffer: ByteBuffer(bytes: body)))
     }
 
+    /// - Parameter end: Called once the answer has been written: whoever reads slowly keeps it in memory until then.
+    init(body: [UInt8], until end: @escaping @Sendable () -> Void) {
+        self.init(body: body)
+        let buffer = ByteBuffer(bytes: body)
+        self.body = ResponseBody(contentLength: buffer.readableBytes) { writer in
+            defer { end() }
+            try await writer.write(buffer)
+            try await writer.finish(nil)
+        }
+    }
+
     init(_ problem: RequestProblem) {
         self.init(.init(code: problem.status), type: "application/problem+json", body: problem.json.bytes)
     }
@@ -57,9 +68,8 @@ struct ProblemMiddleware: RouterMiddleware {
         } catch let error as DatabaseError {
             context.logger.error(
                 "The database failed", metadata: ["sqlite.code": "\(error.extendedResultCode.rawValue)"])
-            var response = Response(
-                RequestProblem(type: "about:blank", status: 503, detail: "The data cannot be reached at this moment."))
-            response.headers[.retryAfter] = "5"
+            var response = Response(RequestProblem(error))
+            response.headers[.retryAfter] = String(error.retryAfterSeconds)
             return response
         } catch {
             context.logger.error("A request failed", metadata: ["error.type": "\(type(of: error))"])

@@ -9,16 +9,28 @@ final class RequestSlots: Sendable {
     private let inFlight = Mutex<[String: Int]>([:])
     private let limit = RowSync.Limit.concurrentRequests
 
-    /// Runs `work` in one of the session's slots.
-    ///
-    /// - Throws: ``RequestProblem`` `limit` with status 429 when all are taken, and what `work` throws.
-    func run<Value>(session: String, _ work: () async throws -> Value) async throws -> Value {
-        try enter(session)
-        defer { leave(session) }
-        return try await work()
+    /// One request's place. It is free again after ``leave()``, or when nobody holds the slot any more.
+    final class Slot: Sendable {
+        private let free: @Sendable () -> Void
+        private let isTaken = Mutex(true)
+
+        init(free: @escaping @Sendable () -> Void) { self.free = free }
+
+        deinit { leave() }
+
+        func leave() {
+            let mustFree = isTaken.withLock { isTaken in
+                defer { isTaken = false }
+                return isTaken
+            }
+            if mustFree { free() }
+        }
     }
 
-    private func enter(_ session: String) throws {
+    /// Takes one of the session's slots.
+    ///
+    /// - Throws: ``RequestProblem`` `limit` with status 429 when all are taken.
+    func enter(_ session: String) throws -> Slot {
         let isFree = inFlight.withLock { inFlight in
             let count = inFlight[session, default: 0]
             if count < limit { inFlight[session] = count + 1 }
@@ -28,6 +40,7 @@ final class RequestSlots: Sendable {
             throw RequestProblem.limit(
                 "maxConcurrentRequests", "A device has at most \(limit) requests at a time.", status: 429)
         }
+        return Slot { [weak self] in self?.leave(session) }
     }
 
     private func leave(_ session: String) {

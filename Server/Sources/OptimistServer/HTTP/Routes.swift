@@ -45,10 +45,9 @@ struct Routes: Sendable {
     @Sendable
     private func api(_ request: Hummingbird.Request, _ context: ServerContext) async throws -> Hummingbird.Response {
         let identity = try await accounts.identify(request.bearerToken)
-        return try await slots.run(session: identity.session) {
-            let body = try await request.body(upTo: RowSync.Limit.requestBytes, deadline: bodyDeadline, context)
-            return Response(body: try await answer(body, account: identity.account))
-        }
+        let slot = try slots.enter(identity.session)
+        let body = try await request.body(upTo: RowSync.Limit.requestBytes, deadline: bodyDeadline, context)
+        return Response(body: try await answer(body, account: identity.account), until: slot.leave)
     }
 
     /// Carries out a request, and tells those who listen to the account what it changed.

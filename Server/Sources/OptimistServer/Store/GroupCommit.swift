@@ -13,7 +13,7 @@ package final class GroupCommit: Sendable {
     private typealias Answer = @Sendable (_ failure: (any Error)?) -> Void
     private struct Job: Sendable {
         /// Runs inside the open transaction, perhaps twice.
-        var run: @Sendable (Database) -> (hasFailed: Bool, answer: Answer)
+        var run: @Sendable (Database) -> (failure: (any Error)?, answer: Answer)
         /// Answers without having been run, or when that was in vain.
         var refuse: Answer
     }
@@ -38,8 +38,8 @@ package final class GroupCommit: Sendable {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
             let job = Job { db in
                 let result = Result { try work(db) }
-                let hasFailed = if case .failure = result { true } else { false }
-                return (hasFailed, { failure in continuation.resume(with: failure.map { .failure($0) } ?? result) })
+                let failure: (any Error)? = if case .failure(let error) = result { error } else { nil }
+                return (failure, { failure in continuation.resume(with: failure.map { .failure($0) } ?? result) })
             } refuse: { failure in
                 continuation.resume(throwing: failure ?? CancellationError())
             }
@@ -84,11 +84,11 @@ package final class GroupCommit: Sendable {
             try db.inTransaction(.immediate) {
                 for job in jobs {
                     let before = db.totalChangesCount
-                    let (hasFailed, answer) = job.run(db)
+                    let (failure, answer) = job.run(db)
                     answers.append(answer)
                     // SQLite ends the transaction by itself when the disk is full: nothing may be written after that.
-                    guard db.isInsideTransaction else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
-                    isSpoilt = hasFailed && db.totalChangesCount != before
+                    guard db.isInsideTransaction else { throw failure ?? DatabaseError(resultCode: .SQLITE_ABORT) }
+                    isSpoilt = failure != nil && db.totalChangesCount != before
                     if isSpoilt { return .rollback }
                 }
                 return .commit

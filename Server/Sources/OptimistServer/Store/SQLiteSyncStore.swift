@@ -35,6 +35,15 @@ package struct SQLiteSyncStore: SyncStore {
         return try await commits.write(write)
     }
 
+    package func accounts(after id: String?, limit: Int) async throws -> [String] {
+        let read: @Sendable (Database) throws -> [String] = { db in
+            try String.fetchAll(
+                db, sql: "SELECT account_id FROM optimist_accounts WHERE account_id > ? ORDER BY account_id LIMIT ?",
+                arguments: [id ?? "", limit])
+        }
+        return commits == nil ? try readNow(read) : try await database.pool.read(read)
+    }
+
     /// GRDB's synchronous forms, under names that an async function cannot mistake for the asynchronous ones.
     private func readNow<Value>(_ read: (Database) throws -> Value) throws -> Value { try database.pool.read(read) }
     private func writeNow<Value>(_ write: (Database) throws -> Value) throws -> Value {
@@ -43,22 +52,28 @@ package struct SQLiteSyncStore: SyncStore {
 }
 
 /// One account within an open transaction. Alive only as long as that is.
-private final class SQLiteAccount: AccountTransaction {
-    private let db: Database
-    private let account: String
+final class SQLiteAccount: AccountTransaction {
+    let db: Database
+    let account: String
     private let epochNames: [String]
     private(set) var seq: Int64
+    var floor: Int64
     /// The epoch in which the account last changed.
     private var epoch: String?
+    /// The day on which the account last changed.
+    var lastDay: Int?
 
     init(_ db: Database, account: String, epochs: [String]) throws {
-        let query = try db.cachedStatement(sql: "SELECT seq, epoch FROM optimist_accounts WHERE account_id = ?")
+        let query = try db.cachedStatement(
+            sql: "SELECT seq, epoch, floor, day FROM optimist_accounts WHERE account_id = ?")
         guard let row = try Row.fetchOne(query, arguments: [account]) else { throw StoreError.noAccount }
         self.db = db
         self.account = account
         epochNames = epochs
         seq = row[0]
         epoch = row[1]
+        floor = row[2]
+        lastDay = row[3]
     }
 
     func epochs() throws -> Epochs {
@@ -105,18 +120,40 @@ private final class SQLiteAccount: AccountTransaction {
         return found
     }
 
-    func livingRows(type: String, ids: [String]?, limit: Int) throws -> [LoggedRow] {
+    func livingRows(type: String, ids: [String], maxBytes: Int) throws -> LivingRows {
         let query = try db.cachedStatement(
             sql: """
                 SELECT id, seq, ordinal, born_seq, generation, content, hidden FROM optimist_rows
-                WHERE account_id = ? AND type = ? AND generation % 2 = 1
-                \(ids == nil ? "" : "AND id IN (SELECT value FROM json_each(?))") LIMIT ?
+                WHERE account_id = ? AND type = ? AND generation % 2 = 1 AND id IN (SELECT value FROM json_each(?))
                 """)
-        let selected: [(any DatabaseValueConvertible)?] = ids.map { [$0.jsonText] } ?? []
-        let cursor = try Row.fetchCursor(query, arguments: StatementArguments([account, type] + selected + [limit]))
-        var rows: [LoggedRow] = []
-        while let row = try cursor.next() { rows.append(try LoggedRow(row)) }
-        return rows
+        let cursor = try Row.fetchCursor(query, arguments: [account, type, ids.jsonText])
+        var living = LivingRows(maxBytes: maxBytes)
+        while let row = try cursor.next(), living.add(try LoggedRow(row)) {}
+        return living
+    }
+
+    /// In the order of the primary key, from where the last page ended.
+    static let livingInOrder = """
+        SELECT id, seq, ordinal, born_seq, generation, content, hidden FROM optimist_rows
+        WHERE account_id = ? AND type = ? AND id > ? AND generation % 2 = 1 ORDER BY id
+        """
+
+    func livingRows(type: String, after id: String?, limit: Int, maxBytes: Int) throws -> LivingRows {
+        let cursor = try Row.fetchCursor(
+            try db.cachedStatement(sql: Self.livingInOrder), arguments: [account, type, id ?? ""])
+        var living = LivingRows(limit: limit, maxBytes: maxBytes)
+        while let row = try cursor.next(), living.add(try LoggedRow(row)) {}
+        return living
+    }
+
+    /// Counted in two indexes, without reading a row.
+    func livingCount(type: String) throws -> Int {
+        let query = try db.cachedStatement(
+            sql: """
+                SELECT (SELECT count(*) FROM optimist_rows WHERE account_id = ?1 AND type = ?2)
+                    - (SELECT count(*) FROM optimist_rows WHERE account_id = ?1 AND type = ?2 AND generation % 2 = 0)
+                """)
+        return try Int.fetchOne(query, arguments: [account, type]) ?? 0
     }
 
     func changes(type: String, from place: Place, limit: Int, maxBytes: Int) throws -> ChangePage {
@@ -140,18 +177,19 @@ private final class SQLiteAccount: AccountTransaction {
         return page
     }
 
-    func notePush(_ number: Int64, device: String) throws -> Bool {
+    func notePush(_ number: Int64, device: String, day: Int) throws -> Bool {
         let upsert = try db.cachedStatement(
             sql: """
-                INSERT INTO optimist_pushes (account_id, device, number) VALUES (?, ?, ?)
-                ON CONFLICT DO UPDATE SET number = excluded.number WHERE excluded.number >= number
+                INSERT INTO optimist_pushes (account_id, device, number, day) VALUES (?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET number = excluded.number, day = excluded.day WHERE excluded.number >= number
                 """)
-        try upsert.execute(arguments: [account, device, number])
+        try upsert.execute(arguments: [account, device, number, day])
         return db.changesCount == 1
     }
 
-    func append(_ changes: [RowChange]) throws -> Int64 {
+    func append(_ changes: [RowChange], day: Int) throws -> Int64 {
         try beginEpochIfNeeded()
+        try begin(day: day)
         seq += 1
         let update = try db.cachedStatement(sql: "UPDATE optimist_accounts SET seq = ? WHERE account_id = ?")
         try update.execute(arguments: [seq, account])

@@ -27,6 +27,7 @@ enum SchemaRegister {
             try db.execute(
                 sql: "INSERT OR IGNORE INTO optimist_schemas (id, version, content) VALUES (?, ?, ?)",
                 arguments: [schema.id, schema.version, content])
+            if let latest { try SchemaRenames.apply(schema, from: latest[0], db) }
             try makeViews(schema, db)
             try RowIndex.keepUp(with: schema, db)
         }

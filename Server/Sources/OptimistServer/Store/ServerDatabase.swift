@@ -18,8 +18,9 @@ package struct ServerDatabase: Sendable {
     /// - Parameters:
     ///   - path: Where the file is. It is made if there is none.
     ///   - epoch: The name of the epoch that begins.
+    ///   - day: The present day, as `Expiry` counts them.
     /// - Throws: ``OptimistError`` that says what to do: `unreadableData` or `newerData`.
-    package init(path: String, epoch: String) throws {
+    package init(path: String, epoch: String, day: Int) throws {
         try Self.refuseStrangers(path)
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)
@@ -33,11 +34,7 @@ package struct ServerDatabase: Sendable {
             }
         }
         epochs = try pool.write { db in
-            switch try Int.fetchOne(db, sql: "PRAGMA user_version") {
-            case 0: try Self.makeTables(db)
-            case 1: try Self.addIndexes(db)
-            default: break
-            }
+            try Self.migrate(db, day: day)
             try db.execute(sql: "INSERT INTO optimist_epochs (name) VALUES (?)", arguments: [epoch])
             return try String.fetchAll(db, sql: "SELECT name FROM optimist_epochs ORDER BY number")
         }
@@ -46,16 +43,9 @@ package struct ServerDatabase: Sendable {
     /// Looks at a file without changing it.
     private static func refuseStrangers(_ path: String) throws {
         guard FileManager.default.fileExists(atPath: path) else { return }
-        var configuration = Configuration()
-        configuration.readonly = true
         let found: (version: Int, isEmpty: Bool)
         do {
-            found = try DatabaseQueue(path: path, configuration: configuration).read { db in
-                (
-                    try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0,
-                    try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0
-                )
-            }
+            found = try look(path)
         } catch {
             throw OptimistError(
                 .unreadableData,
@@ -79,8 +69,42 @@ package struct ServerDatabase: Sendable {
         }
     }
 
+    /// Makes the tables, or brings those of an earlier version up to the present one.
+    private static func migrate(_ db: Database, day: Int) throws {
+        let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        if found < 1 { try makeTables(db) }
+        if found < 2 {
+            try addIndexes(db)
+            try addExpiry(db, day: day)
+        }
+        try db.execute(sql: "PRAGMA user_version = \(version)")
+    }
+
+    /// The tables of the first version.
+    ///
+    /// A server that died while it made the file, before that had a WAL, has left something half written. To take it back,
+    /// SQLite must be able to write.
+    private static func look(_ path: String) throws -> (version: Int, isEmpty: Bool) {
+        do { return try look(path, isReadOnly: true) } catch let error as DatabaseError
+            where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK
+        {
+            return try look(path, isReadOnly: false)
+        }
+    }
+
+    private static func look(_ path: String, isReadOnly: Bool) throws -> (version: Int, isEmpty: Bool) {
+        var configuration = Configuration()
+        configuration.readonly = isReadOnly
+        return try DatabaseQueue(path: path, configuration: configuration).read { db in
+            (
+                try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0,
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0
+            )
+        }
+    }
+
     /// Every table that belongs to an account leads with its id, so that accounts can be spread over machines unchanged.
-    private static func makeTables(_ db: Database) throws {
+    static func makeTables(_ db: Database) throws {
         try db.execute(
             sql: """
                 CREATE TABLE optimist_epochs (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);
@@ -112,10 +136,9 @@ package struct ServerDatabase: Sendable {
                 );
                 CREATE INDEX optimist_rows_in_order ON optimist_rows (account_id, type, seq, ordinal);
                 """)
-        try addIndexes(db)
     }
 
-    /// From version 1 to version 2.
+    /// What the second version looks rows up by.
     private static func addIndexes(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -125,7 +148,6 @@ package struct ServerDatabase: Sendable {
                     id TEXT NOT NULL, PRIMARY KEY (account_id, type, name, key, id)
                 ) WITHOUT ROWID;
                 CREATE TABLE optimist_settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-                PRAGMA user_version = \(version);
                 """)
     }
 }

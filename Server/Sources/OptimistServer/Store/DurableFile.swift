@@ -1,0 +1,42 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+
+/// Writes small secret files so that they are there whole after a power loss, or not at all.
+enum DurableFile {
+    /// Makes a file that only its owner can read, and returns once it is durable.
+    ///
+    /// - Throws: `POSIXError`. Then there is no such file.
+    static func create(_ file: URL, _ content: [UInt8]) throws {
+        let directory = file.deletingLastPathComponent()
+        let draft = directory.appending(path: ".\(file.lastPathComponent).new")
+        unlink(draft.path)
+        let descriptor = try check(open(draft.path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600))
+        do {
+            defer { close(descriptor) }
+            var written = 0
+            while written < content.count {
+                written += try check(
+                    content[written...].withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) })
+            }
+            _ = try check(Int(fsync(descriptor)))
+        } catch {
+            unlink(draft.path)
+            throw error
+        }
+        _ = try check(Int(rename(draft.path, file.path)))
+        try sync(directory)
+    }
+
+    /// Makes the names in a directory durable.
+    private static func sync(_ directory: URL) throws {
+        let descriptor = try check(open(directory.path, O_RDONLY | O_CLOEXEC))
+        defer { close(descriptor) }
+        _ = try check(Int(fsync(descriptor)))
+    }
+
+    private static func check<Result: BinaryInteger>(_ result: Result) throws -> Result {
+        guard result < 0 else { return result }
+        throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+    }
+}

@@ -1,0 +1,109 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistServing
+import OptimistTesting
+import OptimistWire
+import Testing
+
+@testable import OptimistServer
+
+/// A disk without room.
+@Suite(.timeLimit(.minutes(1)))
+struct DiskTroubleTests {
+    private let file: StoreFile
+
+    init() throws { file = try StoreFile() }
+
+    private func limit(_ server: StoreFile.Opened, room pages: Int?) throws {
+        try server.database.pool.writeWithoutTransaction { db in
+            let count = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+            try db.execute(sql: "PRAGMA max_page_count = \(pages.map { count + $0 } ?? 1_000_000)")
+        }
+    }
+
+    @Test func `V4: on a full disk nothing is half done, reading goes on, and room is enough to go on`() async throws {
+        let server = try file.open(epoch: "e1")
+        try await server.put(1, "a", push: 1)
+        try limit(server, room: 2)
+        let large = String(repeating: "x", count: 60_000)
+        for attempt in 0..<3 {
+            let error = await #expect(throws: DatabaseError.self) { try await server.put(2, large, push: 2) }
+            #expect(error?.resultCode == .SQLITE_FULL, "attempt \(attempt)")
+        }
+        let page = try await server.pull("e1.0")
+        #expect(page["newState"] == "e1.1")
+        #expect(page["list"]?.array?.count == 1)
+        try limit(server, room: nil)
+        try await server.put(2, large, push: 2)
+        #expect(try await server.pull("e1.1")["list"]?.array?.count == 1)
+    }
+
+    @Test func `V4: whoever shares a commit with one for whom there is no room hears why`() async throws {
+        let server = try file.open(epoch: "e1")
+        try limit(server, room: 4)
+        let gate = DispatchSemaphore(value: 0)
+        server.database.pool.asyncWriteWithoutTransaction { _ in gate.wait() }
+        let errors = await withTaskGroup(of: ResultCode?.self, returning: [ResultCode?].self) { group in
+            for number in 0..<4 {
+                group.addTask {
+                    let content = String(repeating: "x", count: number == 2 ? 60_000 : 10)
+                    do {
+                        try await server.put(number, content, push: 1)
+                        return nil
+                    } catch { return (error as? DatabaseError)?.resultCode }
+                }
+            }
+            while server.commits.waitingCount < 4 { await Task.yield() }
+            gate.signal()
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(errors == Array(repeating: ResultCode.SQLITE_FULL, count: 4))
+        #expect(try await server.pull("e1.0")["list"] == [])
+    }
+
+    @Test(arguments: [DiskFault.ioError, .full], 0..<24)
+    func `V4: whatever a disk refuses, what was answered is there, nothing is there in part, and the next one works`(
+        fault: DiskFault, skipping: Int
+    ) async throws {
+        let mount = SimulatedDisk(seed: 1).mount()
+        let server = try StoreFile.open(mount.url("optimist.sqlite").path, epoch: "e1")
+        /// Two rows in one push.
+        func put(_ number: Int) async throws {
+            let rows = [2 * number, 2 * number + 1].map { (RowKey.id($0), ["content": "a"] as JSON) }
+            _ = try await server.call("todo/set", ["create": .object(JSONObject(rows.map { ($0.0, $0.1) }))], push: 1)
+        }
+        try await put(0)
+        mount.fail(fault, on: [.read, .write, .truncate, .sync], skipping: skipping, times: 2)
+        var answered: Set = [0]
+        for number in 1...9 {
+            do {
+                try await put(number)
+                answered.insert(number)
+            } catch let error as DatabaseError {
+                #expect([.SQLITE_IOERR, .SQLITE_FULL].contains(error.resultCode), "\(error)")
+            }
+        }
+        mount.heal()
+        try await put(10)
+        answered.insert(10)
+        let ids = Set(try await server.pull("e1.0")["list"]?.array?.compactMap { $0["id"]?.string } ?? [])
+        for number in 0...10 {
+            let isThere = [2 * number, 2 * number + 1].map { ids.contains(RowKey.id($0)) }
+            #expect(isThere[0] == isThere[1])
+            if answered.contains(number) { #expect(isThere[0], "push \(number) was answered") }
+        }
+        try server.database.pool.close()
+    }
+
+    @Test func `the problem that a client hears names the disk, and says when to come again`() {
+        let full = DatabaseError(resultCode: .SQLITE_FULL)
+        #expect(RequestProblem(full).status == 503 && full.retryAfterSeconds == 30)
+        #expect(RequestProblem(full).detail.contains("full"))
+        let broken = DatabaseError(resultCode: .SQLITE_IOERR_WRITE)
+        #expect(RequestProblem(broken).status == 503 && broken.retryAfterSeconds == 5)
+        #expect(RequestProblem(broken).detail.contains("fails"))
+        #expect(RequestProblem(DatabaseError(resultCode: .SQLITE_BUSY)).status == 503)
+    }
+}

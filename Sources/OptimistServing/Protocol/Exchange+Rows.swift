@@ -1,0 +1,17 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// How stored rows are shown to a client.
+extension Exchange {
+    /// The JSON of a living row for a page: as it was stored, unread, unless it has counters or
+    /// the client other names for its columns.
+    func text(of row: LoggedRow, _ type: String) throws -> [UInt8] {
+        let content = row.content(for: origins)
+        guard vocabulary.renamesColumns(of: type) else { return content }
+        guard let members = try JSON(parsing: content).object else {
+            throw StoreError.damagedRow(RowKey(type, row.id))
+        }
+        return JSON.object(vocabulary.former(members, of: type)).bytes
+    }
+}

@@ -1,0 +1,31 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// `T/changes` with `snapshot`: the living rows of a type in the order of their ids, page by page.
+///
+/// Each page is one scan of an index from where the last one ended, and no page holds up the next: rows may change between
+/// them, and whoever has all pages receives what changed since `at`.
+extension Exchange {
+    mutating func rowsInOrder(_ type: String, _ invocation: Invocation) throws -> MethodAnswer {
+        guard let call = SnapshotCall(json: invocation.arguments), call.maxChanges.map({ $0 > 0 }) ?? true else {
+            throw MethodError.invalidArguments("They are not those of a snapshot: \"snapshot\": {\"at\", \"after\"}.")
+        }
+        let at =
+            try call.at.map { try place($0, knowsEpochs: true) }
+            ?? KnownState(state: state(at: Place(after: opening.seq)))
+        let limit = min(call.maxChanges ?? RowSync.Limit.pageRows, RowSync.Limit.maxPageRows)
+        let page = try snapshot.livingRows(type: type, after: call.after, limit: limit, maxBytes: max(0, pageRoom))
+        pageRoom -= page.rows.reduce(0) { $0 + $1.content.count }
+        let next = page.hasMore ? page.rows.last.map { JSON.string($0.id) } : nil
+        var members: JSONObject = [
+            "accountId": .string(account), "at": .string(at.state.description), "next": next ?? .null,
+        ]
+        if call.after == nil { members.append("total", .int(Int64(try snapshot.livingCount(type: type)))) }
+        if let epochs = at.epochs { members.append("epochs", epochs) }
+        var answer = AnswerText(members, size: page.rows.reduce(0) { $0 + $1.content.count + 1 })
+        answer.add("list", list: try page.rows.map { try text(of: $0, type) })
+        answer.close()
+        return MethodAnswer(invocation.name, answer.bytes, callID: invocation.callID)
+    }
+}

@@ -1,0 +1,38 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+
+/// What the server may forget by now. Days are counted from the first of January 1970, by UTC.
+///
+/// A deleted row is remembered so that devices which were away hear of it. With it goes all that hung on it: who it was
+/// merged into, and the values that an edit might have brought back. A device that was away for longer compares what it
+/// has with a snapshot.
+///
+/// Epochs are never forgotten. To a device whose epoch the server does not know it looks as if the server had lost
+/// everything, and it would send again what was deleted long ago.
+public struct Expiry: Hashable, Sendable {
+    /// What was deleted before this day.
+    public var deletedBefore: Int
+    /// The numbers of the pushes of devices that last pushed before this day. A database that goes back by so long is not
+    /// noticed by its push number any more, and not by much else either.
+    public var pushedBefore: Int
+
+    /// - Parameter tombstoneDays: For how many days a deleted row is remembered. Some are for a day longer.
+    public init(now: Date, tombstoneDays: Int) {
+        let today = Self.day(of: now)
+        deletedBefore = today - max(0, tombstoneDays)
+        pushedBefore = today - max(365, tombstoneDays)
+    }
+
+    public static func day(of date: Date) -> Int { Int((date.timeIntervalSince1970 / 86_400).rounded(.down)) }
+
+    /// The last transaction that was certainly made before a day.
+    ///
+    /// - Parameters:
+    ///   - seq: The account's last transaction, made on `lastDay`. A nil day: none was made since days are noted.
+    ///   - noted: Where the account stood before its first transaction of the earliest noted day from `day` on.
+    public static func seq(before day: Int, seq: Int64, lastDay: Int?, noted: Int64?) -> Int64 {
+        if let lastDay, lastDay < day { return seq }
+        return noted ?? 0
+    }
+}

@@ -1,0 +1,45 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+
+/// Forgets what may be forgotten, in all accounts, some rows at a time: no writer waits for more than one batch.
+public struct TombstoneSweep: Sendable {
+    private let store: any SyncStore
+    private let tombstoneDays: Int
+    /// How many rows are removed in one transaction.
+    private let batch: Int
+    private static let accountsAtATime = 200
+
+    public init(store: any SyncStore, tombstoneDays: Int, batch: Int = 500) {
+        self.store = store
+        self.tombstoneDays = tombstoneDays
+        self.batch = batch
+    }
+
+    /// Goes through all accounts once.
+    ///
+    /// - Throws: The store's error, or `CancellationError`. What was done by then is done.
+    public func run(now: Date) async throws {
+        let expiry = Expiry(now: now, tombstoneDays: tombstoneDays)
+        var last: String?
+        while true {
+            let accounts = try await store.accounts(after: last, limit: Self.accountsAtATime)
+            for account in accounts { try await sweep(account, expiry) }
+            guard let next = accounts.last else { return }
+            last = next
+        }
+    }
+
+    private func sweep(_ account: String, _ expiry: Expiry) async throws {
+        do {
+            guard try await store.read(account: account, { try $0.hasExpired(expiry) }) else { return }
+            var hasMore = true
+            while hasMore {
+                try Task.checkCancellation()
+                hasMore = try await store.write(account: account) { [batch] in try $0.forget(expiry, limit: batch) }
+            }
+        } catch StoreError.noAccount {
+            // It has gone meanwhile, and everything with it.
+        }
+    }
+}

@@ -1,0 +1,92 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// The names that clients of one schema version know types and columns by.
+///
+/// An app that was built before a table or column was renamed goes on using the former name. The server reads and answers in
+/// that name, so neither side notices. What came later has no former name, and is passed on as it is called now.
+public struct Vocabulary: Sendable {
+    /// Names of one kind, both ways.
+    private struct Names: Sendable {
+        var present: [String: String] = [:]
+        var former: [String: String] = [:]
+
+        init(_ formerNames: some Sequence<(key: String, value: [FormerName])>, version: Int) {
+            for (name, names) in formerNames {
+                let known = names.filter { $0.until >= version }.min { $0.until < $1.until }
+                if let known { (present[known.name], former[name]) = (name, known.name) }
+            }
+        }
+    }
+
+    private let types: Names
+    /// By the type's present name. Only types of which a column was renamed.
+    private var columns: [String: Names] = [:]
+
+    /// - Parameter version: The version of the schema that the client was built with. Nil: the present one.
+    public init(_ schema: Schema, version: Int?) {
+        let version = version ?? schema.version
+        types = Names(schema.types.lazy.map { ($0.key, $0.value.formerNames) }, version: version)
+        for (type, definition) in schema.types {
+            let names = Names(definition.columns.lazy.map { ($0.key, $0.value.formerNames) }, version: version)
+            if !names.former.isEmpty { columns[type] = names }
+        }
+    }
+
+    /// Whether every name is the present one.
+    public var isPresent: Bool { types.former.isEmpty && columns.isEmpty }
+    /// Whether some columns of a type, by its present name, are called otherwise.
+    public func renamesColumns(of type: String) -> Bool { columns[type] != nil }
+
+    // MARK: - What a client says
+
+    public func presentType(_ name: String) -> String { types.present[name] ?? name }
+
+    public func presentColumn(_ name: String, of type: String) -> String { columns[type]?.present[name] ?? name }
+
+    /// A row's name, `Type:id`.
+    public func presentRow(_ name: String) -> String { renaming(name, types.present) }
+
+    /// A row or a part of it, with its `@hlc` and `@mine`.
+    public func present(_ row: JSONObject, of type: String) -> JSONObject { renaming(row, columns[type]?.present) }
+
+    // MARK: - What it hears
+
+    public func formerType(_ name: String) -> String { types.former[name] ?? name }
+
+    public func formerRow(_ name: String) -> String { renaming(name, types.former) }
+
+    public func former(_ row: JSONObject, of type: String) -> JSONObject { renaming(row, columns[type]?.former) }
+
+    public func formerColumn(_ name: String, of type: String) -> String { columns[type]?.former[name] ?? name }
+
+    // MARK: - Renaming
+
+    private func renaming(_ row: String, _ names: [String: String]) -> String {
+        guard let end = row.firstIndex(of: ":"), let name = names[String(row[..<end])] else { return row }
+        return name + row[end...]
+    }
+
+    private func renaming(_ row: JSONObject, _ names: [String: String]?) -> JSONObject {
+        guard let names else { return row }
+        var renamed = JSONObject()
+        for (key, value) in row {
+            switch (key, value) {
+            case ("@hlc", .object(let clocks)), ("@mine", .object(let clocks)):
+                renamed.append(key, .object(JSONObject(clocks.map { (names[$0.key] ?? $0.key, $0.value) })))
+            case _ where key.hasPrefix("@") || key == "id": renamed.append(key, value)
+            default:
+                // A name that is another column's by now: the renamed one is meant, and stands once.
+                renamed[names[key] ?? key] = value
+            }
+        }
+        return renamed
+    }
+}
+
+extension Schema {
+    /// The names that clients of a schema version know the types by.
+    public func typeNames(at version: Int) -> Set<String> {
+        let vocabulary = Vocabulary(self, version: version)
+        return Set(types.keys.map(vocabulary.formerType))
+    }
+}

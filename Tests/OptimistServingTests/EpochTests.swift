@@ -1,0 +1,84 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+import Testing
+
+@testable import OptimistServing
+
+/// A server that went back, and the devices that heal it.
+@Suite(.timeLimit(.minutes(1)))
+struct EpochTests {
+    private let served = Served()
+
+    private func pull(_ state: String) async throws -> JSONObject {
+        try await served.call("Todo/changes", ["sinceState": .string(state), "inline": true])
+    }
+
+    private func push(_ number: Int64, _ key: RowKey, _ text: JSON, _ clock: Clock) async throws -> JSONObject {
+        let patch: JSONObject = ["content": text, "@hlc": .string(clock.description)]
+        return try await served.call("Todo/set", .create([(key, patch)]), push: number)
+    }
+
+    @Test func `L3: a state of a former epoch is answered with the epochs since, one of the present without`()
+        async throws
+    {
+        _ = try await push(1, .todo(1), "a", .at(0))
+        #expect(try await pull("e1.1")["epochs"] == nil)
+        served.restart("e2")
+        served.restart("e3")
+        let answer = try await pull("e1.1")
+        #expect(
+            answer["epochs"] == [
+                ["epoch": "e1", "firstSeq": 0], ["epoch": "e2", "firstSeq": 1], ["epoch": "e3", "firstSeq": 1],
+            ])
+        #expect(answer["newState"] == "e3.1")
+        #expect(try await pull("e2.1")["epochs"] == [["epoch": "e2", "firstSeq": 1], ["epoch": "e3", "firstSeq": 1]])
+        let standard = try await served.call("Todo/changes", ["sinceState": "e1.1"])
+        #expect(standard["newState"] == "e3.1")
+        #expect(standard["epochs"] == nil)
+    }
+
+    @Test func `L3: a server from a backup is forked for states beyond, and healed by pushes with the old clocks`()
+        async throws
+    {
+        _ = try await push(1, .todo(1), "first", .at(0))
+        let backup = served.store.contents
+        _ = try await push(2, .todo(1), "by another", .at(1, "deviceBB"))
+        _ = try await push(3, .todo(2), "lost", .at(2))
+        let whole = try await pull("e1.0")
+        served.restart("e2", from: backup)
+        // Somebody else goes on meanwhile.
+        _ = try await served.call(
+            "Todo/set",
+            .update(.todo(1), ["content": "meanwhile", "@hlc": .string(Clock.at(0, "deviceCC").description)]))
+        let forked = try await pull("e1.3")
+        #expect(forked["type"] == "forked")
+        #expect(forked["epochs"] == [["epoch": "e1", "firstSeq": 0], ["epoch": "e2", "firstSeq": 1]])
+        #expect(try await pull("e9.3")["type"] == "forked")
+        // Each device sends what it knows, the writes of others among it.
+        #expect(try await push(4, .todo(1), "by another", .at(1, "deviceBB"))["created"] != .null)
+        _ = try await push(5, .todo(2), "lost", .at(2))
+        let healed = try await pull("e1.1")
+        func values(_ answer: JSONObject) -> [String: JSON] {
+            Dictionary(
+                (answer["list"]?.array ?? []).map {
+                    ($0["id"]?.string ?? "", [$0["content"] ?? nil, $0["@hlc"] ?? nil])
+                },
+                uniquingKeysWith: { $1 })
+        }
+        #expect(values(healed) == values(whole))
+    }
+
+    @Test func `L3: whoever stood before the backup goes on, also when what was deleted since is forgotten`()
+        async throws
+    {
+        _ = try await push(1, .todo(1), "a", .at(0))
+        _ = try await served.call("Todo/set", .destroy(.todo(1)))
+        served.restart("e2", from: served.store.contents)
+        served.advance(days: 92)
+        try await TombstoneSweep(store: served.store, tombstoneDays: 90).run(now: served.now)
+        let refused = try await pull("e1.1")
+        #expect(refused["type"] == "cannotCalculateChanges")
+        #expect(refused["epochs"] == [["epoch": "e1", "firstSeq": 0], ["epoch": "e2", "firstSeq": 2]])
+    }
+}

@@ -1,0 +1,69 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistWire
+import Synchronization
+import Testing
+
+@testable import OptimistServing
+
+/// A service over a store in memory, for one account, with the time and the epochs in the test's hands.
+final class Served: Sendable {
+    static let account = "a1"
+    let store: InMemorySyncStore
+    private let schema: Schema
+    private let epoch: Mutex<String>
+    private let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
+
+    init(_ schema: Schema = ModelStore.projects) {
+        self.schema = schema
+        epoch = Mutex("e1")
+        store = InMemorySyncStore(accounts: [Self.account], epoch: "e1")
+    }
+
+    var now: Date { time.withLock(\.self) }
+    func advance(days: Double) { time.withLock { $0 += days * 86_400 } }
+
+    /// Starts the server anew, from a backup if there is one.
+    func restart(_ name: String, from backup: InMemorySyncStore.Contents? = nil) {
+        if let backup { store.contents = backup }
+        store.begin(epoch: name)
+        epoch.withLock { $0 = name }
+    }
+
+    /// Answers calls, to each of which the account is added.
+    func call(
+        _ calls: [(String, JSON)], push: Int64? = nil, device: String = "deviceAA", groups: [[String]] = [],
+        schemaVersion: Int? = nil
+    ) async throws -> [Invocation] {
+        let settings = ServingSettings(
+            schema: schema, epoch: epoch.withLock(\.self), makeRowID: { UUID().uuidString.lowercased() })
+        let service = JMAPService(store: store, settings: settings, now: { self.now })
+        let invocations = calls.enumerated().map { index, call in
+            var arguments = call.1.object ?? [:]
+            arguments.append("accountId", .string(Self.account))
+            return Invocation(call.0, arguments, callID: "\(index)")
+        }
+        let request = Request(
+            methodCalls: invocations, device: push == nil ? nil : device, push: push, schemaVersion: schemaVersion,
+            groups: groups)
+        let outcome = try await service.answer(request.json.bytes, account: Self.account)
+        return try #require(Response(json: JSON(parsing: outcome.response))).methodResponses
+    }
+
+    /// Answers one call with its arguments.
+    func call(_ name: String, _ arguments: JSON, push: Int64? = nil, schemaVersion: Int? = nil) async throws
+        -> JSONObject
+    {
+        try await call([(name, arguments)], push: push, schemaVersion: schemaVersion)[0].arguments
+    }
+}
+
+extension JSON {
+    /// Rows to create, by id.
+    static func create(_ rows: [(RowKey, JSONObject)]) -> JSON {
+        ["create": .object(JSONObject(rows.map { ($0.0.id, .object($0.1)) }))]
+    }
+    static func update(_ key: RowKey, _ values: JSONObject) -> JSON { ["update": [key.id: .object(values)]] }
+    static func destroy(_ key: RowKey) -> JSON { ["destroy": [.string(key.id)]] }
+}

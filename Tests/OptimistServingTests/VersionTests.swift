@@ -1,0 +1,163 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+import Testing
+
+@testable import OptimistServing
+
+/// Apps that were built before the schema became what it is.
+@Suite(.timeLimit(.minutes(1)))
+struct VersionTests {
+    /// Version 3: `Task` was `Todo` until 1, and its `title` was `name` until 1 and `content` until 2.
+    private static let schema = Schema(
+        id: "projects", version: 3,
+        types: [
+            "List": TypeSchema(columns: ["name": ColumnSchema(.string)]),
+            "Secret": TypeSchema(
+                columns: ["text": ColumnSchema(.string), "listId": ColumnSchema(.ref, target: "List")],
+                minClientVersion: 2),
+            "Task": TypeSchema(
+                columns: [
+                    "title": ColumnSchema(
+                        .string, isRequired: true, maxBytes: 10,
+                        formerNames: [FormerName("name", until: 1), FormerName("content", until: 2)]),
+                    "listId": ColumnSchema(.ref, target: "List"), "colour": ColumnSchema(.string),
+                ], formerNames: [FormerName("Todo", until: 1)]),
+        ])
+    private let served = Served(Self.schema)
+
+    private func push(
+        _ number: Int64, _ calls: [(String, JSON)], version: Int, groups: [[String]] = []
+    ) async throws -> [Invocation] {
+        try await served.call(calls, push: number, groups: groups, schemaVersion: version)
+    }
+
+    private func create(_ key: RowKey, _ row: JSON) -> JSON { ["create": .object([key.id: row])] }
+    private func update(_ key: RowKey, _ row: JSON) -> JSON { ["update": .object([key.id: row])] }
+
+    private func row(_ key: RowKey) throws -> StoredRow? {
+        try served.store.reading(Served.account) { try $0.rows(type: key.type, ids: [key.id])[key.id] }
+    }
+
+    private let task = RowKey("Task", RowKey.id(1))
+    private var clock: JSON { .string(Clock.at(0).description) }
+    private var later: JSON { .string(Clock.at(5).description) }
+
+    @Test func `L1: an older app writes and reads by the names that it knows`() async throws {
+        let made = try await push(
+            1,
+            [("Todo/set", create(task, ["name": "a", "@hlc": ["name": clock, "listId": clock], "listId": nil]))],
+            version: 1)
+        #expect(made[0].name == "Todo/set")
+        #expect(try row(task)?.row.cells["title"] == Cell("a", .at(0)))
+        for (version, type, column) in [(1, "Todo", "name"), (2, "Task", "content"), (3, "Task", "title")] {
+            let pulled = try await served.call(
+                [
+                    ("\(type)/changes", ["sinceState": "e1.0", "inline": true]), ("\(type)/changes", ["snapshot": [:]]),
+                    ("\(type)/get", ["ids": nil, "properties": [.string(column)]]),
+                ], schemaVersion: version)
+            #expect(pulled.map(\.name) == ["\(type)/changes", "\(type)/changes", "\(type)/get"])
+            for answer in pulled { #expect(answer.arguments["list"]?.array?.first?[column] == "a", "\(version)") }
+            #expect(pulled[2].arguments["list"]?.array?.first?.object?.members.map(\.key) == ["id", column])
+        }
+    }
+
+    @Test func `L1: clocks of single columns go by the client's names too`() async throws {
+        _ = try await push(1, [("Task/set", create(task, ["title": "a", "@hlc": clock]))], version: 3)
+        _ = try await push(2, [("Task/set", update(task, ["colour": "red", "@hlc": later]))], version: 3)
+        let page = try await served.call("Todo/changes", ["snapshot": [:]], schemaVersion: 1)
+        let clocks = page["list"]?.array?.first?["@hlc"]?.object
+        #expect(clocks.map { Set($0.members.map(\.key)) }?.contains("title") == false)
+        let patch = page["list"]?.array?.first?.object.flatMap { RowPatch(json: $0) }
+        #expect(patch?.clocks?["name"] == .at(0))
+        #expect(patch?.clocks?["colour"] == .at(5), "a column that the app does not know comes all the same")
+    }
+
+    @Test func `L1: what the server has to say of a row is in the client's names`() async throws {
+        _ = try await push(1, [("Task/set", create(task, ["title": "now", "@hlc": later]))], version: 3)
+        let won = try await push(2, [("Todo/set", update(task, ["name": "then", "@hlc": clock]))], version: 1)
+        #expect(won[0].arguments["updated"]?[task.id]?["name"] == "now")
+        let long = try await push(3, [("Todo/set", update(task, ["name": "far too long", "@hlc": later]))], version: 1)
+        let error = long[0].arguments["notUpdated"]?[task.id]
+        #expect(error?["properties"] == ["name"])
+        #expect(error?["current"]?["name"] == "now")
+        let refused = try await push(
+            4,
+            [
+                (
+                    "Todo/set",
+                    ["create": .object([RowKey.id(2): ["@hlc": clock], RowKey.id(3): ["name": "c", "@hlc": clock]])]
+                )
+            ], version: 1, groups: [["Todo:\(RowKey.id(2))", "Todo:\(RowKey.id(3))"]])
+        #expect(refused[0].arguments["notCreated"]?[RowKey.id(2)]?["properties"] == ["name"])
+        #expect(refused[0].arguments["notCreated"]?[RowKey.id(3)]?["by"] == [.string("Todo:\(RowKey.id(2))")])
+    }
+
+    @Test func `L1: one type may ask for a newer app, and the others go on`() async throws {
+        let list = RowKey("List", RowKey.id(7))
+        let answers = try await push(
+            1,
+            [
+                ("Secret/set", create(RowKey("Secret", RowKey.id(8)), ["text": "a", "@hlc": clock])),
+                ("List/set", create(list, ["name": "b", "@hlc": clock])),
+                ("Secret/changes", ["sinceState": "e1.0", "inline": true]),
+                ("List/changes", ["sinceState": "e1.0", "inline": true]),
+            ], version: 1)
+        #expect(answers[0].arguments["type"] == "schemaTooOld")
+        #expect(answers[0].arguments["minClientVersion"] == 2)
+        #expect(answers[1].arguments["created"]?[list.id] != nil)
+        #expect(answers[2].arguments["type"] == "schemaTooOld")
+        #expect(answers[3].arguments["list"]?.array?.count == 1)
+        let newer = try await served.call("Secret/changes", ["snapshot": [:]], schemaVersion: 2)
+        #expect(newer["list"] == [])
+    }
+
+    @Test(arguments: [false, true])
+    func `L1 S2: a group with a row of such a type waits, whole`(secretFirst: Bool) async throws {
+        let (secret, list) = (RowKey("Secret", RowKey.id(8)), RowKey("List", RowKey.id(7)))
+        let calls: [(String, JSON)] = [
+            ("List/set", create(list, ["name": "b", "@hlc": clock])),
+            ("Secret/set", create(secret, ["text": "a", "listId": .string(list.id), "@hlc": clock])),
+        ]
+        let answers = try await push(
+            1, secretFirst ? calls.reversed() : calls, version: 1, groups: [[list.description, secret.description]])
+        let answer = answers[secretFirst ? 1 : 0]
+        #expect(answer.arguments["notCreated"]?[list.id]?["type"] == "groupFailed")
+        #expect(answer.arguments["notCreated"]?[list.id]?["by"] == [.string(secret.description)])
+        #expect(try row(list) == nil)
+        let again = try await push(1, calls, version: 2, groups: [[list.description, secret.description]])
+        #expect(again.allSatisfy { $0.arguments["created"]?.object != nil })
+    }
+
+    @Test func `L1 M2: an older app erases nothing that it does not know, and its new life begins without it`()
+        async throws
+    {
+        _ = try await push(
+            1, [("Task/set", create(task, ["title": "a", "colour": "red", "@hlc": clock]))], version: 3)
+        _ = try await push(2, [("Todo/set", create(task, ["name": "b", "@hlc": later]))], version: 1)
+        #expect(try row(task)?.row.cells["colour"]?.value == "red")
+        #expect(try row(task)?.row.cells["title"]?.value == "b")
+        _ = try await push(3, [("Todo/set", create(task, ["name": "c", "@gen": 3, "@hlc": later]))], version: 1)
+        #expect(try row(task)?.row.cells.keys.sorted() == ["title"])
+    }
+
+    @Test func `L1: what a newer app knows and the server does not yet waits, and is not refused for ever`()
+        async throws
+    {
+        let row: JSON = ["title": "a", "shape": "round", "@hlc": clock]
+        let newer = try await push(1, [("Task/set", create(task, row)), ("Shape/set", create(task, row))], version: 4)
+        #expect(newer[0].arguments["notCreated"]?[task.id]?["type"] == "schemaTooNew")
+        #expect(newer[0].arguments["notCreated"]?[task.id]?["properties"] == ["shape"])
+        #expect(newer[1].arguments["type"] == "unknownMethod")
+        let present = try await push(2, [("Task/set", create(task, row))], version: 3)
+        #expect(present[0].arguments["notCreated"]?[task.id]?["type"] == "invalidProperties")
+    }
+
+    @Test func `L1: a table's name at a version is the one that it had then`() {
+        #expect(Self.schema.typeNames(at: 1) == ["List", "Secret", "Todo"])
+        #expect(Self.schema.typeNames(at: 2) == ["List", "Secret", "Task"])
+        let vocabulary = Vocabulary(Self.schema, version: 3)
+        #expect(vocabulary.isPresent)
+        #expect(Vocabulary(Self.schema, version: nil).isPresent)
+    }
+}
