@@ -31,7 +31,7 @@ struct ServiceTests {
             return Invocation(call.0, arguments, callID: "\(index)")
         }
         let request = Request(
-            methodCalls: invocations, device: device, origins: origins, push: push, groups: groups)
+            methodCalls: invocations, device: device, push: push, groups: groups, origins: origins)
         let outcome = try await service.answer(request.json.bytes, account: "a")
         return try #require(Response(json: JSON(parsing: outcome.response))).methodResponses
     }

@@ -18,4 +18,6 @@ struct SentRow: Sendable, Equatable {
     var totals: [String: [CounterTotal]] = [:]
     /// What had been sent before, and was unanswered.
     let sentBefore: Int64
+    /// Whether it carries what the server had confirmed before it lost it.
+    var heals = false
 }
