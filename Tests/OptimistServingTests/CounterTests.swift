@@ -74,7 +74,7 @@ struct CounterTests {
 
     @Test func `sums stay within 64 bits`() {
         var row = MergeRow(generation: 1)
-        row.counters["n"] = ["a": RunningTotal(.max, .at(0)), "b": RunningTotal(5, .at(0))]
+        row.counters["n"] = ["a": CounterTotal(.max, .at(0)), "b": CounterTotal(5, .at(0))]
         #expect(row.sum(of: "n") == .max)
     }
 }

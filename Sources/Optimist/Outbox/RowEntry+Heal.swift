@@ -15,7 +15,7 @@ extension RowEntry {
 
     /// The row as it is sent: whole, as if it were new.
     func healing(
-        _ values: JSONObject, _ totals: [String: [RunningTotal]], in layout: TableLayout, device: String
+        _ values: JSONObject, _ totals: [String: [CounterTotal]], in layout: TableLayout, device: String
     ) -> PushRow.Change {
         guard isAlive else { return .delete(Tombstone(generation: generation, clock: confirmed.common)) }
         let clocks = layout.columns.compactMap { column in

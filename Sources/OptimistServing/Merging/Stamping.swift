@@ -38,21 +38,21 @@ struct Stamping {
     }
 
     /// The totals of a counter by their origins.
-    mutating func totals(_ patch: CounterPatch, _ column: String, _ common: Clock?) -> [String: RunningTotal] {
+    mutating func totals(_ patch: CounterPatch, _ column: String, _ common: Clock?) -> [String: CounterTotal] {
         switch patch {
         case .add(let amount):
             let former = isSameLife ? row.counters[column]?[ServerClock.device]?.total ?? 0 : 0
             let (sum, overflows) = former.addingReportingOverflow(amount)
             return [
-                ServerClock.device: RunningTotal(
+                ServerClock.device: CounterTotal(
                     overflows ? former : sum, Clock(stamp: tick(), device: ServerClock.device))
             ]
         case .totals(let totals):
-            var stamped: [String: RunningTotal] = [:]
+            var stamped: [String: CounterTotal] = [:]
             for total in totals {
                 guard let given = total.clock ?? common else { continue }
                 let origin = total.origin ?? given.device
-                stamped[origin] = RunningTotal(
+                stamped[origin] = CounterTotal(
                     total.total, accept(given, column, giver: "\(given.device)/\(origin)"))
             }
             return stamped

@@ -44,7 +44,7 @@ extension StoredRow {
     }
 
     private mutating func read(hidden json: JSON) -> Bool {
-        guard let totals = json["totals"].readMap({ $0.readMap(RunningTotal.init(json:)) }),
+        guard let totals = json["totals"].readMap({ $0.readMap(CounterTotal.init(json:)) }),
             let cells = json["cells"].readMap(Cell.init(json:)),
             let replaced = json["replaced"].readMap({ $0.readMap(ReplacedClock.init(json:)) })
         else { return false }
@@ -60,7 +60,7 @@ extension LoggedRow {
     /// The JSON of a page, with the totals that these origins have of its counters.
     func content(for origins: [String]) -> [UInt8] {
         guard isAlive, let hidden, !origins.isEmpty,
-            let totals = (try? JSON(parsing: hidden))?["totals"].readMap({ $0.readMap(RunningTotal.init(json:)) })
+            let totals = (try? JSON(parsing: hidden))?["totals"].readMap({ $0.readMap(CounterTotal.init(json:)) })
         else { return content }
         let mine = totals.mapValues { $0.filter { origins.contains($0.key) }.mapValues(\.total) }.filter {
             !$0.value.isEmpty
@@ -83,7 +83,7 @@ extension Cell {
     }
 }
 
-extension RunningTotal {
+extension CounterTotal {
     fileprivate var json: JSON { [.int(total), .string(clock.description)] }
     fileprivate init?(json: JSON) {
         guard let parts = json.array, parts.count == 2, let total = parts[0].int,

@@ -29,11 +29,11 @@ public struct MergeRow: Hashable, Sendable {
     /// When the row was deleted. Nil while it is alive.
     public var deletion: Clock?
     /// The counters of this life: of each column, the running total of every origin.
-    public var counters: [String: [String: RunningTotal]]
+    public var counters: [String: [String: CounterTotal]]
 
     public init(
         generation: Int = 0, cells: [String: Cell] = [:], deletion: Clock? = nil,
-        counters: [String: [String: RunningTotal]] = [:]
+        counters: [String: [String: CounterTotal]] = [:]
     ) {
         self.generation = generation
         self.cells = cells
@@ -110,7 +110,7 @@ public struct MergeRow: Hashable, Sendable {
         return outcome
     }
 
-    private mutating func mergeCounters(_ others: [String: [String: RunningTotal]]) -> Outcome {
+    private mutating func mergeCounters(_ others: [String: [String: CounterTotal]]) -> Outcome {
         var outcome = Outcome()
         for (column, totals) in others {
             for (origin, total) in totals {

@@ -1,7 +1,24 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+/// What one origin has added to a counter so far, and when it last did.
+///
 /// > Source: Shapiro, Preguiça, Baquero and Zawirski, "Conflict-free Replicated Data Types", SSS 2011: a counter as a map
 /// > of what each replica has added.
+public struct CounterTotal: Hashable, Sendable {
+    public var total: Int64
+    public var clock: Clock
+
+    public init(_ total: Int64, _ clock: Clock) {
+        self.total = total
+        self.clock = clock
+    }
+
+    /// Whether this total stands against another one of the same origin: later clock, then larger total.
+    func wins(over other: CounterTotal) -> Bool {
+        clock != other.clock ? clock > other.clock : total > other.total
+    }
+}
+
 extension MergeRow {
     /// What a counter shows: the sum of all origins, kept within 64 bits.
     public func sum(of counter: String) -> Int64 {
@@ -9,12 +26,5 @@ extension MergeRow {
             let (result, overflows) = sum.addingReportingOverflow(total.total)
             return overflows ? (sum > 0 ? .max : .min) : result
         }
-    }
-}
-
-extension RunningTotal {
-    /// Whether this total stands against another one of the same origin: later clock, then larger total.
-    func wins(over other: RunningTotal) -> Bool {
-        clock != other.clock ? clock > other.clock : total > other.total
     }
 }
