@@ -27,7 +27,7 @@ struct EventSourceTests {
                 } else {
                     return true
                 }
-                await site.clock.sleepers(atLeast: 1)
+                await site.sleepers(atLeast: 1)
                 site.clock.advance(by: .milliseconds(50))
                 return false
             }
@@ -43,7 +43,7 @@ struct EventSourceTests {
                 states.append(data["changed"]?[person.account]?["todo"]?.string ?? "")
                 if states.count == 2 { return true }
                 for _ in 0..<5 { _ = try await server.call(person, "todo/set", todo) }
-                await site.clock.sleepers(atLeast: 1)
+                await site.sleepers(atLeast: 1)
                 site.clock.advance(by: .milliseconds(50))
                 return false
             }
@@ -62,7 +62,7 @@ struct EventSourceTests {
                     return true
                 }
                 // The one who pings, and the pause after the state.
-                await site.clock.sleepers(atLeast: 2)
+                await site.sleepers(atLeast: 2)
                 site.clock.advance(by: .seconds(30))
                 return false
             }

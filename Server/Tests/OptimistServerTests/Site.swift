@@ -26,6 +26,9 @@ final class Site: Sendable {
 
     var database: URL { directory.appending(path: "optimist.sqlite") }
 
+    /// Suspends until so many tasks are asleep beside the server's housekeeping.
+    func sleepers(atLeast count: Int) async { await clock.sleepers(atLeast: count + 1) }
+
     func advance(by seconds: Double) { time.withLock { $0 += seconds } }
 
     /// Opens the server. Nothing is listened to.
