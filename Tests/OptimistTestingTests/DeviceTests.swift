@@ -3,10 +3,8 @@
 import Foundation
 import GRDB
 import Optimist
-import OptimistCore
 import OptimistTesting
 import OptimistWire
-import Synchronization
 import Testing
 
 @Suite("Simulated devices", .timeLimit(.minutes(2)))
@@ -27,45 +25,46 @@ struct DeviceTests {
     static let schema = Schema(
         id: "notes", types: ["note": TypeSchema(columns: ["text": ColumnSchema(.string, isRequired: true)])])
 
-    @Test func `two devices converge, whatever is lost and whoever is killed`() throws {
-        let scheduler = SimulatedScheduler(seed: 1)
-        let server = SimulatedServer(scheduler: scheduler, schema: Self.schema, seed: 2)
-        try server.start()
-        let devices = (0..<2).map { number in
-            SimulatedDevice(
-                name: "phone \(number)", app: Self.app, scheduler: scheduler, server: server, seed: UInt64(number))
-        }
-        let written = Mutex(0)
-        for (number, device) in devices.enumerated() {
-            device.link.conditions = .flaky
-            device.start()
-            scheduler.run(for: .seconds(30)) { device.launch != nil }
-            let launch = try #require(device.launch)
-            launch.process.spawn {
-                for round in 0..<20 {
-                    do {
-                        _ = try await launch.store.write { db in
-                            try Note(id: UUID(), text: "\(number) \(round)").insert(db)
-                        }
-                        written.withLock { $0 += 1 }
-                    } catch { Issue.record(error) }
-                }
+    @Test(arguments: 1...5 as ClosedRange<UInt64>)
+    func `notes of both devices reach the other one, whatever is lost and whoever is killed`(seed: UInt64) throws {
+        let simulation = try Simulation(seed: seed, app: Self.app, schema: Self.schema)
+        defer { simulation.end() }
+        let devices = [simulation.device("phone"), simulation.device("tablet")]
+        for device in devices { device.link.conditions = .flaky }
+        for round in 0..<10 {
+            for device in devices {
+                try device.write { db in try Note(id: UUID(), text: "\(device.name) \(round)").insert(db) }
             }
-            device.kill(afterJobs: 200)
-            scheduler.run(for: .seconds(60))
         }
+        devices[0].kill(afterJobs: Int(seed) * 7)
+        devices[1].mount?.crash(atChange: Int(seed) * 3)
+        simulation.run(for: .seconds(120))
+        simulation.server.kill()
+        try simulation.settle()
         for device in devices {
-            device.link.conditions = .perfect
-            device.start()
+            #expect(try device.read { try Note.fetchCount($0) } == 20)
         }
-        scheduler.run(for: .seconds(300))
-        let texts = try devices.map { device in
-            try DatabaseQueue(path: device.disk.mount().url(SimulatedDevice.fileName).path).read { db in
-                try String.fetchAll(db, sql: "SELECT text FROM note ORDER BY text")
-            }
+    }
+
+    @Test func `W1 a write that returned survives a power loss, and one at a dead process throws`() throws {
+        let simulation = try Simulation(seed: 1, app: Self.app, schema: Self.schema)
+        defer { simulation.end() }
+        let phone = simulation.device("phone")
+        phone.link.conditions = .offline
+        try phone.write { db in try Note(id: UUID(), text: "kept").insert(db) }
+        phone.losePower()
+        #expect(throws: SimulationError.self) { try phone.read { try Note.fetchCount($0) } }
+        try simulation.settle()
+        #expect(try phone.read { try String.fetchAll($0, sql: "SELECT text FROM note") } == ["kept"])
+    }
+
+    @Test func `what cannot settle is named`() throws {
+        let simulation = try Simulation(seed: 1, app: Self.app, schema: Self.schema) { _ in
+            SetError("serverFail", "Not today.")
         }
-        print(scheduler.steps, scheduler.now, devices.map(\.link.troubles), texts.map(\.count), written.withLock { $0 })
-        #expect(texts[0] == texts[1])
-        #expect(texts[0].count >= written.withLock { $0 })
+        defer { simulation.end() }
+        let phone = simulation.device("phone")
+        try phone.write { db in try Note(id: UUID(), text: "stuck").insert(db) }
+        #expect(throws: SimulationError.self) { try simulation.settle(within: .seconds(120)) }
     }
 }

@@ -4,4 +4,6 @@
 enum Features {
     /// Whether rows are deleted to which a row of another device may refer.
     static let deletesParents = false
+    /// The kinds of faults that are left out.
+    static let absent: Set<Plan.Kind> = [.skew]
 }

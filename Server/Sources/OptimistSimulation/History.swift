@@ -16,8 +16,8 @@ struct History {
     private(set) var writes: [Write] = []
     /// The writes that touched a row.
     private(set) var byRow: [RowName: [Int]] = [:]
-    /// Every state that the server ever had of a row. Nil: deleted.
-    private(set) var served: [RowName: Set<Values?>] = [:]
+    /// Every value that the server ever had in a column of a row.
+    private(set) var served: [RowName: [String: Set<String?>]] = [:]
     private(set) var servedSeq: Int64 = 0
     private(set) var present: [RowName: Values] = [:]
 
@@ -45,11 +45,23 @@ struct History {
     /// Takes in what the server has stored since.
     mutating func serve(_ rows: [(name: RowName, seq: Int64, values: Values?)]) {
         for row in rows {
-            served[row.name, default: []].insert(row.values)
+            for (column, value) in row.values ?? [:] {
+                served[row.name, default: [:]][column, default: []].insert(value)
+            }
             present[row.name] = row.values
             servedSeq = max(servedSeq, row.seq)
         }
     }
 
     func writes(of row: RowName) -> [(number: Int, write: Write)] { (byRow[row] ?? []).map { ($0, writes[$0]) } }
+}
+
+extension History.Write: CustomStringConvertible {
+    var description: String {
+        let gone = deleted.sorted().map { "- \($0)" }
+        let changed = cells.sorted { $0.key < $1.key }.map { row, values in
+            "\(inserted.contains(row) ? "+" : "~") \(row) \(World.text(values))"
+        }
+        return (gone + changed).joined(separator: ", ")
+    }
 }

@@ -38,7 +38,8 @@ struct Judge {
     private func loss(
         of value: String?, _ column: String, _ row: RowName, _ number: Int, _ write: History.Write
     ) -> String? {
-        if rejected.contains(row) || value?.hasPrefix(Refusals.prefix) == true { return nil }
+        if rejected.contains(row) { return nil }
+        if value?.hasPrefix(Refusals.prefix) == true { return lossOfRefused(column, row, number) }
         guard let final = server[row] else {
             return wasDeletedRightly(row, number, write) ? nil : "the row is gone and nobody deleted it"
         }
@@ -52,6 +53,14 @@ struct Judge {
         // Texts are written once only: there the time of the last writer is known.
         guard clocksAreRight, hasOneLife, let last, last.contains("w") else { return nil }
         return others.contains { $0.write.at >= write.at } ? nil : "\(last) is there, which is older"
+    }
+
+    /// A value that the server refuses must end in a rejection, unless it was replaced before it was sent.
+    private func lossOfRefused(_ column: String, _ row: RowName, _ number: Int) -> String? {
+        let wasReplaced = history.writes(of: row).contains { other in
+            other.number != number && (other.write.deleted.contains(row) || other.write.cells[row]?[column] != nil)
+        }
+        return wasReplaced ? nil : "it was refused without a word"
     }
 
     private func wasDeletedRightly(_ row: RowName, _ number: Int, _ write: History.Write) -> Bool {

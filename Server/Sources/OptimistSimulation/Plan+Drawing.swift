@@ -13,7 +13,7 @@ extension Plan {
         var random = SplitMix64(seed: seed ^ 0x914A)
         let devices = Int.random(in: 2...5, using: &random)
         let seconds = Double.random(in: 60...600, using: &random)
-        let kinds = Kind.allCases.filter { $0.isFault && Bool.random(using: &random) }
+        let kinds = Kind.allCases.filter { $0.isFault && Bool.random(using: &random) && !Features.absent.contains($0) }
         self.init(
             seed: seed, devices: devices, clocksAreRight: !kinds.contains(.skew), seconds: seconds, events: [])
         for device in 0..<devices {

@@ -32,16 +32,7 @@ public enum WorldRun {
         world.schedule()
         world.keepRunning()
         world.lookNowAndThen()
-        world.scheduler.run(for: .seconds(plan.seconds))
-        world.heal()
-        let start = world.scheduler.now
-        var isQuiet = false
-        while !isQuiet, world.scheduler.now - start < patience {
-            world.scheduler.run(for: .seconds(30))
-            isQuiet = world.isQuiet()
-        }
-        if !isQuiet { world.find("stuck: not quiet \(patience) after everything was healed") }
-        world.judge()
+        world.runToTheEnd()
         let report = world.report()
         world.end()
         return report
@@ -49,6 +40,23 @@ public enum WorldRun {
 }
 
 extension World {
+    /// Goes through the chaos, heals, waits and judges. The first broken promise ends it: what follows is its consequence.
+    fileprivate func runToTheEnd() {
+        scheduler.run(for: .seconds(plan.seconds)) { hasFindings }
+        if hasFindings { return }
+        heal()
+        let start = scheduler.now
+        var isQuiet = false
+        while !isQuiet, scheduler.now - start < WorldRun.patience {
+            scheduler.run(for: .seconds(30))
+            isQuiet = self.isQuiet()
+        }
+        if !isQuiet { find("stuck: not quiet \(WorldRun.patience) after everything was healed") }
+        judge()
+    }
+
+    private var hasFindings: Bool { withState { !$0.findings.isEmpty } }
+
     func report() -> RunReport {
         withState { state in
             var reached = state.reached

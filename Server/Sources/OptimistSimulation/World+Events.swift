@@ -108,9 +108,13 @@ extension World {
         let after = try Rows.all(db)
         let reborn = transaction.reborn
         let now = Int64(scheduler.now / .milliseconds(1))
-        return withState { state in
-            state.history.attempt(device: event.device, at: now, before: before, after: after, reborn: reborn)
+        let (attempt, write) = withState { state in
+            let attempt = state.history.attempt(
+                device: event.device, at: now, before: before, after: after, reborn: reborn)
+            return (attempt, state.history.writes[attempt])
         }
+        log("write \(number) of device \(event.device): \(write)")
+        return attempt
     }
 
     // MARK: - Keeping things running

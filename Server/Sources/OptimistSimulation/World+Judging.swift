@@ -31,13 +31,27 @@ extension World {
     private func look(at device: SimulatedDevice) {
         do {
             let (rows, unsettled) = try read(device) { db in (try Rows.all(db), try Self.unsettled(db)) }
+            let served = withState(\.history.served)
             for (name, values) in rows.sorted(by: { $0.key < $1.key }) where !unsettled.contains(name) {
-                let wasServed = withState { $0.history.served[name]?.contains(values) ?? false }
-                if !wasServed {
-                    find("untrue: \(name) on \(device.name) is called synced, and the server never had it: \(values)")
+                for (column, value) in values where served[name]?[column]?.contains(value) != true {
+                    find(
+                        "untrue: \(name).\(column) on \(device.name) is called synced, and the server never had "
+                            + (value ?? "null"))
+                    try log("entry of \(name) on \(device.name): \(entry(of: name, on: device))")
                 }
             }
         } catch { find("the judges cannot read \(device.name): \(error)") }
+    }
+
+    /// What the engine has noted of a row, for people who look for a fault.
+    private func entry(of name: RowName, on device: SimulatedDevice) throws -> String {
+        try read(device) { db in
+            let sql = """
+                SELECT r.* FROM optimist_row r JOIN optimist_table t ON t.number = r.tbl
+                WHERE t.name = ? AND lower(hex(r.id)) = ?
+                """
+            return try Row.fetchOne(db, sql: sql, arguments: [name.table, name.id])?.description ?? "none"
+        }
     }
 
     /// The rows that are openly not as the server has them.
@@ -90,12 +104,6 @@ extension World {
                 "diverged: \(name) on \(device.name) is \(Self.text(rows[name])), on the server \(Self.text(server[name]))"
             )
         }
-    }
-
-    private static func text(_ values: Values?) -> String {
-        values.map { values in
-            values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value ?? "null")" }.joined(separator: " ")
-        } ?? "deleted"
     }
 
     private func checkFile(_ db: Database, _ name: String) throws {

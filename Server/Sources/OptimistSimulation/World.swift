@@ -118,11 +118,11 @@ final class World: Sendable {
     func find(_ finding: String) { state.withLock { $0.findings.append(finding) } }
 
     /// A line for the people who read the trace of a failure.
-    func log(_ line: @autoclosure () -> String) {
+    func log(_ line: @autoclosure () throws -> String) rethrows {
         guard isLogging else { return }
         let (seconds, attoseconds) = scheduler.now.components
         let time = Double(seconds) + Double(attoseconds) / 1e18
-        let text = String(format: "%9.3f  ", time) + line()
+        let text = try String(format: "%9.3f  ", time) + line()
         state.withLock { $0.log.append(text) }
     }
 
@@ -131,7 +131,14 @@ final class World: Sendable {
         do {
             let rows = try readServer { try Rows.ofServer($0, after: seq) }
             state.withLock { $0.history.serve(rows) }
+            for row in rows { log("server stored \(row.name) in \(row.seq): \(Self.text(row.values))") }
         } catch { find("the judges cannot read the server: \(error)") }
+    }
+
+    static func text(_ values: Values?) -> String {
+        values.map { values in
+            values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value ?? "null")" }.joined(separator: " ")
+        } ?? "deleted"
     }
 
     func readServer<Value>(_ read: (Database) throws -> Value) throws -> Value {

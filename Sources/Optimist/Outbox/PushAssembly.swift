@@ -61,7 +61,9 @@ struct PushAssembly {
         let (entry, values, layout) = (unsent.entry, unsent.values, unsent.layout)
         guard let id = layout.idForm.wire(entry.ref.id) else { return }
         let kind: SentRow.Kind = !entry.isAlive ? .delete : entry.isKnownToServer && !entry.heals ? .update : .create
-        let columns = kind == .delete ? [] : unsentColumns(entry, values, layout)
+        let columns =
+            kind == .delete
+            ? [] : entry.heals ? entry.healingColumns(of: layout, device: device) : layout.columns(in: entry.dirty)
         let totals = entry.pushedTotals(of: columns)
         let patch = JSONObject(
             columns.compactMap { column in
@@ -84,21 +86,8 @@ struct PushAssembly {
                 values: patch, totals: totals, sentBefore: entry.sent, heals: entry.heals))
     }
 
-    /// A new row goes without its nulls, which are the default of every column, but for those written later than the row:
-    /// they may stand against a value that an unanswered push brought. The same state always gives the same push (S3).
-    private func unsentColumns(_ entry: RowEntry, _ values: JSONObject, _ layout: TableLayout) -> [TableLayout.Column] {
-        if entry.heals {
-            return layout.columns.filter { $0.isCounter || entry.healedClock(of: $0, device: device) != nil }
-        }
-        let isNew = entry.dirty & TableLayout.lifeMask != 0
-        return layout.columns(in: entry.dirty).filter { column in
-            !isNew || values[column.name]?.isNull == false || column.isCounter
-                || entry.unsentStamp(of: column.name) != entry.lifeStamp
-        }
-    }
-
     private func change(
-        _ kind: SentRow.Kind, _ entry: RowEntry, _ values: JSONObject, _ totals: [String: [RunningTotal]]
+        _ kind: SentRow.Kind, _ entry: RowEntry, _ values: JSONObject, _ totals: [String: [CounterTotal]]
     ) -> PushRow.Change {
         let common = Clock(stamp: entry.lifeStamp, device: device)
         if kind == .delete { return .delete(Tombstone(generation: entry.generation, clock: common)) }

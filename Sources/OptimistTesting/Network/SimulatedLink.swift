@@ -48,14 +48,16 @@ public final class SimulatedLink: Sendable {
         if !conditions.isOnline { return meetNothing(request, exchange) }
         if meets(.requestLost, conditions.requestLoss) { return timeOut(request, exchange) }
         deliver(request, exchange)
-        if meets(.duplicated, conditions.duplication) {
-            scheduler.after(delay() * 3) { [self] in server.receive(request, over: self) { _ in } }
-        }
     }
 
     private func deliver(_ request: TransportRequest, _ exchange: Exchange) {
         scheduler.after(delay()) { [self] in
+            // What did not arrive once does not arrive twice: the sender was told that nothing was sent.
+            let mayComeAgain = server.process != nil
             server.receive(request, over: self) { [self] answer in bringBack(answer, request, exchange) }
+            if mayComeAgain, meets(.duplicated, conditions.duplication) {
+                scheduler.after(delay() * 3) { [self] in server.receive(request, over: self) { _ in } }
+            }
         }
     }
 

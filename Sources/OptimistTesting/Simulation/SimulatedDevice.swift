@@ -2,6 +2,7 @@
 
 import Foundation
 public import GRDB
+import Logging
 public import Optimist
 import OptimistCore
 public import OptimistSession
@@ -51,10 +52,13 @@ public final class SimulatedDevice: Sendable {
     public let disk: SimulatedDisk
     public let link: SimulatedLink
     let app: SimulatedApp
-    private let scheduler: SimulatedScheduler
+    let scheduler: SimulatedScheduler
     private let seed: UInt64
     private let credentials = InMemoryCredentialStore()
     private let state = Mutex(State())
+
+    /// Thousands of faults are no news in a simulation.
+    private static let silence = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
 
     /// What the app calls its database.
     public static let fileName = "app.sqlite"
@@ -149,9 +153,10 @@ public final class SimulatedDevice: Sendable {
             let session = Session(
                 server: URL(string: "http://localhost") ?? URL(filePath: "/"), transport: link.transport(for: process),
                 credentials: credentials,
-                configuration: SessionConfiguration(deviceName: name), surroundings: surroundings)
+                configuration: SessionConfiguration(deviceName: name), surroundings: surroundings, logger: Self.silence)
             let engine = SyncEngine(
-                store: store, session: session, reachability: AlwaysOnline(), schemaVersion: app.schemaVersion)
+                store: store, session: session, reachability: AlwaysOnline(), schemaVersion: app.schemaVersion,
+                logger: Self.silence)
             guard process.isAlive else { return }
             let launch = Launch(process: process, mount: mount, store: store, session: session, engine: engine)
             state.withLock { $0.launch = launch }

@@ -1,0 +1,149 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import GRDB
+import Optimist
+public import OptimistServing
+public import OptimistWire
+import Synchronization
+
+/// Several devices and a server in one process, on one thread and in virtual time: the whole of an app's sync, from a seed.
+///
+/// Every call that takes time lets virtual time pass, and returns at once by the clock on the wall. The same seed and the
+/// same calls give the same run.
+///
+/// ```swift
+/// let simulation = try Simulation(seed: 7, app: app, schema: schema)
+/// defer { simulation.end() }
+/// let (phone, tablet) = (simulation.device("phone"), simulation.device("tablet"))
+/// phone.link.conditions = .flaky
+/// try phone.write { db in try Note(text: "Tickets").insert(db) }
+/// phone.kill(afterJobs: 20)
+/// try simulation.settle()
+/// #expect(try tablet.read { db in try Note.fetchCount(db) } == 1)
+/// ```
+///
+/// Made, used and ended on one thread.
+public final class Simulation {
+    public let scheduler: SimulatedScheduler
+    public let server: SimulatedServer
+    private let app: SimulatedApp
+    private let seed: UInt64
+    private var devices: [SimulatedDevice] = []
+
+    /// Starts a server with an empty account.
+    ///
+    /// - Parameters:
+    ///   - seed: Decides everything that chance decides.
+    ///   - app: What every device runs.
+    ///   - schema: What the server knows of the app's tables.
+    ///   - validate: Refuses rows on the server. Default: none.
+    public init(
+        seed: UInt64, app: SimulatedApp, schema: Schema, validate: @escaping ServingSettings.Validation = { _ in nil }
+    ) throws {
+        self.seed = seed
+        self.app = app
+        scheduler = SimulatedScheduler(seed: seed)
+        server = SimulatedServer(scheduler: scheduler, schema: schema, seed: seed ^ 0x5E8, validate: validate)
+        try server.start()
+    }
+
+    /// Adds a device, launches the app on it, and waits until that has opened its database.
+    public func device(_ name: String) -> SimulatedDevice {
+        let number = UInt64(devices.count + 1)
+        let device = SimulatedDevice(
+            name: name, app: app, scheduler: scheduler, server: server, seed: seed ^ (number &* 0xD134_2543_DE82_EF95))
+        devices.append(device)
+        device.start()
+        run(for: .seconds(10)) { device.launch != nil }
+        return device
+    }
+
+    /// Lets time pass.
+    ///
+    /// - Parameter isDone: Asked after each job. True ends it early.
+    public func run(for duration: Duration, until isDone: () -> Bool = { false }) {
+        scheduler.run(for: duration, until: isDone)
+    }
+
+    /// Ends all trouble, launches what is down, and lets time pass until nothing is left to send or to receive.
+    ///
+    /// - Parameter patience: How long that may take. Default: ten minutes.
+    /// - Throws: ``SimulationError/notSettled(_:)``, which is what a test is to find out.
+    public func settle(within patience: Duration = .seconds(600)) throws {
+        let end = scheduler.now + patience
+        for device in devices {
+            device.mount?.heal()
+            device.link.conditions = .perfect
+        }
+        var quietRounds = 0
+        while quietRounds < 3 {
+            guard scheduler.now < end else { throw SimulationError.notSettled(try devices.map { try $0.situation() }) }
+            try server.start()
+            for device in devices { device.start() }
+            run(for: .seconds(30))
+            quietRounds = try devices.allSatisfy { try $0.isQuiet() } ? quietRounds + 1 : 0
+        }
+    }
+
+    /// Gives back everything that the simulation holds. Nothing may be done with it afterwards.
+    public func end() { scheduler.end(devices.flatMap(\.processes) + server.processes) }
+}
+
+/// What went otherwise than a test expected.
+public enum SimulationError: Error {
+    /// The app's process died before it was done, or does not run.
+    case processDied(device: String)
+    /// It took longer than a minute of virtual time.
+    case notDone(device: String)
+    /// Something was still to be sent or received: how each device stands.
+    case notSettled([String])
+}
+
+extension SimulatedDevice {
+    /// Does something in the app's process, and lets time pass until that is done.
+    ///
+    /// - Throws: What the work throws, or ``SimulationError``. After `processDied` the work may have had its effect or not.
+    public func perform<Value: Sendable>(
+        _ work: @escaping @Sendable (Launch) async throws -> Value
+    ) throws -> Value {
+        guard let launch else { throw SimulationError.processDied(device: name) }
+        let outcome = Outcome<Value>()
+        launch.process.spawn {
+            do { outcome.set(.success(try await work(launch))) } catch { outcome.set(.failure(error)) }
+        }
+        scheduler.run(for: .seconds(60)) { outcome.value != nil || !launch.process.isAlive }
+        if let result = outcome.value { return try result.get() }
+        throw launch.process.isAlive
+            ? SimulationError.notDone(device: name) : SimulationError.processDied(device: name)
+    }
+
+    /// Writes as the app does.
+    @discardableResult
+    public func write<Value: Sendable>(_ updates: @escaping @Sendable (Database) throws -> Value) throws -> Value {
+        try perform { try await $0.store.write(updates) }
+    }
+
+    /// Reads as the app does.
+    public func read<Value: Sendable>(_ value: @escaping @Sendable (Database) throws -> Value) throws -> Value {
+        try perform { try await $0.store.read(value) }
+    }
+
+    func isQuiet() throws -> Bool {
+        guard launch != nil else { return false }
+        let counts = try perform { try await $0.store.counts() }
+        return counts.pending == 0 && counts.parked == 0
+    }
+
+    func situation() throws -> String {
+        guard launch != nil else { return "\(name): not running" }
+        let status = try perform { try await $0.engine.status.current() }
+        return "\(name): \(status)"
+    }
+}
+
+/// What a task hands to the thread that runs it.
+private final class Outcome<Value: Sendable>: Sendable {
+    private let result = Mutex<Result<Value, any Error>?>(nil)
+    var value: Result<Value, any Error>? { result.withLock { $0 } }
+    func set(_ new: Result<Value, any Error>) { result.withLock { $0 = new } }
+}
