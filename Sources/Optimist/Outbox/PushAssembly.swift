@@ -61,7 +61,9 @@ struct PushAssembly {
         let (entry, values, layout) = (unsent.entry, unsent.values, unsent.layout)
         guard let id = layout.idForm.wire(entry.ref.id) else { return }
         let kind: SentRow.Kind = !entry.isAlive ? .delete : entry.isKnownToServer && !entry.heals ? .update : .create
-        let columns = kind == .delete ? [] : unsentColumns(entry, layout)
+        let columns =
+            kind == .delete
+            ? [] : entry.heals ? entry.healingColumns(of: layout, device: device) : layout.columns(in: entry.dirty)
         let totals = entry.pushedTotals(of: columns)
         let patch = JSONObject(
             columns.compactMap { column in
@@ -82,12 +84,6 @@ struct PushAssembly {
                         ($0.name, entry.unsentStamp(of: $0.name))
                     }),
                 values: patch, totals: totals, sentBefore: entry.sent, heals: entry.heals))
-    }
-
-    /// The columns that go. Of a row that heals the server those whose clocks are known, too.
-    private func unsentColumns(_ entry: RowEntry, _ layout: TableLayout) -> [TableLayout.Column] {
-        guard entry.heals else { return layout.columns(in: entry.dirty) }
-        return layout.columns.filter { $0.isCounter || entry.healedClock(of: $0, device: device) != nil }
     }
 
     private func change(

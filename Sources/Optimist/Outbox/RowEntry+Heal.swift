@@ -13,6 +13,11 @@ extension RowEntry {
             ? Clock(stamp: unsentStamp(of: column.name), device: device) : confirmedClock(of: column)
     }
 
+    /// The columns that are sent: all of which the server has had something.
+    func healingColumns(of layout: TableLayout, device: String) -> [TableLayout.Column] {
+        layout.columns.filter { $0.isCounter || healedClock(of: $0, device: device) != nil }
+    }
+
     /// The row as it is sent: whole, as if it were new.
     func healing(
         _ values: JSONObject, _ totals: [String: [CounterTotal]], in layout: TableLayout, device: String

@@ -140,8 +140,9 @@ struct FirstSyncTests {
         try await reader.untilSettled()
         await reader.stop()
         let requests = backend.requests.dropFirst(before).filter { $0 != "push" }
-        // The next part is asked for while the one before is applied.
-        #expect(requests.prefix(3) == ["snapshot tag begin", "snapshot tag on", "pull shelf book"])
+        #expect(requests.first == "snapshot tag begin")
+        // The next part may be asked for ahead of it.
+        #expect(requests.prefix(3).contains("pull shelf book"))
         #expect(!requests.contains("snapshot book begin"))
         #expect(try await reader.isEqualToBackend())
     }
