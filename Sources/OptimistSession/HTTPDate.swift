@@ -1,14 +1,14 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Foundation
+package import Foundation
 
 /// The date form of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT`.
 ///
 /// > Source: RFC 9110, section 5.6.7. The two obsolete forms are not read.
-enum HTTPDate {
+package enum HTTPDate {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    static func parse(_ text: String) -> Date? {
+    package static func parse(_ text: String) -> Date? {
         let parts = text.split(separator: " ")
         guard parts.count == 6, parts[5] == "GMT", let month = months.firstIndex(of: String(parts[2])) else {
             return nil

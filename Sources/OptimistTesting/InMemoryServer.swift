@@ -129,7 +129,8 @@ public final class InMemoryServer: Sendable {
             return try Self.meet(.pull, &state)
         }
         let call = PullCall(
-            tables: request.tables, cursor: request.cursor, limit: request.limit, account: Self.account)
+            tables: request.tables, cursor: request.cursor, limit: request.limit, account: Self.account,
+            origins: request.origins)
         let response = try await answer(call.request)
         if fault == .answerLost { throw RemoteFailure.unreachable("answer lost") }
         return try call.page(from: response)

@@ -23,7 +23,7 @@ struct ServiceTests {
 
     private func answer(
         _ calls: [(String, JSON)], push: Int64? = nil, device: String = "deviceAA", groups: [[String]] = [],
-        origins: [String]? = nil
+        origins: [String] = []
     ) async throws -> [Invocation] {
         let invocations = calls.enumerated().map { index, call in
             var arguments = call.1.object ?? [:]
@@ -43,7 +43,7 @@ struct ServiceTests {
         return ["create": [RowKey.todo(number).id: .object(row)]]
     }
 
-    private func page(_ type: String, device: String, origins: [String]? = nil) async throws -> InlineChanges {
+    private func page(_ type: String, device: String, origins: [String] = []) async throws -> InlineChanges {
         let asked: JSON = ["sinceState": "e1.0", "inline": true]
         let answers = try await answer([("\(type)/changes", asked)], device: device, origins: origins)
         return try #require(InlineChanges(json: answers[0].arguments))
@@ -83,9 +83,9 @@ struct ServiceTests {
         let answers = try await answer([("Todo/set", update)], push: 1, device: "deviceBB")
         #expect(answers[0].arguments["updated"]?[RowKey.todo(1).id] == .null)
         for (device, origins, mine) in [
-            ("deviceAA", nil, ["deviceAA": 3]), ("deviceCC", nil, [:]),
+            ("deviceAA", [], ["deviceAA": 3]), ("deviceCC", [], [:]),
             ("deviceCC", ["deviceAA", "deviceBB"], ["deviceAA": 3, "deviceBB": 4]),
-        ] as [(String, [String]?, [String: Int64])] {
+        ] as [(String, [String], [String: Int64])] {
             let row = try await page("Todo", device: device, origins: origins).list.first?.patch
             #expect(row?.values["likes"] == 7)
             #expect(row?.mine == (mine.isEmpty ? [:] : ["likes": mine]))

@@ -4,7 +4,7 @@
 // the C library's calls that change files, and counts them over the whole process. (strace can inject faults too, but
 // counts for each thread, and here the work moves from thread to thread.)
 //
-// DISK_FILE    the database; its WAL belongs to it, other files are left alone
+// DISK_FILE    the database; its WAL and its journal belong to it, other files are left alone
 // DISK_CALLS   which calls count: letters of w(rite), s(ync), t(runcate)
 // DISK_FIRST   the first call that fails, from 1
 // DISK_LAST    the last one
@@ -54,11 +54,12 @@ __attribute__((constructor)) static void start(void) {
     if (stream) record = fileno(stream);
 }
 
-// What follows the database's name in a path: "" or "-wal"; null for any other file.
+// What follows the database's name in a path: "", "-wal" or "-journal"; null for any other file.
 static const char *part_of(const char *path) {
     size_t length = file ? strlen(file) : 0;
     if (!length || strncmp(path, file, length)) return NULL;
-    return !path[length] || !strcmp(path + length, "-wal") ? path + length : NULL;
+    const char *part = path + length;
+    return !*part || !strcmp(part, "-wal") || !strcmp(part, "-journal") ? part : NULL;
 }
 
 static const char *part_at(int descriptor) {

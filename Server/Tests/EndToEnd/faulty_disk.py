@@ -78,7 +78,7 @@ def recorded(file):
     while head := HEAD.match(content, at):
         kind, part, offset, length = head.groups()
         at = head.end() + int(length)
-        calls.append(Call(kind.decode(), part.decode().strip("-") and "-wal", int(offset), content[head.end():at]))
+        calls.append(Call(kind.decode(), "" if part == b"-" else part.decode(), int(offset), content[head.end():at]))
     assert at == len(content), f"{file} is damaged at {at}"
     return calls
 
@@ -140,7 +140,7 @@ class Copy:
     def __enter__(self):
         self._folder = tempfile.TemporaryDirectory()
         copy = Path(self._folder.name, "copy")
-        for part in ("", "-wal"):
+        for part in ("", "-wal", "-journal"):
             original = Path(f"{self.database}{part}")
             if original.exists():
                 shutil.copyfile(original, f"{copy}{part}")

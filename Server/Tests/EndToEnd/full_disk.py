@@ -66,7 +66,7 @@ def phone_is_full(folder):
 
 @claims
 def server_is_full(folder):
-    """S5 on a full disk the server answers 503 with a problem, and with room again all that was kept arrives by itself."""
+    """S5 on a full disk the server answers 503 with a problem, and with room again what was kept arrives by itself."""
     with (
         small_disk(folder / "full-server") as disk, Server(disk) as server, Phone(folder / "writer", server) as phone,
     ):

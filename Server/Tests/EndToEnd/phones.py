@@ -82,14 +82,7 @@ class Server:
 
     def call(self, name, account="phones", **arguments):
         """Carries out one method for an account. Returns status, head and body."""
-        if not (grant := self._grants.get(account)):
-            entry = {
-                "email": email(account), "password": "correct horse battery",
-                "device": {"id": str(uuid.uuid4()), "name": "judge"},
-            }
-            status, _, text = self.ask("POST", "/auth/sign-in", entry)
-            assert status == 200, (status, text)
-            grant = self._grants[account] = json.loads(text)
+        grant = self._grants.get(account) or eventually("signed in", lambda: self.sign_in(account))
         request = {
             "using": ["urn:ietf:params:jmap:core", "urn:x-optimist:rowsync"],
             "methodCalls": [[name, {"accountId": grant["account_id"], **arguments}, "0"]],
@@ -100,10 +93,24 @@ class Server:
             return self.call(name, account, **arguments)
         return answer
 
+    def sign_in(self, account):
+        """Returns the grant for an account, or None if the server cannot sign anyone in at this moment."""
+        entry = {
+            "email": email(account), "password": "correct horse battery",
+            "device": {"id": str(uuid.uuid4()), "name": "judge"},
+        }
+        status, _, text = self.ask("POST", "/auth/sign-in", entry)
+        assert status in (200, 503), (status, text)
+        if status == 200:
+            self._grants[account] = json.loads(text)
+        return self._grants.get(account)
+
     def rows(self, account="phones"):
-        """What it holds, as phones say what they show."""
+        """What it holds, as phones say what they show; None if it cannot say at this moment."""
         status, _, text = self.call("todo/get", account, ids=None)
-        assert status == 200, (status, text)
+        assert status in (200, 503), (status, text)
+        if status == 503:
+            return None
         answer = json.loads(text)["methodResponses"][0][1]
         return sorted([row["id"].replace("-", ""), row["content"], row["priority"]] for row in answer["list"])
 
@@ -145,7 +152,7 @@ class Phone:
 
     def start(self, environment=None):
         """Starts it, and does not wait for it."""
-        self.said, self._answers = [], []
+        self.said, self._answers, self._status = [], [], None
         self._changed = threading.Condition()
         self._process = subprocess.Popen(
             [PHONE, self.folder, self.server.address, email(self.account), self.durability], stdin=subprocess.PIPE,
@@ -159,7 +166,8 @@ class Phone:
             with self._changed:
                 if words[0] in ("open", "done", "failed", "rows", "status"):
                     self._answers.append(words)
-                self.said = [*self.said[-40:], line]
+                if words[0] not in ("status", "rows"):
+                    self.said = [*self.said[-20:], line]
                 self._changed.notify_all()
         with self._changed:
             self._answers.append(None)
@@ -245,7 +253,8 @@ class Phone:
         """How many rows are pending and how many rejected, and the phase; None if it cannot say."""
         self._say("status")
         answer = self._answer()
-        return (int(answer[1]), int(answer[2]), answer[3]) if answer[0] == "status" else None
+        self._status = (int(answer[1]), int(answer[2]), answer[3]) if answer[0] == "status" else None
+        return self._status
 
     @property
     def has_sent(self):
@@ -261,11 +270,11 @@ class Phone:
         eventually(lambda: self.what(phase), lambda: (status := self.status) and phase in status[2], PATIENCE)
 
     def what(self, wanted):
-        return f"{self.folder.name}: {wanted}; it said\n{''.join(self.said)}"
+        return f"{self.folder.name}: {wanted}; last {self._status}, and it said\n{''.join(self.said)}"
 
 
 def settle(server, phones):
-    """Waits until everything of an account has arrived everywhere by itself, and compares it with what was acknowledged."""
+    """Waits until all of an account has arrived everywhere by itself, and compares it with what was acknowledged."""
     for phone in phones:
         phone.until_sent()
     seen = {}
@@ -274,7 +283,7 @@ def settle(server, phones):
         seen["server"], seen["phones"] = server.rows(phones[0].account), [phone.rows for phone in phones]
         return all(rows == seen["server"] for rows in seen["phones"])
 
-    eventually(lambda: f"all are equal: {seen} {[phone.said for phone in phones]}", is_equal, PATIENCE)
+    eventually(lambda: f"equal: {seen} {[phone.what('equal') for phone in phones]}", is_equal, PATIENCE)
     judge(seen["server"], {label: pair for phone in phones for label, pair in phone.pairs.items()})
 
 

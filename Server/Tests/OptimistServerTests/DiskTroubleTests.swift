@@ -3,6 +3,7 @@
 import Foundation
 import GRDB
 import OptimistServing
+import OptimistTesting
 import OptimistWire
 import Testing
 
@@ -60,6 +61,40 @@ struct DiskTroubleTests {
         }
         #expect(errors == Array(repeating: ResultCode.SQLITE_FULL, count: 4))
         #expect(try await server.pull("e1.0")["list"] == [])
+    }
+
+    @Test(arguments: [DiskFault.ioError, .full], 0..<24)
+    func `V4: whatever a disk refuses, what was answered is there, nothing is there in part, and the next one works`(
+        fault: DiskFault, skipping: Int
+    ) async throws {
+        let mount = SimulatedDisk(seed: 1).mount()
+        let server = try StoreFile.open(mount.url("optimist.sqlite").path, epoch: "e1")
+        /// Two rows in one push.
+        func put(_ number: Int) async throws {
+            let rows = [2 * number, 2 * number + 1].map { (RowKey.id($0), ["content": "a"] as JSON) }
+            _ = try await server.call("todo/set", ["create": .object(JSONObject(rows.map { ($0.0, $0.1) }))], push: 1)
+        }
+        try await put(0)
+        mount.fail(fault, on: [.read, .write, .truncate, .sync], skipping: skipping, times: 2)
+        var answered: Set = [0]
+        for number in 1...9 {
+            do {
+                try await put(number)
+                answered.insert(number)
+            } catch let error as DatabaseError {
+                #expect([.SQLITE_IOERR, .SQLITE_FULL].contains(error.resultCode), "\(error)")
+            }
+        }
+        mount.heal()
+        try await put(10)
+        answered.insert(10)
+        let ids = Set(try await server.pull("e1.0")["list"]?.array?.compactMap { $0["id"]?.string } ?? [])
+        for number in 0...10 {
+            let isThere = [2 * number, 2 * number + 1].map { ids.contains(RowKey.id($0)) }
+            #expect(isThere[0] == isThere[1])
+            if answered.contains(number) { #expect(isThere[0], "push \(number) was answered") }
+        }
+        try server.database.pool.close()
     }
 
     @Test func `the problem that a client hears names the disk, and says when to come again`() {

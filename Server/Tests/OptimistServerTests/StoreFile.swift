@@ -23,8 +23,12 @@ final class StoreFile: Sendable {
     var path: String { directory.appending(path: "optimist.sqlite").path }
 
     /// Starts a server's store. The account is made if there is none.
-    func open(
-        epoch: String, schema: Schema = .planner, day: Int = 20_000
+    func open(epoch: String, schema: Schema = .planner, day: Int = 20_000) throws -> Opened {
+        try Self.open(path, epoch: epoch, schema: schema, day: day)
+    }
+
+    static func open(
+        _ path: String, epoch: String, schema: Schema = .planner, day: Int = 20_000
     ) throws -> Opened {
         let database = try ServerDatabase(path: path, epoch: epoch, day: day)
         try database.pool.write { db in
@@ -32,7 +36,7 @@ final class StoreFile: Sendable {
                 sql: """
                     INSERT INTO optimist_accounts (account_id, email, password, created_at) VALUES (?, 'a@b', '', '')
                     ON CONFLICT DO NOTHING
-                    """, arguments: [Self.account])
+                    """, arguments: [account])
         }
         let commits = GroupCommit(writer: database.pool)
         let store = SQLiteSyncStore(database, commits: commits)

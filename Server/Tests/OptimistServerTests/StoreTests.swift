@@ -78,6 +78,20 @@ struct StoreTests {
         #expect(try Data(contentsOf: site.database) == before)
     }
 
+    @Test func `a file whose making was cut short is opened, and made anew`() async throws {
+        try FileManager.default.createDirectory(at: site.directory, withIntermediateDirectories: true)
+        let (half, file) = (site.directory.appending(path: "half.sqlite").path, site.database.path)
+        try await DatabaseQueue(path: half).writeWithoutTransaction { db in
+            // More than the cache holds: a part is in the file, and the journal says how to take it back.
+            try db.execute(sql: "PRAGMA cache_size = 1; BEGIN; CREATE TABLE t AS SELECT randomblob(100000) AS b")
+            for part in ["", "-journal"] {
+                try FileManager.default.copyItem(atPath: half + part, toPath: file + part)
+            }
+            try db.execute(sql: "ROLLBACK")
+        }
+        _ = try await site.open().signUp()
+    }
+
     @Test func `a data directory is one server's at a time`() async throws {
         let server = try await site.open()
         let refusal = await #expect(throws: OptimistError.self) { _ = try await site.open() }

@@ -5,9 +5,9 @@ import GRDB
 import Optimist
 import OptimistSession
 
-/// A phone in a process of its own, for tests that kill it and break its disk: `PhoneProcess FOLDER SERVER EMAIL
-/// DURABILITY`.
+/// A phone in a process of its own, for tests that kill it and break its disk.
 ///
+/// Its arguments are `FOLDER SERVER EMAIL full|normal`.
 /// It takes one command on each line of its standard input, and answers on its standard output once it is done:
 ///
 /// - `write LABEL NUMBER` writes the number to both to-dos of a pair, in one transaction, and makes them if they are not

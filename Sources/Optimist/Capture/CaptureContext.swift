@@ -99,6 +99,9 @@ final class CaptureContext: Sendable {
     /// Makes the next stamp later than what the file says that was ever given or seen.
     func resume(from ceiling: Stamp) { state.withLock { $0.clock = HybridClock(last: ceiling) } }
 
+    /// Begins again after an earlier stamp: the clock had run far ahead (M4).
+    func restart(at stamp: Stamp) { state.withLock { $0.clock = HybridClock(last: stamp) } }
+
     /// The last row of the running transaction that was refused for its size.
     var oversize: Oversize? { state.withLock { $0.oversize } }
 

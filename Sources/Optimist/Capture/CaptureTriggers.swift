@@ -154,7 +154,7 @@ struct CaptureTriggers {
             base = CASE WHEN acked <> generation THEN base WHEN \(dirty) = 0 THEN NULL
             WHEN \(back) <> 0 THEN json_remove(\(base), \(forgotten))
             WHEN \(mask) & ~dirty = 0 THEN base ELSE \(base) END,
-            pending = CASE WHEN \(dirty) <> 0 THEN optimist_group(pending) END,
+            pending = CASE WHEN \(dirty) <> 0 OR healing THEN optimist_group(pending) END,
             dirty = \(dirty), due = NULL, blocked = NULL
             WHERE tbl = \(layout.number) AND id = NEW.id
             """

@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Foundation
 import OptimistCore
 import OptimistSession
 import OptimistWire
@@ -7,13 +8,18 @@ import OptimistWire
 /// What an HTTP answer, or its absence, means to the sync engine. The table is that of the protocol's errors.
 package enum AnswerClass {
     /// The failure that an answer as a whole stands for. Nil: it carries method responses.
-    package static func failure(status: Int, retryAfter: String?, body: [UInt8]) -> RemoteFailure? {
+    ///
+    /// - Parameter date: The answer's own `Date`, against which a date in `Retry-After` is measured. Nil: no such date counts.
+    package static func failure(status: Int, retryAfter: String?, date: String? = nil, body: [UInt8]) -> RemoteFailure?
+    {
         if (200..<300).contains(status) { return nil }
         let problem = (try? JSON(parsing: body)).flatMap { RequestProblem(json: $0) }
         let name = problem?.type.split(separator: ":").last.map(String.init) ?? ""
         switch (status, name) {
         case (429, _), (503, _):
-            guard let seconds = retryAfter.flatMap({ Double($0) }) else { return .unreachable("HTTP \(status)") }
+            guard let seconds = retryAfter.flatMap({ Double($0) ?? secondsUntil($0, since: date) }) else {
+                return .unreachable("HTTP \(status)")
+            }
             return .throttled(after: .seconds(min(max(seconds, 0), 3600)))
         case (409, "pushRewound"): return .pushRewound
         case (400, "limit"), (413, "limit"): return .tooLarge(isProtocolLimit: true)
@@ -24,6 +30,12 @@ package enum AnswerClass {
         case (403, _): return .forbidden("The server refuses this account.")
         default: return .unreachable("HTTP \(status)")
         }
+    }
+
+    /// The wait that a date of the server's asks for, by the server's own clock.
+    private static func secondsUntil(_ text: String, since date: String?) -> Double? {
+        guard let due = HTTPDate.parse(text), let now = date.flatMap({ HTTPDate.parse($0) }) else { return nil }
+        return due.timeIntervalSince(now)
     }
 
     /// The failure that an error of the session stands for.

@@ -36,8 +36,8 @@ public final class JMAPRemote: Remote {
         connection.withLock { $0 = Connection(resource: resource, account: account) }
         let schema = resource.accounts[account]
         return RemoteAccount(
-            id: "\(session.server.host() ?? "")#\(account)", initialCursor: resource.initialState,
-            tables: schema.map { $0.typeNames(at: schemaVersion) },
+            id: "\(session.server.host() ?? "")\(session.server.port.map { ":\($0)" } ?? "")#\(account)",
+            initialCursor: resource.initialState, tables: schema.map { $0.typeNames(at: schemaVersion) },
             schema: schema.flatMap { $0.version <= schemaVersion ? $0 : nil })
     }
 
@@ -136,7 +136,8 @@ public final class JMAPRemote: Remote {
 
     private static func check(_ head: HTTPResponse, _ body: [UInt8]) throws {
         if let failure = AnswerClass.failure(
-            status: head.status.code, retryAfter: head.headerFields[.retryAfter], body: body)
+            status: head.status.code, retryAfter: head.headerFields[.retryAfter], date: head.headerFields[.date],
+            body: body)
         {
             throw failure
         }

@@ -36,6 +36,10 @@ extension Response {
     }
 }
 
+extension RemoteEpoch {
+    var json: JSON { ["epoch": .string(name), "firstSeq": .int(firstSeq)] }
+}
+
 extension [RemoteEpoch] {
     /// Reads `[{"epoch": "e1", "firstSeq": 0}, …]`. Empty if that is not what it is.
     init(json: JSON?) {

@@ -18,7 +18,7 @@ package struct PullCall {
             methodCalls: tables.enumerated().map { index, table in
                 let call = ChangesCall(accountID: account, sinceState: cursor, maxChanges: limit)
                 return Invocation("\(table)/changes", call.json, callID: String(index))
-            }, origins: origins, schemaVersion: schemaVersion)
+            }, schemaVersion: schemaVersion, origins: origins)
     }
 
     /// Reads the page. All tables end at one state, or the page is not taken.

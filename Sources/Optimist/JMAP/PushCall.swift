@@ -27,8 +27,8 @@ package struct PushCall {
             methodCalls: tables.enumerated().map { index, table in
                 Invocation("\(table)/set", sets[table]?.json ?? [:], callID: String(index))
             },
-            device: push.device, origins: push.origins, push: push.number, schemaVersion: schemaVersion,
-            groups: push.groups.map { $0.map { push.rows[$0].name } })
+            device: push.device, push: push.number, schemaVersion: schemaVersion,
+            groups: push.groups.map { $0.map { push.rows[$0].name } }, origins: push.origins)
     }
 
     /// Reads the verdicts, one for each row in the order of the push. A row that the answer does not name is to be retried.

@@ -12,7 +12,7 @@ package struct SnapshotPull {
         let call = SnapshotCall(accountID: account, at: asked.at, after: asked.after, maxChanges: asked.limit)
         request = Request(
             methodCalls: [Invocation("\(asked.table)/changes", call.json, callID: "0")],
-            origins: asked.origins, schemaVersion: schemaVersion)
+            schemaVersion: schemaVersion, origins: asked.origins)
     }
 
     /// - Throws: ``RemoteFailure``: `noSnapshots` if the server does not know of any.

@@ -7,6 +7,7 @@ import OptimistWire
 struct Booking {
     /// How long a row waits that the server could not take for now, without a word on how long.
     static let retryPauseMilliseconds: Int64 = 5_000
+    private static let longestPauseMilliseconds: Int64 = 3_600_000
     /// How long a row waits for the one it refers to, if nothing settles it before.
     private static let blockedPauseMilliseconds: Int64 = 30_000
     /// How long a row is held that cannot be sent or taken back, and nobody says why.
@@ -59,7 +60,7 @@ struct Booking {
     }
 
     func settle(_ entry: inout RowEntry, _ sent: SentRow, _ verdict: Verdict, _ table: AppTable) throws -> Settlement {
-        try entry.settle(
+        try entry.settleHealing(
             sent, verdict, push: batch.push.number, device: batch.push.device, in: table.layout, quote: table.quote)
     }
 
@@ -78,12 +79,18 @@ struct Booking {
         guard entry.isPending else { return }
         switch verdict {
         case .retry(let after):
-            entry.due = now + (after.map { $0.milliseconds } ?? Self.retryPauseMilliseconds)
+            entry.due = now + (after.map { $0.milliseconds } ?? Self.retryPause(after: entry.retries))
+            entry.retries += 1
         case .blocked(let by):
             entry.due = now + Self.blockedPauseMilliseconds
             entry.blocked = by
         default: break
         }
+    }
+
+    /// Doubles with each time that the row was put off since it was last settled, up to an hour.
+    private static func retryPause(after retries: Int) -> Int64 {
+        min(retryPauseMilliseconds << min(retries, 20), longestPauseMilliseconds)
     }
 
     private func record(_ settlement: Settlement, _ sent: SentRow, _ before: RowEntry, in table: AppTable) throws {

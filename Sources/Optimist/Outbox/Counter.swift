@@ -26,8 +26,8 @@ struct Counter: Equatable, Sendable {
     var unsent: Int64 { totals.values.reduce(0) { $0 &+ $1.value &- $1.confirmed } }
 
     /// The totals as a push carries them, by device.
-    var pushed: [RunningTotal] {
-        totals.sorted { $0.key < $1.key }.map { RunningTotal($1.value, Clock(stamp: $1.stamp, device: $0)) }
+    var pushed: [CounterTotal] {
+        totals.sorted { $0.key < $1.key }.map { CounterTotal($1.value, Clock(stamp: $1.stamp, device: $0)) }
     }
 
     /// Takes the server's sum from a page or an answer.
@@ -59,7 +59,7 @@ struct Counter: Equatable, Sendable {
     }
 
     /// Books that the server has these totals.
-    mutating func confirm(_ sent: [RunningTotal], seq: Int64) {
+    mutating func confirm(_ sent: [CounterTotal], seq: Int64) {
         for sent in sent {
             totals[sent.clock.device]?.confirmed = sent.total
             totals[sent.clock.device]?.seq = seq
@@ -69,7 +69,7 @@ struct Counter: Equatable, Sendable {
     /// Takes back what was refused: totals return to what the server has, but for what was counted since.
     ///
     /// - Returns: What was added and is now taken back.
-    mutating func takeBack(_ sent: [RunningTotal]) -> Int64 {
+    mutating func takeBack(_ sent: [CounterTotal]) -> Int64 {
         var refused: Int64 = 0
         for sent in sent {
             guard let total = totals[sent.clock.device] else { continue }
@@ -79,6 +79,17 @@ struct Counter: Equatable, Sendable {
         }
         return refused
     }
+}
+
+extension [CounterTotal] {
+    /// The value of a counter in a push. The clock of a single total goes beside it, as the column's.
+    var json: JSON {
+        if count == 1 { return CounterPatch.totals([.init(self[0].total)]).json }
+        return CounterPatch.totals(map { .init($0.total, origin: $0.clock.device, clock: $0.clock) }).json
+    }
+
+    /// The clock of the column that holds these totals.
+    var latestClock: Clock? { map(\.clock).max() }
 }
 
 /// A counter's change as the journal and the rejections keep it: `{"@add": 2}`. It can be made again later.

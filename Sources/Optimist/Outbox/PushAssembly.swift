@@ -60,8 +60,8 @@ struct PushAssembly {
     private mutating func add(_ unsent: Unsent) {
         let (entry, values, layout) = (unsent.entry, unsent.values, unsent.layout)
         guard let id = layout.idForm.wire(entry.ref.id) else { return }
-        let kind: SentRow.Kind = !entry.isAlive ? .delete : entry.isKnownToServer ? .update : .create
-        let columns = kind == .delete ? [] : layout.columns(in: entry.dirty)
+        let kind: SentRow.Kind = !entry.isAlive ? .delete : entry.isKnownToServer && !entry.heals ? .update : .create
+        let columns = kind == .delete ? [] : unsentColumns(entry, layout)
         let totals = entry.pushedTotals(of: columns)
         let patch = JSONObject(
             columns.compactMap { column in
@@ -70,7 +70,10 @@ struct PushAssembly {
                     : (column.name, values[column.name] ?? .null)
             })
         let whole = JSONObject(patch.members + unsent.unknown.members)
-        rows.append(PushRow(table: layout.name, id: id, change: change(kind, entry, whole, totals)))
+        let change =
+            entry.heals
+            ? entry.healing(patch, totals, in: layout, device: device) : change(kind, entry, whole, totals)
+        rows.append(PushRow(table: layout.name, id: id, change: change))
         sent.append(
             SentRow(
                 ref: entry.ref, kind: kind, generation: entry.generation, mask: entry.dirty, lifeStamp: entry.lifeStamp,
@@ -78,11 +81,17 @@ struct PushAssembly {
                     uniqueKeysWithValues: layout.columns(in: entry.dirty).map {
                         ($0.name, entry.unsentStamp(of: $0.name))
                     }),
-                values: patch, totals: totals, sentBefore: entry.sent))
+                values: patch, totals: totals, sentBefore: entry.sent, heals: entry.heals))
+    }
+
+    /// The columns that go. Of a row that heals the server those whose clocks are known, too.
+    private func unsentColumns(_ entry: RowEntry, _ layout: TableLayout) -> [TableLayout.Column] {
+        guard entry.heals else { return layout.columns(in: entry.dirty) }
+        return layout.columns.filter { $0.isCounter || entry.healedClock(of: $0, device: device) != nil }
     }
 
     private func change(
-        _ kind: SentRow.Kind, _ entry: RowEntry, _ values: JSONObject, _ totals: [String: [RunningTotal]]
+        _ kind: SentRow.Kind, _ entry: RowEntry, _ values: JSONObject, _ totals: [String: [CounterTotal]]
     ) -> PushRow.Change {
         let common = Clock(stamp: entry.lifeStamp, device: device)
         if kind == .delete { return .delete(Tombstone(generation: entry.generation, clock: common)) }
@@ -96,7 +105,8 @@ struct PushAssembly {
     }
 
     private static func size(_ unsent: Unsent) -> Int {
-        unsent.layout.columns(in: unsent.entry.dirty).reduce(120) {
+        let layout = unsent.layout
+        return (unsent.entry.heals ? layout.columns : layout.columns(in: unsent.entry.dirty)).reduce(120) {
             $0 + $1.name.utf8.count + size(unsent.values[$1.name] ?? .null)
         }
     }

@@ -90,7 +90,7 @@ extension RowEntry {
 
     /// The totals of the counters among some columns, as a push carries them. A counter in which nothing was counted
     /// here is not among them.
-    func pushedTotals(of columns: [TableLayout.Column]) -> [String: [RunningTotal]] {
+    func pushedTotals(of columns: [TableLayout.Column]) -> [String: [CounterTotal]] {
         let pushed = columns.filter(\.isCounter).compactMap { column in
             counters[column.bit].map { (column.name, $0.pushed) }
         }

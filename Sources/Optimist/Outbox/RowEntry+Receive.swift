@@ -46,13 +46,16 @@ extension RowEntry {
             return try rejoin(life, patch, device: device, in: layout, quote: quote)
         }
         if life > generation { return begin(life, patch, in: layout) }
-        return try mergeColumns(of: patch, isInOrder: isInOrder, in: layout, quote: quote)
+        let reception = try mergeColumns(of: patch, isInOrder: isInOrder, in: layout, quote: quote)
+        if isHealing, isCovered(by: patch, in: layout) { stopHealing() }
+        return reception
     }
 
     /// Takes a deleted row from a page.
     mutating func receive(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Reception {
         seq = max(seq, tombstone.seq ?? 0)
         acked = max(acked, tombstone.generation)
+        if tombstone.generation == generation { stopHealing() }
         guard tombstone.generation > generation, !outlives(tombstone, device: device, in: layout) else {
             return Reception()
         }

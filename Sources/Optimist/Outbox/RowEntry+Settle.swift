@@ -77,7 +77,9 @@ extension RowEntry {
         sent &= ~sentRow.mask
         guard generation == sentRow.generation else { return Settlement() }
         if isFirst {
-            confirmed = ColumnClocks(common: Clock(stamp: sentRow.lifeStamp, device: device))
+            // A clock that the server has reined in is the latest that counts.
+            let mine = Clock(stamp: sentRow.lifeStamp, device: device)
+            confirmed = ColumnClocks(common: min(mine, won.clocks?.earliest ?? mine))
             known = layout.mask(of: sentRow.values)
         }
         var settlement = Settlement()
@@ -107,6 +109,10 @@ extension RowEntry {
             let server = settledValue(answer ?? mine, clock, isReplaced: answer != nil && isFirst, of: column)
             if unsentStamp(of: column.name) != stamp {
                 base[column.name] = try quote(column, server)
+                // The clock of what was sent was reined in: the edit made meanwhile is later all the same (M4).
+                if answer == mine, let clock, clock.stamp >= unsentStamp(of: column.name) {
+                    stamps[column.name] = clock.stamp.successor
+                }
                 continue
             }
             cleared |= column.mask

@@ -16,8 +16,9 @@ extension RowEntry {
             guard let current else { return nil }
             return (.delete, bringBack(current, in: layout), [:])
         }
-        guard isKnownToServer else {
+        guard isKnownToServer, !heals else {
             let mine = kept(values, in: layout)
+            if heals { acked = 0 }
             becomeClean()
             generation = acked
             counters = [:]

@@ -41,6 +41,10 @@ struct RowEntry: Equatable, Sendable {
     var due: Int64?
     /// The row that this one waits for, as `Type:id`.
     var blocked: String?
+    /// How often the server has put it off.
+    var retries = 0
+    /// Whether the server lost what it had confirmed of this life, so that it is sent again with its old clocks (L3).
+    var isHealing = false
 
     init(ref: RowRef, generation: Int) {
         self.ref = ref
@@ -67,6 +71,8 @@ struct RowEntry: Equatable, Sendable {
         base = [:]
         due = nil
         blocked = nil
+        retries = 0
+        isHealing = false
     }
 
     /// Forgets that some columns are unsent.

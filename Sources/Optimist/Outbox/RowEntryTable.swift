@@ -23,12 +23,14 @@ struct RowEntryTable {
         updating = try RowStatement(
             """
             UPDATE optimist_row SET generation = ?, acked = ?, seq = ?, clock = ?, node = ?, clocks = ?, pending = ?,
-            stamp = ?, stamps = ?, dirty = ?, sent = ?, base = ?, settled = ?, due = ?, blocked = ?, known = ? WHERE key = ?
+            stamp = ?, stamps = ?, dirty = ?, sent = ?, base = ?, settled = ?, due = ?, blocked = ?, known = ?,
+            healing = ?, retries = ? WHERE key = ?
             """, in: db)
         inserting = try RowStatement(
             """
             INSERT INTO optimist_row(generation, acked, seq, clock, node, clocks, pending, stamp, stamps, dirty, sent,
-            base, settled, due, blocked, known, tbl, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            base, settled, due, blocked, known, healing, retries, tbl, id)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """, in: db)
         insertingFresh = try RowStatement(
             """
@@ -39,7 +41,7 @@ struct RowEntryTable {
 
     static let columns = """
         key, tbl, id, generation, acked, seq, clock, node, clocks, pending, stamp, stamps, dirty, sent, base, settled, due, \
-        blocked, known
+        blocked, known, healing, retries
         """
 
     func entry(_ ref: RowRef) throws -> RowEntry? {
@@ -114,6 +116,8 @@ struct RowEntryTable {
         entry.due = row.optionalInt(16)
         entry.blocked = row.text(17)
         entry.known = row.int(18)
+        entry.isHealing = row.int(19) != 0
+        entry.retries = Int(row.int(20))
         return entry
     }
 
@@ -129,7 +133,8 @@ struct RowEntryTable {
             entry.dirty.databaseValue, entry.sent.databaseValue,
             Self.text(entry.base) { .string($0) },
             entry.settled.databaseValue, entry.due?.databaseValue ?? .null, entry.blocked?.databaseValue ?? .null,
-            entry.known.databaseValue,
+            entry.known.databaseValue, Int64(entry.isHealing ? 1 : 0).databaseValue,
+            Int64(entry.retries).databaseValue,
         ]
     }
 

@@ -15,7 +15,9 @@ struct SentRow: Sendable, Equatable {
     let stamps: [String: Stamp]
     let values: JSONObject
     /// The totals sent of counters.
-    var totals: [String: [RunningTotal]] = [:]
+    var totals: [String: [CounterTotal]] = [:]
     /// What had been sent before, and was unanswered.
     let sentBefore: Int64
+    /// Whether it carries what the server had confirmed before it lost it.
+    var heals = false
 }

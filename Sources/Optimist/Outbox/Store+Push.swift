@@ -21,11 +21,13 @@ struct PushLimit: Sendable, Equatable {
 
 extension Store {
     /// Says whether anything can be sent now and, if not, when the next row that was postponed is due.
-    func pushOutlook() async throws -> (isSendable: Bool, nextDue: Duration?) {
+    ///
+    /// - Parameter paused: Tables that are left out.
+    func pushOutlook(without paused: Set<String> = []) async throws -> (isSendable: Bool, nextDue: Duration?) {
         let now = milliseconds
         return try await read { db in
             let units = try SendableUnits(
-                db, at: now, of: self.layouts, withheld: self.network.withheld(of: self.layouts))
+                db, at: now, of: self.layouts, withheld: self.withheld(paused))
             if try !units.next(limit: 1).isEmpty { return (true, nil) }
             return (false, try units.nextDue().map { .milliseconds(max($0 - now, 1)) })
         }
@@ -35,11 +37,11 @@ extension Store {
     /// is sent.
     ///
     /// - Returns: Nil if nothing is to be sent now.
-    func nextPush(_ limit: PushLimit) async throws -> PushBatch? {
+    func nextPush(_ limit: PushLimit, without paused: Set<String> = []) async throws -> PushBatch? {
         let now = milliseconds
         return try await apply { db in
             let units = try SendableUnits(
-                db, at: now, of: self.layouts, withheld: self.network.withheld(of: self.layouts)
+                db, at: now, of: self.layouts, withheld: self.withheld(paused)
             ).next(limit: limit.rows)
             if units.isEmpty { return nil }
             var reading = UnitReading(entries: try RowEntryTable(db), tables: AppTables(self.layouts, db))
@@ -61,6 +63,11 @@ extension Store {
                     origins: try DeviceIdentity.origins(in: db)),
                 sent: assembly.sent)
         }
+    }
+
+    /// The tables that are not sent: those that the network's price keeps back, and those that are left out.
+    private func withheld(_ paused: Set<String>) -> [TableLayout] {
+        network.withheld(of: layouts) + layouts.filter { paused.contains($0.name) }
     }
 
     /// Takes back the note that a push was sent: it certainly was not. What was made and deleted meanwhile leaves no trace.

@@ -25,6 +25,11 @@ extension EngineSchema {
                 ALTER TABLE optimist_table ADD COLUMN total INTEGER;
                 ALTER TABLE optimist_table ADD COLUMN isComplete INTEGER NOT NULL DEFAULT 0;
                 UPDATE optimist_table SET isComplete = 1 WHERE cursor IS NOT NULL;
+                -- From which transaction on deleted rows have come too. Null: unknown.
+                ALTER TABLE optimist_table ADD COLUMN since INTEGER;
+                -- 1: the server lost what it had confirmed of this row. How often it was put off since it was last edited.
+                ALTER TABLE optimist_row ADD COLUMN healing INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE optimist_row ADD COLUMN retries INTEGER NOT NULL DEFAULT 0;
                 CREATE TABLE optimist_unseen(           -- rows that a resync has not brought again so far
                     tbl INTEGER NOT NULL, id NOT NULL, PRIMARY KEY(tbl, id)
                 ) WITHOUT ROWID;

@@ -118,6 +118,10 @@ enum Meta {
         /// The number of the push that is on its way, or null.
         case inFlight
         case pushWait, pullWait, streamWait
+        /// How far the server's clock is ahead of this device's, in milliseconds.
+        case clockOffset
+        /// The lives of the remote's database, oldest first.
+        case epochs
     }
 
     static func int(_ name: Name, in db: Database) throws -> Int64? {

@@ -30,6 +30,9 @@ struct SharedFile: Sendable, Equatable {
         exactUntil = milliseconds + Self.exactness
     }
 
+    /// Takes note that the clock began again, and that the file holds this ceiling.
+    mutating func restart(at stamp: Stamp) { ceiling = stamp }
+
     /// The ceiling to write to the file, for a transaction whose last stamp given or seen this is. Nil: it stands.
     mutating func raise(for stamp: Stamp, at milliseconds: Int64) -> Stamp? {
         let isExact = milliseconds < exactUntil && milliseconds >= exactUntil - Self.exactness

@@ -21,7 +21,8 @@ extension Store {
         let version = try Self.dataVersion(db)
         if version == file.version { return false }
         let ceiling = Stamp(rawValue: try Meta.int(.stampCeiling, in: db) ?? 0)
-        capture.resume(from: ceiling)
+        // A ceiling never falls, unless a clock that had run far ahead began again (M4).
+        if ceiling < file.ceiling { capture.restart(at: ceiling) } else { capture.resume(from: ceiling) }
         file.meet(version: version, ceiling: ceiling, at: milliseconds)
         try db.notifyChanges(in: .fullDatabase)
         return true

@@ -30,9 +30,11 @@ public final class Store: Sendable {
     let changes = ChangeSignal()
     /// Sent after every commit that made something pending.
     let writes = ChangeSignal()
-    private let capture: CaptureContext
+    let capture: CaptureContext
     private let worker: DatabaseWorker
     private let shared: Mutex<SharedFile>
+    /// How far the server's clock is ahead of this device's, in milliseconds.
+    let clockOffset: Mutex<Int64>
     private let watch = Mutex<Task<Void, Never>?>(nil)
 
     /// Opens a database file, or makes it.
@@ -60,6 +62,7 @@ public final class Store: Sendable {
         pool = opened.pool
         layouts = opened.layouts
         shared = Mutex(opened.shared)
+        clockOffset = Mutex(try opened.pool.read { try Meta.int(.clockOffset, in: $0) } ?? 0)
         self.capture = capture
         self.surroundings = surroundings
         worker = DatabaseWorker(executor: surroundings.blockingExecutor ?? QueueExecutor(label: "optimist.store"))
@@ -149,6 +152,24 @@ public final class Store: Sendable {
     /// Milliseconds since 1970.
     var milliseconds: Int64 { Int64((surroundings.now().timeIntervalSince1970 * 1000).rounded(.down)) }
 
+    /// The server's time of day in milliseconds since 1970, as far as it is known (M4).
+    var correctedMilliseconds: Int64 { milliseconds + clockOffset.withLock { $0 } }
+
+    /// Stamps anew what a clock far ahead has stamped, in the transaction of the closure, and lets the clock begin again.
+    ///
+    /// - Parameter restamp: Returns the last stamp that it gave.
+    func restartClock(_ restamp: @escaping @Sendable (Database) throws -> Stamp) async throws {
+        try await worker.run {
+            let last = try self.transact(as: .server) { db in
+                let last = try restamp(db)
+                try Meta.set(.stampCeiling, to: last.rawValue, in: db)
+                return last
+            }
+            self.capture.restart(at: last)
+            self.shared.withLock { $0.restart(at: last) }
+        }
+    }
+
     /// Takes up what other processes have written, if they have.
     ///
     /// The notice of a commit comes before it can be seen. It holds the write lock until then: so this takes it too.
@@ -166,7 +187,7 @@ public final class Store: Sendable {
         var captured = false
         let value = try pool.write { db in
             let othersWrote = try meetOthers(&file, capture: capture, in: db)
-            capture.begin(as: author, milliseconds: milliseconds, collecting: collecting)
+            capture.begin(as: author, milliseconds: correctedMilliseconds, collecting: collecting)
             defer { capture.begin(as: .user, milliseconds: 0) }
             let value = try refusingOversize(capture) { try updates(db) }
             try GroupJoins(db).insert(capture.joins)

@@ -8,11 +8,21 @@ import OptimistCore
 struct StoreFile {
     let url: URL
 
-    /// Looks without changing anything.
+    /// Looks without changing anything, except for what a process that died has left half written: SQLite takes that back.
     ///
     /// - Parameter migrator: The app's migrations, or nil to look at the engine's tables only.
     /// - Throws: `OptimistError` with code `notADatabase` or `newerVersion`.
     func check(against migrator: DatabaseMigrator?) throws {
+        do { try look(migrator) } catch let error as DatabaseError
+            where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK
+        {
+            // It died while it made the file, before that had a WAL.
+            try DatabaseQueue(path: url.path).read { db in _ = try db.tableExists("optimist_meta") }
+            try look(migrator)
+        }
+    }
+
+    private func look(_ migrator: DatabaseMigrator?) throws {
         guard let size = try? FileManager.default.attributesOfItem(atPath: url.path)[.size] as? Int, size > 0 else {
             return
         }

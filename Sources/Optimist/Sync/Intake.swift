@@ -20,6 +20,8 @@ struct Intake: Equatable, Sendable {
     var received = 0
     /// How many there are, roughly.
     var total: Int?
+    /// The transaction from which on deleted rows have come too. Nil: unknown.
+    var since: Int64?
 
     var awaitsSnapshot: Bool { cursor == nil }
 }

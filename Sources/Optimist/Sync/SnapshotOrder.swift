@@ -10,7 +10,9 @@ enum SnapshotOrder {
         var visited: Set<String> = []
         func visit(_ layout: TableLayout) {
             guard visited.insert(layout.name).inserted else { return }
-            for parent in byPriority(layout.parents.compactMap { byName[$0] }) { visit(parent) }
+            for parent in byPriority(layout.columns.compactMap { $0.reference.flatMap { byName[$0.table] } }) {
+                visit(parent)
+            }
             sorted.append(layout)
         }
         for layout in byPriority(layouts) { visit(layout) }

@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import GRDB
+import OptimistWire
 
 extension Store {
     /// How far each table has been received, in the order of their snapshots.
@@ -15,13 +16,20 @@ extension Store {
         if let next = page.next, let after = asked.after, next <= after {
             throw RemoteFailure.protocolError("The server's snapshot does not come to an end.")
         }
-        return try await receive(
-            page.rows,
-            if: { db in
-                guard let intake = try Intake.fetchAll([asked.table], in: db).first else { return false }
-                return intake.awaitsSnapshot && intake.place == asked.after && (intake.at ?? asked.at) == asked.at
-            },
-            then: { db in try Intake.record(page, of: asked, in: db) })
+        return try await apply { db in
+            guard let intake = try Intake.fetchAll([asked.table], in: db).first, intake.awaitsSnapshot,
+                intake.place == asked.after, (intake.at ?? asked.at) == asked.at
+            else { return false }
+            var page = page
+            if !page.epochs.isEmpty {
+                let incomplete = try Intake.fetchAll(self.layouts.map(\.name), in: db).filter { !$0.isComplete }
+                if try self.rewind(incomplete.map(\.table), to: page.epochs, in: db) { return false }
+                page.at = SyncState(page.at).map { "\(page.epochs.last?.name ?? $0.epoch).\($0.seq)" } ?? page.at
+            }
+            try self.receive(page.rows, in: db)
+            try Intake.record(page, of: asked.table, in: db)
+            return true
+        }
     }
 
     /// Starts to receive some tables from the beginning, after the server has forgotten their cursor (L4).
@@ -63,13 +71,13 @@ extension Intake {
     static func fetchAll(_ tables: [String], in db: Database) throws -> [Intake] {
         let statement = try db.cachedStatement(
             sql: """
-                SELECT cursor, snapshot, place, isComplete, received, total FROM optimist_table WHERE name = ?
+                SELECT cursor, snapshot, place, isComplete, received, total, since FROM optimist_table WHERE name = ?
                 """)
         return try tables.compactMap { table in
             try Row.fetchOne(statement, arguments: [table]).map { row in
                 Intake(
                     table: table, cursor: row[0], at: row[1], place: row[2], isComplete: row[3], received: row[4],
-                    total: row[5])
+                    total: row[5], since: row[6])
             }
         }
     }
@@ -80,27 +88,28 @@ extension Intake {
             sql: """
                 UPDATE optimist_table SET cursor = ?1, place = NULL,
                 received = CASE WHEN isComplete THEN received ELSE received + ?2 END, isComplete = isComplete OR ?3,
+                since = CASE WHEN isComplete THEN since ELSE coalesce(since, ?5) END,
                 snapshot = CASE WHEN NOT (isComplete OR ?3) THEN snapshot
                 WHEN EXISTS (SELECT 1 FROM optimist_unseen WHERE tbl = number) THEN coalesce(snapshot, '') END
                 WHERE name = ?4
                 """
-        ).execute(arguments: [cursor, rows, isEnd, table])
+        ).execute(arguments: [cursor, rows, isEnd, table, SyncState(cursor)?.seq])
     }
 
     /// Notes a part of a snapshot. After the last one the table is ready for its tail.
-    fileprivate static func record(_ page: SnapshotPage, of asked: SnapshotRequest, in db: Database) throws {
+    fileprivate static func record(_ page: SnapshotPage, of table: String, in db: Database) throws {
         try db.execute(
             sql: """
                 UPDATE optimist_table SET snapshot = ?1, place = ?2, cursor = CASE WHEN ?2 IS NULL THEN ?1 END,
-                received = received + ?3, total = coalesce(?4, total), isComplete = 0 WHERE name = ?5
-                """, arguments: [asked.at ?? page.at, page.next, page.rows.count, page.total, asked.table])
+                received = received + ?3, total = coalesce(?4, total), isComplete = 0, since = ?6 WHERE name = ?5
+                """, arguments: [page.at, page.next, page.rows.count, page.total, table, SyncState(page.at)?.seq])
     }
 
-    fileprivate static func startOver(_ table: String, in db: Database) throws {
+    static func startOver(_ table: String, in db: Database) throws {
         try db.execute(
             sql: """
                 UPDATE optimist_table SET cursor = NULL, snapshot = NULL, place = NULL, total = NULL,
-                received = CASE WHEN isComplete THEN 0 ELSE received END, isComplete = 0 WHERE name = ?
+                received = CASE WHEN isComplete THEN 0 ELSE received END, isComplete = 0, since = NULL WHERE name = ?
                 """, arguments: [table])
     }
 }

@@ -10,39 +10,29 @@ extension Store {
     /// - Returns: Whether the page was the one that follows what is here.
     @discardableResult
     func apply(_ page: Page, to tables: [String], initialCursor: String) async throws -> Bool {
-        try await receive(
-            page.rows,
-            if: { db in
-                try Intake.fetchAll(tables, in: db).allSatisfy { ($0.cursor ?? initialCursor) == page.from }
-            },
-            then: { db in
-                let counts = page.rows.reduce(into: [:]) { $0[$1.table, default: 0] += 1 }
-                for table in tables {
-                    try Intake.advance(table, to: page.cursor, rows: counts[table] ?? 0, isEnd: !page.hasMore, in: db)
-                }
-            })
-    }
-
-    /// Applies rows of the server's, and whatever records how far they reach, in one transaction.
-    ///
-    /// - Returns: Whether the rows are the ones that follow what is here. Otherwise nothing is changed.
-    func receive(
-        _ rows: [PageRow], if follows: @escaping @Sendable (Database) throws -> Bool,
-        then record: @escaping @Sendable (Database) throws -> Void
-    ) async throws -> Bool {
-        let now = milliseconds
-        return try await apply { db in
-            guard try follows(db) else { return false }
-            let unseen = try UnseenRows(of: self.layouts, in: db)
-            for row in rows {
-                if case .row(let patch) = row.content { self.witness(patch.clocks) }
-                try unseen.saw(row)
+        try await apply { db in
+            let intakes = try Intake.fetchAll(tables, in: db)
+            guard intakes.allSatisfy({ ($0.cursor ?? initialCursor) == page.from }) else { return false }
+            if !page.epochs.isEmpty, try self.rewind(tables, to: page.epochs, in: db) { return false }
+            try self.receive(page.rows, in: db)
+            let counts = page.rows.reduce(into: [:]) { $0[$1.table, default: 0] += 1 }
+            for table in tables {
+                try Intake.advance(table, to: page.cursor, rows: counts[table] ?? 0, isEnd: !page.hasMore, in: db)
             }
-            try PageApplication(self.layouts, db, at: now).apply(rows)
-            try record(db)
-            try Meta.set(.lastSync, to: now, in: db)
             return true
         }
+    }
+
+    /// Applies rows of the server's. Called within `apply`.
+    func receive(_ rows: [PageRow], in db: Database) throws {
+        let now = milliseconds
+        for row in rows {
+            if case .row(let patch) = row.content { witness(patch.clocks) }
+        }
+        try PageApplication(layouts, db, at: now).apply(rows)
+        let unseen = try UnseenRows(of: layouts, in: db)
+        for row in rows { try unseen.saw(row) }
+        try Meta.set(.lastSync, to: now, in: db)
     }
 
     /// Binds the file to an account, or checks that it is the one that it is bound to (L2).

@@ -123,6 +123,7 @@ extension RowEntry {
     /// stands against whatever another device still has of the old one.
     mutating func beginAnew(in layout: TableLayout) {
         pending = pending ?? confirmed.common?.stamp ?? Stamp(rawValue: 1)
+        stamp = stamp ?? pending
         generation += 2
         acked = 0
         confirmed = ColumnClocks()

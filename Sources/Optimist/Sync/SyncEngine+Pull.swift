@@ -10,6 +10,9 @@ extension SyncEngine {
         /// Whether the remote gives snapshots: so it is taken until it says otherwise.
         var hasSnapshots = true
         var followsSnapshot = false
+        /// Tables that the remote serves to a newer version of the app only, each until it is asked for again.
+        var paused: [String: Duration] = [:]
+
         /// The part of a snapshot that is on its way while the one before is applied.
         var ahead: SnapshotAhead?
         /// The app is being asked about a removal.
@@ -20,9 +23,9 @@ extension SyncEngine {
     func pull() async -> SyncMachine.PullOutcome {
         do {
             let account = try await connected()
-            let withheld = Set(store.network.withheld(of: store.layouts).map(\.name))
+            let withheld = pausedTables.union(store.network.withheld(of: store.layouts).map(\.name))
             let intakes = try await store.intakes().filter {
-                account.tables?.contains($0.table) ?? true && !withheld.contains($0.table)
+                (account.tables?.contains($0.table) ?? true) && !withheld.contains($0.table)
             }
             let plan = PullPlan(
                 intakes: intakes, limit: RowSync.Limit.pageRows, hasSnapshots: pulls.hasSnapshots,
@@ -49,14 +52,32 @@ extension SyncEngine {
         async throws -> Bool
     {
         do {
+            let origins = try await store.origins()
+            let roundTrip = Stopwatch(surroundings.clock)
             let page = try await remote.pull(
-                PullRequest(tables: tables, cursor: cursor, limit: plan.limit, origins: try await store.origins()))
-            try await store.apply(page, to: tables, initialCursor: account.initialCursor)
+                PullRequest(tables: tables, cursor: cursor, limit: plan.limit, origins: origins))
+            try await store.correctClock(by: page.serverTime, roundTrip: roundTrip())
+            pause(page.upgradeRequired)
+            let served = tables.filter { !page.upgradeRequired.contains($0) }
+            guard try await store.apply(page, to: served, initialCursor: account.initialCursor) else { return true }
+            if !page.epochs.isEmpty { store.writes.send() }
             return page.hasMore || plan.wantsMore(after: tables, moved: page.cursor != cursor)
+        } catch RemoteFailure.upgradeRequired(let tables) {
+            pause(tables)
+            return true
         } catch RemoteFailure.cursorLost {
             try await startResync(of: tables)
             throw RemoteFailure.cursorLost
+        } catch RemoteFailure.forked(let epochs) {
+            try await rewind(tables, to: epochs)
+            throw RemoteFailure.forked(epochs)
         }
+    }
+
+    private func rewind(_ tables: [String], to epochs: [RemoteEpoch]) async throws {
+        logger.info("sync.rewind", metadata: ["tables": "\(tables.count)"])
+        account = nil
+        try await store.rewind(tables, to: epochs)
     }
 
     private func takeSnapshot(_ request: SnapshotRequest, of plan: PullPlan) async throws -> Bool {
@@ -75,10 +96,16 @@ extension SyncEngine {
         } catch RemoteFailure.noSnapshots {
             pulls.hasSnapshots = false
             return true
+        } catch RemoteFailure.upgradeRequired(let tables) {
+            pause(tables)
+            return true
         } catch RemoteFailure.cursorLost {
             // Whatever was noted with it is lost too.
             try await startResync(of: plan.intakes.filter { !$0.isComplete && $0.at == request.at }.map(\.table))
             throw RemoteFailure.cursorLost
+        } catch RemoteFailure.forked(let epochs) {
+            try await rewind(plan.intakes.filter { !$0.isComplete }.map(\.table), to: epochs)
+            throw RemoteFailure.forked(epochs)
         }
     }
 
@@ -87,13 +114,34 @@ extension SyncEngine {
         pulls.ahead = nil
         if let ahead, ahead.request == request { return try await ahead.page }
         ahead?.cancel()
-        return try await remote.snapshot(request)
+        let roundTrip = Stopwatch(surroundings.clock)
+        let page = try await remote.snapshot(request)
+        try await store.correctClock(by: page.serverTime, roundTrip: roundTrip())
+        return page
     }
 
     private func startResync(of tables: [String]) async throws {
         logger.info("sync.resync", metadata: ["tables": "\(tables.count)"])
         account = nil
         try await store.startResync(of: tables)
+    }
+
+    // MARK: - Tables that need a newer version of the app
+
+    /// How long a table is left alone that the remote serves to a newer version of the app only.
+    private static let pause = Duration.seconds(3600)
+
+    /// The tables that are left alone for now. The others go on.
+    var pausedTables: Set<String> {
+        let now = elapsed()
+        return Set(pulls.paused.filter { $0.value > now }.keys)
+    }
+
+    /// Leaves tables alone for a while, or until the next run.
+    func pause(_ tables: Set<String>) {
+        if tables.isEmpty, pulls.paused.isEmpty { return }
+        for table in tables { pulls.paused[table] = elapsed() + Self.pause }
+        status.show(upgradeRequired: pausedTables)
     }
 
     // MARK: - What the server has no longer

@@ -33,6 +33,7 @@ public actor SyncEngine {
     private var machine: SyncMachine
     var account: RemoteAccount?
     var pulls = Pulls()
+    private(set) var elapsed: Stopwatch
     private var epoch = 0
     private var tasks: [Int: Task<Void, Never>] = [:]
     private var timers: [SyncMachine.Timer: Task<Void, Never>] = [:]
@@ -85,6 +86,7 @@ public actor SyncEngine {
         self.reachability = reachability ?? SystemReachability()
         self.logger = logger
         surroundings = store.surroundings
+        elapsed = Stopwatch(store.surroundings.clock)
         status = SyncStatuses(store: store)
         machine = SyncMachine(random: surroundings.randomness(for: "sync.backoff"))
     }
@@ -118,7 +120,7 @@ public actor SyncEngine {
     }
 
     private func run(_ events: AsyncStream<Inbox.Signal>) async {
-        let elapsed = Stopwatch(surroundings.clock)
+        elapsed = Stopwatch(surroundings.clock)
         let watchers = watch()
         defer {
             inbox.close()
@@ -132,6 +134,7 @@ public actor SyncEngine {
         machine = SyncMachine(random: surroundings.randomness(for: "sync.backoff"))
         account = nil
         pulls = Pulls()
+        status.show(upgradeRequired: [])
         await forgetPushInFlight()
         await perform(machine.handle(.started(await savedWaits()), at: elapsed()))
         for await signal in events {
@@ -253,18 +256,24 @@ public actor SyncEngine {
     private func push(_ rowLimit: Int) async -> SyncMachine.PushOutcome {
         do {
             lastBatch = nil
-            let outlook = try await store.pushOutlook()
+            let outlook = try await store.pushOutlook(without: pausedTables)
             guard outlook.isSendable else { return .nothing(nextDue: outlook.nextDue) }
             _ = try await connected()
-            guard let batch = try await store.nextPush(PushLimit(rows: rowLimit)) else { return .nothing(nextDue: nil) }
+            guard let batch = try await store.nextPush(PushLimit(rows: rowLimit), without: pausedTables) else {
+                return .nothing(nextDue: nil)
+            }
             lastBatch = batch
+            let roundTrip = Stopwatch(surroundings.clock)
             let answer = try await send(batch)
+            let duration = roundTrip()
+            pause(answer.upgradeRequired)
             guard answer.verdicts.count == batch.sent.count else {
                 return .failed(
                     .protocolError("The remote answered \(answer.verdicts.count) rows of \(batch.sent.count)."),
                     rows: 0, units: 0)
             }
-            try await store.book(answer.verdicts, of: batch)
+            try await store.book(try await store.believable(answer, of: batch), of: batch)
+            try await store.correctClock(by: answer.serverTime, roundTrip: duration)
             return .sent
         } catch {
             return .failed(

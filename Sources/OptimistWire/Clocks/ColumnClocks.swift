@@ -20,6 +20,9 @@ public struct ColumnClocks: Hashable, Sendable {
 
     public subscript(column: String) -> Clock? { exceptions[column] ?? common }
 
+    /// The earliest of all.
+    public var earliest: Clock? { exceptions.values.reduce(common) { min($0 ?? $1, $1) } }
+
     /// The latest of all.
     public var latest: Clock? { exceptions.values.reduce(common) { max($0 ?? $1, $1) } }
 

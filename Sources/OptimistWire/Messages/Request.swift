@@ -40,7 +40,7 @@ public struct Request: Hashable, Sendable {
 
     public init(
         using: [String] = [RowSync.core, RowSync.capability], methodCalls: [Invocation], device: String? = nil,
-        origins: [String] = [], push: Int64? = nil, schemaVersion: Int? = nil, groups: [[String]] = []
+        push: Int64? = nil, schemaVersion: Int? = nil, groups: [[String]] = [], origins: [String] = []
     ) {
         self.using = using
         self.methodCalls = methodCalls

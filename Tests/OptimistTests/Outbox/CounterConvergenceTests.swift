@@ -12,7 +12,7 @@ import Testing
 /// Three devices that count, driven step by step in an order that the seed alone decides: lost and late answers, pages
 /// that come late or twice, refusals, relaunches, and new device ids.
 private struct CountingWorld {
-    let server = CountingServer()
+    let server = AppServer()
     let deletes: Bool
     var random: SplitMix64
     var devices: [Device] = []
@@ -73,7 +73,7 @@ private struct CountingWorld {
         let fate = Int.random(in: 0..<6, using: &random)
         if fate == 0 { return }
         let refusal = fate == 5 ? Refusal(code: "forbidden", message: "no") : nil
-        let verdicts = server.push(batch.push) { _ in refusal }
+        let verdicts = try await server.push(batch.push) { _ in refusal }
         if fate > 1 { answers.append((index, batch, verdicts)) }
     }
 

@@ -32,7 +32,7 @@ private struct Note: Codable, Identifiable, SyncedRecord {
 
 @Suite(.timeLimit(.minutes(2)))
 struct EditWinsTests {
-    let server = CountingServer(counters: ["likes"], editWins: true)
+    let server = AppServer()
     let phone: Device
     let other: Device
     private let note = Note(title: "Lake", body: "blue")
@@ -99,7 +99,7 @@ struct EditWinsTests {
         try await phone.apply(try await phone.pull(from: server))
         let next = try await phone.next()
         let batch = try #require(next)
-        let verdicts = server.push(batch.push)
+        let verdicts = try await server.push(batch.push)
         try await phone.execute("UPDATE note SET title = 'latest', likes = likes + 1")
         try await phone.store.book(verdicts, of: batch)
         #expect(try await phone.rows("note").values.first?["title"] == "latest")
@@ -150,7 +150,7 @@ struct EditWinsTests {
             case 4: try await device.execute("UPDATE note SET body = ?", [text])
             case 5:
                 if let batch = try await device.next() {
-                    let verdicts = server.push(batch.push)
+                    let verdicts = try await server.push(batch.push)
                     if Bool.random(using: &random) { try await device.store.book(verdicts, of: batch) }
                 }
             default: try await device.apply(try await device.pull(from: server))

@@ -34,6 +34,20 @@ struct OpeningTests {
         #expect(try String(contentsOf: file, encoding: .utf8) == text)
     }
 
+    @Test func `W1 a file whose making was cut short is opened, and made anew`() throws {
+        let (half, file) = (folder.appending(path: "half.sqlite"), folder.appending(path: "app.sqlite"))
+        try DatabaseQueue(path: half.path).writeWithoutTransaction { db in
+            // More than the cache holds: a part is in the file, and the journal says how to take it back.
+            try db.execute(sql: "PRAGMA cache_size = 1; BEGIN; CREATE TABLE t AS SELECT randomblob(100000) AS b")
+            for part in ["", "-journal"] {
+                try FileManager.default.copyItem(atPath: half.path + part, toPath: file.path + part)
+            }
+            try db.execute(sql: "ROLLBACK")
+        }
+        let store = try Store(at: file, synced: [Todo.self], migrate: Todo.migrate)
+        #expect(try store.reader.read { try $0.tableExists("todo") && !$0.tableExists("t") })
+    }
+
     @Test func `L5 a file of a newer engine is refused and stays as it was`() throws {
         let file = folder.appending(path: "new.sqlite")
         do {

@@ -34,6 +34,14 @@ struct AccountTests {
         return phone
     }
 
+    /// Starts anew with a network. A wait that an earlier attempt left is over then.
+    private func comeOnline(_ phone: SyncedPhone) async {
+        phone.remote.isOnline = true
+        phone.start()
+        await phone.clock.sleepers(atLeast: 1)
+        phone.clock.advance(by: .seconds(60))
+    }
+
     @Test func `L2 signing out says what is pending, and keeps it by default`() async throws {
         let phone = try await offlinePhone()
         let engine = SyncEngine(store: phone.store, remote: phone.remote, reachability: phone.reachability)
@@ -46,8 +54,7 @@ struct AccountTests {
         #expect(asked.withLock { $0 } == [3])
         #expect(try await engine.signOut() == 3)
         await phone.stop()
-        phone.remote.isOnline = true
-        phone.start()
+        await comeOnline(phone)
         try await phone.untilClean()
         #expect(
             server.rows("todo").values.compactMap { $0["content"]?.string }.sorted() == [
@@ -98,8 +105,7 @@ struct AccountTests {
         #expect(try await engine.signOut { _ in .discard } == 0)
         #expect(try await phone.store.todos().map(\.content) == ["edited", "untouched"])
         #expect(try await phone.store.todos().map(\.priority) == [0, 0])
-        phone.remote.isOnline = true
-        phone.start()
+        await comeOnline(phone)
         try await phone.untilContents(["deleted", "edited", "untouched"])
         #expect(server.pushes.flatMap(\.rows).count == 3)
         await phone.stop()

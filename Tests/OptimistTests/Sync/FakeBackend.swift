@@ -104,6 +104,19 @@ final class FakeBackend: Remote {
         state.withLock { $0.rows[table]?[id.uuidString.lowercased()]?.row }
     }
 
+    /// What merging is about: living rows with their clocks, without nulls, and when the others were deleted.
+    var essence: [String: [String: MergeRow]] {
+        state.withLock { state in
+            state.rows.mapValues { rows in
+                rows.mapValues { stored in
+                    let cells = stored.row.isAlive ? stored.row.cells.filter { !$0.value.value.isNull } : [:]
+                    return MergeRow(
+                        generation: stored.row.generation, cells: cells, deletion: stored.row.deletion)
+                }
+            }
+        }
+    }
+
     var requests: [String] { settings.withLock { $0.requests } }
     var pushes: [Push] { settings.withLock { $0.pushes } }
     var pages: Int { settings.withLock { $0.pages } }

@@ -140,7 +140,8 @@ struct FirstSyncTests {
         try await reader.untilSettled()
         await reader.stop()
         let requests = backend.requests.dropFirst(before).filter { $0 != "push" }
-        #expect(requests.prefix(3) == ["snapshot tag begin", "pull shelf book", "snapshot tag on"])
+        // The next part is asked for while the one before is applied.
+        #expect(requests.prefix(3) == ["snapshot tag begin", "snapshot tag on", "pull shelf book"])
         #expect(!requests.contains("snapshot book begin"))
         #expect(try await reader.isEqualToBackend())
     }

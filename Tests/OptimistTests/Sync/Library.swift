@@ -113,12 +113,15 @@ final class Reader: Sendable {
         for await _ in changes where try await condition(store) { return }
     }
 
-    /// Waits until a pull has been answered from now on, everything was received and sent, and the engine is idle.
+    /// Waits until a pull has been answered from now on, everything was received and sent, and the engine is idle. Time
+    /// passes meanwhile, for whatever waits.
     func untilSettled() async throws {
-        let answers = backend.pages
-        try await until { store in
-            guard self.backend.pages > answers, try await self.isIdle(store) else { return false }
-            return try await store.counts().pending == 0
+        let pages = backend.pages
+        while true {
+            if backend.pages > pages, try await isIdle(store), try await store.counts().pending == 0 { return }
+            for _ in 0..<50 { await Task.yield() }
+            await clock.sleepers(atLeast: 1)
+            clock.advance(by: .seconds(1))
         }
     }
 

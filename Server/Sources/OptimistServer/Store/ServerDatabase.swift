@@ -43,16 +43,9 @@ package struct ServerDatabase: Sendable {
     /// Looks at a file without changing it.
     private static func refuseStrangers(_ path: String) throws {
         guard FileManager.default.fileExists(atPath: path) else { return }
-        var configuration = Configuration()
-        configuration.readonly = true
         let found: (version: Int, isEmpty: Bool)
         do {
-            found = try DatabaseQueue(path: path, configuration: configuration).read { db in
-                (
-                    try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0,
-                    try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0
-                )
-            }
+            found = try look(path)
         } catch {
             throw OptimistError(
                 .unreadableData,
@@ -89,6 +82,27 @@ package struct ServerDatabase: Sendable {
 
     /// The tables of the first version.
     ///
+    /// A server that died while it made the file, before that had a WAL, has left something half written. To take it back,
+    /// SQLite must be able to write.
+    private static func look(_ path: String) throws -> (version: Int, isEmpty: Bool) {
+        do { return try look(path, isReadOnly: true) } catch let error as DatabaseError
+            where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK
+        {
+            return try look(path, isReadOnly: false)
+        }
+    }
+
+    private static func look(_ path: String, isReadOnly: Bool) throws -> (version: Int, isEmpty: Bool) {
+        var configuration = Configuration()
+        configuration.readonly = isReadOnly
+        return try DatabaseQueue(path: path, configuration: configuration).read { db in
+            (
+                try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0,
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0
+            )
+        }
+    }
+
     /// Every table that belongs to an account leads with its id, so that accounts can be spread over machines unchanged.
     static func makeTables(_ db: Database) throws {
         try db.execute(

@@ -1,0 +1,81 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// What the server had confirmed and has lost goes to it again, with its old clocks (L3).
+extension RowEntry {
+    /// Whether the confirmed half of the row is to be sent. In a life that the server never confirmed, all of it is anyway.
+    var heals: Bool { isHealing && acked == generation }
+
+    /// The clock with which a column is sent: an unsent edit's own, otherwise the confirmed one. Nil: none is known.
+    func healedClock(of column: TableLayout.Column, device: String) -> Clock? {
+        dirty & column.mask != 0
+            ? Clock(stamp: unsentStamp(of: column.name), device: device) : confirmedClock(of: column)
+    }
+
+    /// The row as it is sent: whole, as if it were new.
+    func healing(
+        _ values: JSONObject, _ totals: [String: [CounterTotal]], in layout: TableLayout, device: String
+    ) -> PushRow.Change {
+        guard isAlive else { return .delete(Tombstone(generation: generation, clock: confirmed.common)) }
+        let clocks = layout.columns.compactMap { column in
+            (totals[column.name]?.latestClock ?? healedClock(of: column, device: device)).map { (column.name, $0) }
+        }
+        let packed = ColumnClocks(packing: Dictionary(clocks, uniquingKeysWith: { $1 }))
+        return .create(RowPatch(generation: generation, clocks: packed, values: values))
+    }
+
+    /// Whether the server's row is as late in every column as what it had confirmed.
+    func isCovered(by patch: RowPatch, in layout: TableLayout) -> Bool {
+        layout.columns.allSatisfy { column in
+            if column.isCounter { return counters[column.bit] == nil }
+            return confirmedClock(of: column).map { $0 == patch.clocks?[column.name] } ?? true
+        }
+    }
+
+    /// The server has again what it had confirmed.
+    mutating func stopHealing() {
+        guard isHealing else { return }
+        isHealing = false
+        if dirty == 0 { becomeClean() }
+    }
+
+    /// Books a verdict, of a row that heals or of any other.
+    mutating func settleHealing(
+        _ sentRow: SentRow, _ verdict: Verdict, push: Int64, device: String, in layout: TableLayout,
+        quote: (TableLayout.Column, JSON) throws -> String
+    ) rethrows -> Settlement {
+        let before = self
+        // The server lost the row, and did not delete it.
+        if heals, !sentRow.heals, verdict == .gone { return Settlement() }
+        if sentRow.heals, heals, let refusal = verdict.refusal, refusal.current == nil {
+            // The server has nothing of it: the row goes as one that was never accepted.
+            acked = 0
+            dirty = layout.fullMask
+        }
+        var settlement = try settle(sentRow, verdict, push: push, device: device, in: layout, quote: quote)
+        guard before.isHealing, generation == before.generation else { return settlement }
+        guard sentRow.heals, verdict.isFinal else {
+            // What was sent was sent before the server's loss was known.
+            isHealing = true
+            pending = pending ?? before.pending
+            stamp = stamp ?? before.stamp
+            return settlement
+        }
+        stopHealing()
+        guard case .merged(_, let won) = verdict, isAlive else { return settlement }
+        let sentColumns = Set(layout.columns(in: sentRow.mask).map(\.name))
+        let others = JSONObject(won.values.members.filter { !sentColumns.contains($0.key) })
+        let reception = try receive(
+            RowPatch(generation: generation, clocks: won.clocks, values: others), device: device, in: layout,
+            quote: quote)
+        if case .set(let received) = reception.change {
+            guard case .set(let settled) = settlement.change else {
+                settlement.change = reception.change
+                return settlement
+            }
+            settlement.change = .set(JSONObject(settled.members + received.members))
+        }
+        return settlement
+    }
+}

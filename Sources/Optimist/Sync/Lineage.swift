@@ -1,0 +1,31 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// The lives of the remote's database, as this device knew them and as the remote tells them now (L3). Pure.
+///
+/// Both are paths that begin together and part where the database went back. Everything up to there is common to both.
+struct Lineage: Equatable, Sendable {
+    /// Oldest first.
+    var mine: [RemoteEpoch]
+    /// Oldest first; the last one is the present one.
+    var theirs: [RemoteEpoch]
+
+    /// The last transaction that a cursor has in common with the remote. It may be later than the cursor.
+    func common(with cursor: SyncState) -> Int64 {
+        if let index = theirs.firstIndex(where: { $0.name == cursor.epoch }) {
+            // Its own epoch is the present one: nobody knows how far back that went.
+            if index == theirs.count - 1 { return theirs[index].firstSeq }
+            return Self.least(theirs[(index + 1)...])
+        }
+        let path = mine.prefix { $0.name != cursor.epoch } + mine.filter { $0.name == cursor.epoch }
+        guard let last = path.lastIndex(where: { epoch in theirs.contains { $0.name == epoch.name } }),
+            let index = theirs.firstIndex(where: { $0.name == path[last].name })
+        else { return 0 }
+        return min(Self.least(path[(last + 1)...]), Self.least(theirs[(index + 1)...]))
+    }
+
+    private static func least(_ epochs: some Sequence<RemoteEpoch>) -> Int64 {
+        epochs.reduce(Int64.max) { min($0, $1.firstSeq) }
+    }
+}

@@ -1,0 +1,180 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+import OptimistTesting
+import OptimistWire
+import Synchronization
+import Testing
+
+@testable import Optimist
+
+/// A record with counters: one that is never null, and one that may be.
+struct Photo: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "photo"
+    static let syncRules = SyncRules(counters: ["likes", "views"])
+    var id = UUID()
+    var title = ""
+    var likes = 0
+    var views: Int?
+
+    static func migrate(_ migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("photo") { db in
+            try db.create(table: "photo") { t in
+                t.primaryKey("id", .blob)
+                t.column("title", .text).notNull().defaults(to: "")
+                t.column("likes", .integer).notNull().defaults(to: 0)
+                t.column("views", .integer)
+            }
+        }
+    }
+}
+
+/// A device with tables of one's own choice, on a clock that a test moves. Not durable, so that tests are fast.
+final class Device: Sendable {
+    let folder: URL
+    private let time: Mutex<Int64>
+    private let opened: Mutex<Store?>
+
+    init(
+        _ synced: [any SyncedRecord.Type], at milliseconds: Int64 = 1_790_000_000_000,
+        migrate: (inout DatabaseMigrator) -> Void
+    ) throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        time = Mutex(milliseconds)
+        opened = Mutex(nil)
+        try open(synced, migrate: migrate)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    var file: URL { folder.appending(path: "app.sqlite") }
+    var store: Store {
+        guard let store = opened.withLock({ $0 }) else { preconditionFailure("the device could not open its file") }
+        return store
+    }
+
+    func advance(_ milliseconds: Int64) { time.withLock { $0 += milliseconds } }
+
+    /// Opens the file, as after a relaunch or an update of the app.
+    func open(_ synced: [any SyncedRecord.Type], migrate: (inout DatabaseMigrator) -> Void) throws {
+        opened.withLock { $0 = nil }
+        let store = try Store(
+            at: file, synced: synced, durability: .normal,
+            surroundings: Surroundings(now: { [weak self] in
+                Date(timeIntervalSince1970: Double(self?.time.withLock { $0 } ?? 0) / 1000)
+            }), migrate: migrate)
+        opened.withLock { $0 = store }
+    }
+
+    func execute(_ sql: String, _ arguments: StatementArguments = []) async throws {
+        try await store.write { try $0.execute(sql: sql, arguments: arguments) }
+    }
+
+    func next() async throws -> PushBatch? { try await store.nextPush(PushLimit()) }
+}
+
+/// The server in memory for the apps of these tests, on a clock of its own.
+final class AppServer: Sendable {
+    private let server: InMemoryServer
+    private let refusing: Mutexed<(@Sendable (PushRow) -> Refusal?)?>
+
+    private static let schema = Schema(
+        id: "apps",
+        types: [
+            "photo": TypeSchema(columns: [
+                "title": ColumnSchema(.string), "likes": ColumnSchema(.counter), "views": ColumnSchema(.counter),
+            ]),
+            "note": TypeSchema(
+                columns: [
+                    "title": ColumnSchema(.string), "body": ColumnSchema(.string), "likes": ColumnSchema(.counter),
+                ], editWins: true),
+            "item": TypeSchema(columns: [
+                "title": ColumnSchema(.string), "note": ColumnSchema(.string), "colour": ColumnSchema(.string),
+                "likes": ColumnSchema(.counter),
+            ]),
+            "tag": TypeSchema(columns: ["word": ColumnSchema(.string)]),
+        ])
+
+    init() {
+        let refusing = Mutexed<(@Sendable (PushRow) -> Refusal?)?>(nil)
+        self.refusing = refusing
+        server = InMemoryServer(
+            schema: Self.schema, validate: { row in refusing.value?(row).map { .rejected($0) } },
+            now: { Date(timeIntervalSince1970: 1_790_100_000) })
+    }
+
+    func push(_ push: Push, refusing refuse: (@Sendable (PushRow) -> Refusal?)? = nil) async throws -> [Verdict] {
+        refusing.value = refuse
+        defer { refusing.value = nil }
+        return try await InMemoryRemote(server).push(push).verdicts
+    }
+
+    func pull(_ request: PullRequest) async throws -> Page { try await InMemoryRemote(server).pull(request) }
+
+    /// The living rows of a table, without their nulls, and with counters that nobody has touched.
+    func rows(_ table: String) -> [String: JSONObject] {
+        let counters = Self.schema.types[table]?.columns.filter { $0.value.type == .counter }.keys.sorted() ?? []
+        return server.rows(table).mapValues { values in
+            var values = JSONObject(values.members.filter { !$0.value.isNull })
+            for counter in counters where values[counter] == nil { values[counter] = 0 }
+            return values
+        }
+    }
+
+    /// The sums of a counter by row.
+    func sums(_ table: String, _ counter: String) -> [String: Int64] {
+        rows(table).mapValues { $0[counter]?.int ?? 0 }
+    }
+}
+
+/// A value that several tasks may read and set.
+final class Mutexed<Value: Sendable>: Sendable {
+    private let mutex: Mutex<Value>
+    init(_ value: Value) { mutex = Mutex(value) }
+    var value: Value {
+        get { mutex.withLock { $0 } }
+        set { mutex.withLock { $0 = newValue } }
+    }
+}
+
+extension Device {
+    func pull(from server: AppServer, limit: Int = 100) async throws -> Page {
+        let next = try await store.nextPull()
+        return try await server.pull(
+            PullRequest(
+                tables: next.tables, cursor: next.cursor ?? "m.0", limit: limit, origins: try await store.origins()))
+    }
+
+    /// The rows of a table in the server's words, without their nulls.
+    func rows(_ table: String) async throws -> [String: JSONObject] {
+        let layout = try #require(store.layout(named: table))
+        return try await store.read { db in
+            let ids = try DatabaseValue.fetchAll(db, sql: "SELECT id FROM \(table)")
+            return try Dictionary(
+                uniqueKeysWithValues: ids.map { id in
+                    let values = try AppTable(layout: layout, db: db).values(id) ?? [:]
+                    return (layout.idForm.wire(id) ?? "", JSONObject(values.members.filter { !$0.value.isNull }))
+                })
+        }
+    }
+
+    func apply(_ page: Page) async throws {
+        try await store.apply(page, to: store.layouts.map(\.name), initialCursor: "m.0")
+    }
+
+    /// Pushes and pulls everything.
+    func sync(with server: AppServer, refusing refuse: (@Sendable (PushRow) -> Refusal?)? = nil) async throws {
+        while let batch = try await next() {
+            try await store.book(try await server.push(batch.push, refusing: refuse), of: batch)
+        }
+        while true {
+            let page = try await pull(from: server)
+            try await apply(page)
+            if !page.hasMore { break }
+        }
+    }
+}

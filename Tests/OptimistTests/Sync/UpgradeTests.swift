@@ -1,0 +1,68 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+import OptimistTesting
+import OptimistWire
+import Synchronization
+import Testing
+
+@testable import Optimist
+
+/// A server that puts something off: a table, a request, a row.
+@Suite(.timeLimit(.minutes(2)))
+struct UpgradeTests {
+    private let backend = FakeBackend()
+
+    @Test func `L1 a table that needs a newer app pauses, and the others sync on`() async throws {
+        backend.write("shelf", [id(1)], ["name": "Shelf"])
+        let reader = try Reader(backend)
+        try await reader.sync()
+        backend.settings.withLock { $0.upgradeRequired = ["tag"] }
+        try await reader.write("INSERT INTO tag VALUES (?, 'mine')", [id(31)])
+        try await reader.write("UPDATE shelf SET name = 'Mine' WHERE id = ?", [id(1)])
+        backend.write("book", [id(11)], ["title": "New"])
+        let engine = reader.start()
+        while try await reader.rows("book").isEmpty || backend.rows("shelf").values.first?["name"] != "Mine" {
+            await reader.clock.sleepers(atLeast: 1)
+            for _ in 0..<50 { await Task.yield() }
+            reader.clock.advance(by: .seconds(1))
+        }
+        let status = try await engine.status.current()
+        #expect(status.upgradeRequired == ["tag"])
+        #expect(status.isComplete)
+        await reader.stop()
+        #expect(try await reader.store.counts().pending == 1)
+        backend.settings.withLock { $0.upgradeRequired = [] }
+        try reader.reopen()
+        try await reader.sync()
+        #expect(try await reader.isEqualToBackend())
+        #expect(backend.rows("tag").count == 1)
+    }
+
+    @Test func `S5 Retry-After may be a date, by the server's own clock`() {
+        let failure = AnswerClass.failure(
+            status: 503, retryAfter: "Sun, 06 Nov 1994 08:49:37 GMT", date: "Sun, 06 Nov 1994 08:49:07 GMT", body: [])
+        #expect(failure == .throttled(after: .seconds(30)))
+        let past = AnswerClass.failure(
+            status: 503, retryAfter: "Sun, 06 Nov 1994 08:49:37 GMT", date: "Sun, 06 Nov 1994 08:50:07 GMT", body: [])
+        #expect(past == .throttled(after: .zero))
+    }
+
+    @Test func `V1 a row that is put off without a time waits longer each time`() async throws {
+        let phone = try Phone()
+        try await phone.store.write { try Todo(content: "Tickets").insert($0) }
+        var waits: [Duration] = []
+        for _ in 0..<14 {
+            let batch = try #require(try await phone.store.nextPush(PushLimit()))
+            try await phone.store.book([.retry(after: nil)], of: batch)
+            let wait = try #require(try await phone.store.pushOutlook().nextDue)
+            waits.append(wait)
+            phone.advance(wait.milliseconds)
+        }
+        #expect(waits.prefix(3) == [.seconds(5), .seconds(10), .seconds(20)])
+        #expect(waits.last == .seconds(3600))
+    }
+}

@@ -1,0 +1,139 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+import OptimistTesting
+import OptimistWire
+import Synchronization
+import Testing
+
+@testable import Optimist
+
+/// Devices whose time of day is wrong.
+@Suite(.timeLimit(.minutes(2)))
+struct WrongClockTests {
+    private static let now: Int64 = 1_790_000_000_000
+    private static let day: Int64 = 86_400_000
+    /// A day and a year either way, 1970 and 2099.
+    static let wrong: [Int64] = [now + day, now - day, now + 365 * day, now - 365 * day, 0, 4_080_000_000_000]
+
+    private let backend = FakeBackend()
+    private let right: Reader
+
+    init() throws {
+        right = try Reader(backend, at: Self.now)
+        let clock = right.clock
+        backend.settings.withLock {
+            $0.pageRows = 100
+            $0.milliseconds = { Self.now + clock.elapsed.milliseconds }
+        }
+    }
+
+    /// The server's time, which moves with the clock of the device that is right.
+    private func later() { right.clock.advance(by: .seconds(300)) }
+
+    private func title() -> JSON? { backend.rows("book")[id(1).uuidString.lowercased()]?["title"] }
+
+    @Test(arguments: wrong)
+    func `M4 who edits last wins, however wrong a clock was before the first contact`(milliseconds: Int64) async throws
+    {
+        let other = try Reader(backend, at: milliseconds)
+        try await other.write("INSERT INTO book VALUES (?, 'One', 1, NULL)", [id(1)])
+        try await other.write("UPDATE book SET title = 'Two' WHERE id = ?", [id(1)])
+        try await other.sync()
+        #expect(title() == "Two")
+        try await right.sync()
+        later()
+        try await right.write("UPDATE book SET title = 'Three' WHERE id = ?", [id(1)])
+        try await right.sync()
+        #expect(title() == "Three", "the wrong clock does not win for ever")
+        try await other.sync()
+        later()
+        other.clock.advance(by: .seconds(300))
+        try await other.write("UPDATE book SET title = 'Four' WHERE id = ?", [id(1)])
+        try await other.sync()
+        try await right.sync()
+        #expect(title() == "Four", "nor does it lose for ever")
+        for reader in [other, right] { #expect(try await reader.isEqualToBackend()) }
+        let stamp = other.store.capture.lastStamp.milliseconds
+        #expect(abs(stamp - Self.now - right.clock.elapsed.milliseconds) < 600_000)
+    }
+
+    @Test(arguments: wrong)
+    func `M4 a clock that is set wrong after the first contact neither wins nor loses for ever`(milliseconds: Int64)
+        async throws
+    {
+        let other = try Reader(backend, at: Self.now)
+        try await other.write("INSERT INTO book VALUES (?, 'One', 1, NULL)", [id(1)])
+        try await other.sync()
+        try await right.sync()
+        other.wallClock.withLock { $0 = milliseconds }
+        try await other.write("UPDATE book SET title = 'Two' WHERE id = ?", [id(1)])
+        try await other.write("UPDATE book SET title = 'Three' WHERE id = ?", [id(1)])
+        try await other.sync()
+        #expect(title() == "Three")
+        try await right.sync()
+        later()
+        try await right.write("UPDATE book SET title = 'Four' WHERE id = ?", [id(1)])
+        try await right.sync()
+        #expect(title() == "Four")
+        try await other.sync()
+        try other.reopen()
+        later()
+        other.clock.advance(by: .seconds(300))
+        try await other.write("UPDATE book SET title = 'Five' WHERE id = ?", [id(1)])
+        try await other.sync()
+        try await right.sync()
+        #expect(title() == "Five", "over a relaunch too")
+        for reader in [other, right] { #expect(try await reader.isEqualToBackend()) }
+    }
+
+    @Test func `M4 what a clock far ahead has stamped is stamped anew, in its order, in its groups`() async throws {
+        let other = try Reader(backend, at: 4_080_000_000_000)
+        try await other.store.write { db in
+            try Book(id: id(1), title: "One").insert(db)
+            try Book(id: id(2), title: "Two").insert(db)
+        }
+        other.wallClock.withLock { $0 += 1000 }
+        try await other.write("UPDATE book SET title = 'Later' WHERE id = ?", [id(1)])
+        try await other.write("INSERT INTO book VALUES (?, 'Three', 1, NULL)", [id(3)])
+        let before = try await stamps(other)
+        try await other.store.correctClock(by: Date(timeIntervalSince1970: Double(Self.now) / 1000), roundTrip: .zero)
+        let after = try await stamps(other)
+        #expect(zip(before, before.dropFirst()).map { $0 < $1 } == zip(after, after.dropFirst()).map { $0 < $1 })
+        #expect(zip(before, before.dropFirst()).map { $0 == $1 } == zip(after, after.dropFirst()).map { $0 == $1 })
+        #expect(after.allSatisfy { $0.milliseconds == Self.now })
+        try other.reopen()
+        try await other.write("INSERT INTO book VALUES (?, 'Four', 1, NULL)", [id(4)])
+        #expect(try await (stamps(other).last?.milliseconds ?? 0) < Self.now + 60_000)
+    }
+
+    /// Of each row: its group, its life, and its title.
+    private func stamps(_ reader: Reader) async throws -> [Stamp] {
+        let number = try #require(reader.store.layout(named: "book")).number
+        return try await reader.store.read { db in
+            let entries = try RowEntryTable(db)
+            return try (1...4).flatMap { index -> [Stamp] in
+                guard let entry = try entries.entry(RowRef(table: number, id: id(index).databaseValue)) else {
+                    return []
+                }
+                return [entry.pending ?? .zero, entry.lifeStamp, entry.unsentStamp(of: "title")]
+            }
+        }
+    }
+
+    @Test func `M4 the offset stands as long as an answer allows it, and outlives a relaunch`() async throws {
+        let reader = try Reader(backend, at: Self.now - Self.day)
+        let date = Date(timeIntervalSince1970: Double(Self.now) / 1000)
+        try await reader.store.correctClock(by: date, roundTrip: .milliseconds(200))
+        #expect(reader.store.correctedMilliseconds == Self.now + 100, "half the round trip has passed since")
+        try await reader.store.correctClock(by: date, roundTrip: .milliseconds(400))
+        #expect(reader.store.correctedMilliseconds == Self.now + 100)
+        try await reader.store.correctClock(by: date, roundTrip: .zero)
+        #expect(reader.store.correctedMilliseconds == Self.now)
+        try reader.reopen()
+        #expect(reader.store.correctedMilliseconds == Self.now)
+    }
+}
