@@ -54,10 +54,12 @@ public struct CampaignTotals: Codable, Sendable, Hashable {
     /// A few lines for people.
     public var summary: String {
         let kinds = reached.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
-        return """
-            \(seeds) seeds, \(failed.count) failing\(failed.isEmpty ? "" : ": \(failed.map(String.init).joined(separator: " "))")
-            \(String(format: "%.1f", virtualHours)) virtual hours, \(writes) writes, \(jobs) jobs,             \(String(format: "%.2f", Double(seeds) / max(cpuSeconds, 0.001))) seeds per CPU second
-            met: \(kinds)
-            """
+        let failures = failed.isEmpty ? "" : ": " + failed.map(String.init).joined(separator: " ")
+        let rate = String(format: "%.2f", Double(seeds) / max(cpuSeconds, 0.001))
+        return [
+            "\(seeds) seeds, \(failed.count) failing\(failures)",
+            "\(String(format: "%.1f", virtualHours)) virtual hours, \(writes) writes, \(jobs) jobs",
+            "\(rate) seeds per CPU second", "met: \(kinds)",
+        ].joined(separator: "\n")
     }
 }

@@ -29,7 +29,7 @@ public struct Workers: Sendable {
     ///   - progress: Called after each portion, from one task.
     /// - Returns: The totals of what was run.
     public func run(
-        from first: UInt64, count seeds: Int, portion: Int = 25, until deadline: Date = .distantFuture,
+        from first: UInt64, count seeds: Int, portion: Int = 5, until deadline: Date = .distantFuture,
         progress: @escaping (CampaignTotals) -> Void
     ) async throws -> CampaignTotals {
         var totals = CampaignTotals(from: first)

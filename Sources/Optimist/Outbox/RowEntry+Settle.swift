@@ -199,7 +199,7 @@ extension RowEntry {
         if edited { return Settlement() }
         becomeClean()
         if let current = refusal.current {
-            generation = current.generation ?? generation
+            generation = current.generation ?? 1
             acked = generation
             confirm(current, in: layout)
             return Settlement(

@@ -36,7 +36,7 @@ extension RowEntry {
     /// The row lives on as the server has it.
     mutating func bringBack(_ current: RowPatch, in layout: TableLayout) -> RowChange {
         becomeClean()
-        generation = current.generation ?? generation - 1
+        generation = current.generation ?? 1
         acked = generation
         confirm(current, in: layout)
         return .put(beginCounters(of: current, in: layout))
