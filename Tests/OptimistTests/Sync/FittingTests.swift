@@ -3,6 +3,7 @@
 import Foundation
 import GRDB
 import Optimist
+import OptimistCore
 import OptimistWire
 import Testing
 
@@ -165,6 +166,16 @@ struct FittingTests {
             [PageRow(table: "project", id: trip.wireID, content: .deleted(tombstone))], from: 1, to: 2)
         #expect(try await store.read { try Step.fetchAll($0).map(\.project) } == [tour.id, tour.id])
         #expect(try await store.pendingCount() == 1)
+    }
+
+    @Test func `M6 a unique index that the server does not know stops sync, and says what to do`() async throws {
+        func schema(_ indexes: [UniqueIndex]) -> Schema {
+            let project = TypeSchema(columns: ["title": ColumnSchema(.string)], uniqueIndexes: indexes)
+            return Schema(id: "desk", types: ["project": project])
+        }
+        try await store.check(against: schema([UniqueIndex(["title"])]))
+        let error = await #expect(throws: OptimistError.self) { try await store.check(against: schema([])) }
+        #expect(error?.description.contains("@unique") == true)
     }
 
     // MARK: - R2 and M2: deletes
