@@ -26,7 +26,8 @@ struct UnknownColumns {
         }
         for (name, value) in unknown {
             let clock = patch.clocks?[name]
-            if let clock, let known = kept.clocks?[name], known >= clock { continue }
+            // A sum has no clock of its own: it comes with an equal one when it has changed.
+            if let clock, let known = kept.clocks?[name], known > clock { continue }
             kept.values[name] = value
             if let clock { kept.clocks = (kept.clocks ?? ColumnClocks()).setting(name, clock) }
         }
