@@ -25,9 +25,8 @@ struct SimulationTests {
     }
 
     /// Each of these failed once. `optimist simulate --seed N --shrink --save FILE` makes one.
-    static let saved = (Bundle.module.urls(forResourcesWithExtension: "json", subdirectory: "Seeds") ?? []).map {
-        $0 as URL
-    }
+    static let saved: [URL] =
+        (Bundle.module.urls(forResourcesWithExtension: "json", subdirectory: "Seeds") ?? []).map { $0 as URL }
 
     @Test(arguments: saved)
     func `a world that failed once does not fail again`(file: URL) throws {
