@@ -72,9 +72,13 @@ struct Judge {
     private func isBackForNoReason(_ row: RowName, _ number: Int, _ write: History.Write) -> Bool {
         guard server[row] != nil, !rejected.contains(row) else { return false }
         let deletions = history.writes(of: row).filter { $0.write.deleted.contains(row) }
+        // What a device made and deleted before it was sent leaves no trace (S1), and another one may have made it too.
+        let wasItsOwn = history.writes(of: row).contains {
+            $0.number < number && $0.write.device == write.device && $0.write.inserted.contains(row)
+        }
         return !history.writes(of: row).contains { other in
             guard other.write.inserted.contains(row) else { return false }
-            return other.write.at >= write.at
+            return other.write.at >= write.at || (wasItsOwn && other.write.device != write.device)
                 || deletions.contains { $0.number != number && $0.write.at <= other.write.at }
         }
     }
