@@ -131,6 +131,17 @@ struct MergingTests {
         #expect(store.push([next, ahead])[1].won?.values == ["content": "d"])
     }
 
+    @Test func `M4 a device that was a year ahead and has corrected its clock wins with its next edit`() {
+        var store = ModelStore()
+        store.push([.create(.todo, ["content": "a"], at: .at(0))])
+        store.push([.update(.todo, ["content": "b"], at: .at(31_536_000_000, "deviceBB"))])
+        store.milliseconds += 5_000
+        #expect(store.push([.update(.todo, ["content": "c"], at: .at(5_000, "deviceBB"))])[0].won == nil)
+        #expect(store.value(.todo, "content") == "c")
+        let late = RowOperation.update(.todo, ["content": "before b"], at: .at(31_535_000_000, "deviceBB"))
+        #expect(store.push([late])[0].won?.values == ["content": "c"])
+    }
+
     @Test func `S3 M4 a delete whose clock ran ahead and that is repeated later is not a new delete`() {
         var store = ModelStore()
         store.schema.types["Todo"]?.editWins = true

@@ -45,6 +45,9 @@ struct OpenedDatabase {
     private static func require(_ durability: Store.Durability, of pool: DatabasePool) throws {
         let level = durability == .full ? 2 : 1
         let inForce = try pool.writeWithoutTransaction { db in
+            // A page of a first sync dirties more of the indexes than the two megabytes that SQLite caches by default: each
+            // would be written several times.
+            try db.execute(sql: "PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 4000")
             try db.execute(sql: "PRAGMA synchronous = \(level); PRAGMA fullfsync = \(durability == .full ? 1 : 0)")
             return try Int.fetchOne(db, sql: "PRAGMA synchronous")
         }

@@ -32,6 +32,7 @@ extension Store {
         try PageApplication(layouts, db, at: now).apply(rows)
         let unseen = try UnseenRows(of: layouts, in: db)
         for row in rows { try unseen.saw(row) }
+        try GroupJoins(db).forgetSettled()
         try Meta.set(.lastSync, to: now, in: db)
     }
 

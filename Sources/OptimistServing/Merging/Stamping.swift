@@ -66,6 +66,8 @@ struct Stamping {
                 adjusted.insert(column)
                 return replaced.stamp
             }
+            // A device that has corrected its clock since writes with earlier stamps, and later all the same.
+            if given.stamp > replaced.stamp.stamp, !clock.isAhead(given) { return given }
             // An earlier write of the same device stays the earlier one.
             let before = Stamp(rawValue: replaced.stamp.stamp.rawValue - 1)
             return Clock(stamp: min(given.stamp, before), device: given.device)

@@ -115,6 +115,15 @@ struct GroupTests {
         }
     }
 
+    @Test func `S2 what is taken back before it is sent is forgotten with the next page`() async throws {
+        for row in [step("A"), step("B")] { try await store.write { try row.insert($0) } }
+        try await store.write { try $0.execute(sql: "UPDATE step SET text = text || '!'") }
+        try await store.write { try $0.execute(sql: "DELETE FROM step") }
+        #expect(try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_join") } == 1)
+        try await store.take([])
+        #expect(try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_join") } == 0)
+    }
+
     @Test func `S9 halving never splits a group`() async throws {
         try await store.write { db in for text in ["A", "B", "C"] { try Step(text: text).insert(db) } }
         let batch = try await next(1)

@@ -25,7 +25,11 @@ struct UpgradeTests {
         try await reader.write("UPDATE shelf SET name = 'Mine' WHERE id = ?", [id(1)])
         backend.write("book", [id(11)], ["title": "New"])
         let engine = reader.start()
-        while try await reader.rows("book").isEmpty || backend.rows("shelf").values.first?["name"] != "Mine" {
+        func isWaiting() async throws -> Bool {
+            let pending = try await reader.store.counts().pending
+            return try await reader.rows("book").isEmpty || pending != 1
+        }
+        while try await isWaiting() {
             await reader.clock.sleepers(atLeast: 1)
             for _ in 0..<50 { await Task.yield() }
             reader.clock.advance(by: .seconds(1))
@@ -33,6 +37,7 @@ struct UpgradeTests {
         let status = try await engine.status.current()
         #expect(status.upgradeRequired == ["tag"])
         #expect(status.isComplete)
+        #expect(backend.rows("shelf").values.first?["name"] == "Mine")
         await reader.stop()
         #expect(try await reader.store.counts().pending == 1)
         backend.settings.withLock { $0.upgradeRequired = [] }

@@ -12,7 +12,8 @@ struct FirstSync: Benchmark {
 
     func run(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws {
         let count = effort.rows(100_000)
-        let pages = Todo.make(count).parts(of: RowSync.Limit.pageRows)
+        // A snapshot brings rows in the order of their ids.
+        let pages = Todo.make(count).sorted { $0.id.uuidString < $1.id.uuidString }.parts(of: RowSync.Limit.pageRows)
         // First of all: later, what earlier rounds have freed would be taken for nothing.
         if let extra = try await extraMemory(pages, in: folder) {
             report(Figure("memory beyond the answers' bytes", .size(bytes: extra), target: Thresholds.firstSyncMemory))
@@ -60,8 +61,8 @@ struct FirstSync: Benchmark {
         try await effort.gauge.seconds {
             for bytes in pages {
                 let response = Response(json: try JSON(parsing: bytes))
-                let changes = response.flatMap { InlineChanges(json: $0.methodResponses[0].arguments) }
-                precondition(changes?.list.isEmpty == false, "a page that cannot be read")
+                let part = response.flatMap { SnapshotAnswer(json: $0.methodResponses[0].arguments) }
+                precondition(part?.list.isEmpty == false, "a part that cannot be read")
             }
         }
     }

@@ -20,10 +20,11 @@ final class PreparedServer: Sendable {
     private let (drained, drain) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
     /// - Parameters:
-    ///   - received: Rows that the device does not have, a list for each page.
+    ///   - received: Rows that the device does not have, in the order of their ids: a list for each part of a snapshot.
     ///   - pushed: The ids of the rows that it will push, a list for each push. Each is accepted as it is.
     init(received: [[Todo]] = [], pushed: [[UUID]] = []) {
-        pages = received.enumerated().map { Self.page($1, number: $0) } + [Self.page([], number: received.count)]
+        pages =
+            received.enumerated().map { Self.part($1, number: $0, isLast: $0 == received.count - 1) } + [Self.tail]
         verdicts = pushed.enumerated().map { Self.verdicts($1, number: $0) }
     }
 
@@ -69,14 +70,20 @@ final class PreparedServer: Sendable {
         accounts: [account: Schema(id: "planner", types: ["todo": TypeSchema(columns: [:])])],
         primaryAccount: account)
 
-    private static func page(_ todos: [Todo], number: Int) -> [UInt8] {
+    private static let state = "\(epoch).1000000"
+
+    private static func part(_ todos: [Todo], number: Int, isLast: Bool) -> [UInt8] {
         let seq = Int64(number + 1)
-        let changes = InlineChanges(
-            oldState: "\(epoch).\(number)", newState: "\(epoch).\(todos.isEmpty ? number : number + 1)",
-            hasMoreChanges: !todos.isEmpty,
+        let part = SnapshotAnswer(
+            at: state, next: isLast ? nil : todos.last.map { wireID($0.id) },
             list: todos.enumerated().map { index, todo in (wireID(todo.id), patch(todo, seq: seq, index: index)) })
-        return bytes(Invocation("todo/changes", changes.json(accountID: account), callID: "0"))
+        return bytes(Invocation("todo/changes", part.json(accountID: account), callID: "0"))
     }
+
+    /// Nothing has changed since the snapshot began.
+    private static let tail = bytes(
+        Invocation(
+            "todo/changes", InlineChanges(oldState: state, newState: state).json(accountID: account), callID: "0"))
 
     /// Rows as they stand on a server: of a few devices, each written at a time of its own, every fourth edited since.
     private static func patch(_ todo: Todo, seq: Int64, index: Int) -> RowPatch {
