@@ -71,8 +71,8 @@ struct Booking {
             let id = table.layout.idForm.stored(winner)
         else { return try table.make(settlement.change, at: sent.ref.id, keeping: settlement.kept) }
         let mergers = Mergers(tables, references, db)
-        try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-        try mergers.unite(sent.ref, with: RowRef(table: sent.ref.table, id: id), &entries)
+        if try mergers.unite(sent.ref, with: RowRef(table: sent.ref.table, id: id), &entries) { return }
+        try table.make(settlement.change, at: sent.ref.id, keeping: settlement.kept)
     }
 
     private func postpone(_ entry: inout RowEntry, _ verdict: Verdict) {

@@ -20,11 +20,14 @@ struct UnitedGroups: Equatable, Sendable {
 
     init(_ joins: some Sequence<GroupJoin>) {
         for join in joins {
-            let (a, b) = (leader(of: join.a), leader(of: join.b))
-            if a == b { continue }
-            let united = (members[a] ?? [a]) + (members.removeValue(forKey: b) ?? [b])
-            for group in united { leaders[group] = a }
-            members[a] = united
+            let (one, other) = (leader(of: join.a), leader(of: join.b))
+            if one == other { continue }
+            // The smaller goes to the larger: each group is named anew but a few times, however many there are.
+            let isLarger = members[one]?.count ?? 1 >= members[other]?.count ?? 1
+            let (larger, smaller) = isLarger ? (one, other) : (other, one)
+            let joining = members.removeValue(forKey: smaller) ?? [smaller]
+            for group in joining { leaders[group] = larger }
+            members[larger, default: [larger]] += joining
         }
     }
 

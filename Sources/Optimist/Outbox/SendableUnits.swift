@@ -22,17 +22,28 @@ struct SendableUnits {
 
     /// The next units, of about as many rows as are asked for: at least one unit, if there is any.
     func next(limit: Int) throws -> [[RowEntry]] {
-        var scan = UnitScan(try GroupJoins(db).united(), limit: limit, isPostponed: isPostponed)
+        let groups = try GroupJoins(db).united()
+        var after: Int64? = .min
+        var units: [[RowEntry]] = []
+        // A large group of which nothing may be sent yet does not hold up those behind it.
+        while let start = after, units.isEmpty {
+            let scan = try scan(after: start, groups, limit: limit)
+            for unit in scan.units { units += try read(unit, limit: limit) }
+            after = scan.lastLarge
+        }
+        return units
+    }
+
+    private func scan(after group: Int64, _ groups: UnitedGroups, limit: Int) throws -> UnitScan {
+        var scan = UnitScan(groups, limit: limit, isPostponed: isPostponed)
         let statement = try RowStatement(Self.scanSQL(of: layouts), in: db)
         var isAtEnd = true
-        try statement.scan([]) { row in
+        try statement.scan([group.databaseValue]) { row in
             isAtEnd = scan.take(try entries.decode(row))
             return isAtEnd
         }
         if isAtEnd { scan.end() }
-        var units: [[RowEntry]] = []
-        for unit in scan.units { units += try read(unit, limit: limit) }
-        return units
+        return scan
     }
 
     /// When the next postponed row is due, in milliseconds since 1970. Nil: none is.
@@ -55,7 +66,7 @@ struct SendableUnits {
     static func scanSQL(of layouts: [TableLayout]) -> String {
         """
         SELECT \(RowEntryTable.columns) FROM optimist_row
-        WHERE pending IS NOT NULL AND \(isOf(layouts)) ORDER BY pending, key
+        WHERE pending IS NOT NULL AND pending > ?1 AND \(isOf(layouts)) ORDER BY pending, key
         """
     }
 
@@ -95,17 +106,17 @@ struct SendableUnits {
         return "CASE tbl \(ranks.map { "WHEN \($0.key) THEN \($0.value)" }.joined(separator: " ")) END"
     }
 
+    /// Of one group the rows come in the order of their keys by themselves: the first ones are found without the others.
     private func rows(of groups: [Int64], _ rest: String, _ values: [Int]) throws -> [RowEntry] {
-        let list = JSON.array(groups.map { .int($0) }).description
+        let isOne = groups.count == 1
+        let list = isOne ? groups[0].databaseValue : JSON.array(groups.map { .int($0) }).description.databaseValue
         var rows: [RowEntry] = []
         let statement = try RowStatement(
             """
             SELECT \(RowEntryTable.columns) FROM optimist_row
-            WHERE pending IN (SELECT value FROM json_each(?1)) AND \(Self.isOf(layouts)) \(rest)
+            WHERE pending \(isOne ? "= ?1" : "IN (SELECT value FROM json_each(?1))") AND \(Self.isOf(layouts)) \(rest)
             """, in: db)
-        try statement.forEach([list.databaseValue] + values.map(\.databaseValue)) {
-            rows.append(try entries.decode($0))
-        }
+        try statement.forEach([list] + values.map(\.databaseValue)) { rows.append(try entries.decode($0)) }
         return rows
     }
 }

@@ -26,6 +26,10 @@ struct UnitScan {
     private var group: Int64?
     private var run: [RowEntry] = []
     private var isSkipped = false
+    private var size = 0
+    private var isHeldUp = false
+    /// The large group at which the scan ended before its time.
+    private(set) var lastLarge: Int64?
     private var met: Set<Int64> = []
 
     /// - Parameters:
@@ -46,15 +50,13 @@ struct UnitScan {
             begin(group)
         }
         if isSkipped { return true }
-        if isPostponed(entry) {
-            isSkipped = true
-            run = []
-            return true
-        }
-        run.append(entry)
-        guard run.count > Self.maxRows else { return true }
+        size += 1
+        isHeldUp = isHeldUp || isPostponed(entry)
+        if isHeldUp { run = [] } else { run.append(entry) }
+        guard size > Self.maxRows else { return true }
         run = []
         units.append(.large([group]))
+        lastLarge = group
         return false
     }
 
@@ -64,6 +66,8 @@ struct UnitScan {
     private mutating func begin(_ group: Int64) {
         self.group = group
         isSkipped = false
+        size = 0
+        isHeldUp = false
         guard let united = groups.united(with: group) else { return }
         isSkipped = true
         guard met.insert(united[0]).inserted else { return }

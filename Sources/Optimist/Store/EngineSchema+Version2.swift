@@ -16,6 +16,8 @@ extension EngineSchema {
                 UPDATE optimist_row SET stamp = pending WHERE pending IS NOT NULL AND stamp IS NULL;
                 ALTER TABLE optimist_parked ADD COLUMN parentTable INTEGER; -- the row it refers to, if that is missing
                 ALTER TABLE optimist_parked ADD COLUMN parent;
+                CREATE INDEX optimist_parked_parent ON optimist_parked(parentTable, parent)
+                    WHERE parentTable IS NOT NULL;
                 ALTER TABLE optimist_rejection ADD COLUMN bundle INTEGER;   -- the rejection it belongs to, null: itself
                 -- The snapshot that a table starts with: the cursor that it noted, the last id received, how many rows came
                 -- and how many there are, roughly; and whether what came after it has been received too.

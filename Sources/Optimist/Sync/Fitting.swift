@@ -34,7 +34,9 @@ struct Fitting {
             ready = try parked.takeReady(rows.tables, includingOthers: false)
             left += ready
         } while !ready.isEmpty
-        left = try fitTogether(left + parked.take(awaiting: Set(left.map(\.ref))))
+        if left.count <= Self.maxTogether {
+            left = try fitTogether(left + parked.take(awaiting: Set(left.map(\.ref))))
+        }
         for row in left {
             try parked.park(row, reason: reasons[row.ref], awaiting: try missingParent(of: row, among: []))
         }

@@ -29,7 +29,25 @@ struct Mergers {
     }
 
     /// Removes the loser, or lets it stand for a winner that has not been received yet.
-    func unite(_ loser: RowRef, with winner: RowRef, _ entries: inout RowEntryTable) throws {
+    ///
+    /// - Returns: Whether that could be done. A winner that this device has deleted cannot be referred to.
+    func unite(_ loser: RowRef, with winner: RowRef, _ entries: inout RowEntryTable) throws -> Bool {
+        var united = entries
+        var isDone = false
+        try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
+        try db.inSavepoint {
+            do {
+                try replace(loser, by: winner, &united)
+                isDone = db.holdsForeignKeys
+            } catch let error as DatabaseError where error.isConstraint {}
+            return isDone ? .commit : .rollback
+        }
+        try db.execute(sql: "PRAGMA defer_foreign_keys = OFF")
+        if isDone { entries = united }
+        return isDone
+    }
+
+    private func replace(_ loser: RowRef, by winner: RowRef, _ entries: inout RowEntryTable) throws {
         guard let table = tables[loser.table] else { return }
         try repoint(from: loser, to: winner.id)
         if try table.contains(winner.id) { return try table.make(.delete, at: loser.id) }

@@ -31,7 +31,7 @@ extension Store {
     func massRemoval() async throws -> MassRemoval {
         try await read { db in
             var removal = MassRemoval(rows: [:], total: [:])
-            for layout in self.layouts {
+            for layout in self.layouts where try Self.isThrough(layout, in: db) {
                 let going = try Int.fetchOne(
                     db,
                     sql: """
@@ -48,6 +48,11 @@ extension Store {
         }
     }
 
+    /// Whether a resync of a table has come to its end. That of another one may wait, as on an expensive network.
+    private static func isThrough(_ layout: TableLayout, in db: Database) throws -> Bool {
+        try Intake.fetchAll([layout.name], in: db).contains { $0.isComplete && $0.at != nil }
+    }
+
     /// Settles what a resync did not bring again, children before their parents (L4).
     func settleUnseen(_ answer: MassRemoval.Answer) async throws {
         for layout in SnapshotOrder.sorted(layouts).reversed() {
@@ -61,6 +66,7 @@ extension Store {
     private func settleUnseen(of layout: TableLayout, _ answer: MassRemoval.Answer) async throws -> Bool {
         let now = milliseconds
         return try await apply { db in
+            guard try Self.isThrough(layout, in: db) else { return false }
             let ids = try Row.fetchAll(
                 db, sql: "SELECT id FROM optimist_unseen WHERE tbl = ? ORDER BY id LIMIT ?",
                 arguments: [layout.number, Self.rowsAtOnce]

@@ -103,6 +103,22 @@ struct GroupTests {
         #expect(deletes.push.rows.allSatisfy { $0.table == "step" })
     }
 
+    @Test func `S2 S8 in a group beyond the limit one row that waits holds up neither its own nor what comes after`()
+        async throws
+    {
+        try await store.write { db in for number in 1...1_001 { try Step(text: "\(number)").insert(db) } }
+        try await store.write { try Step(text: "After").insert($0) }
+        func postpone(_ condition: String) async throws {
+            try await store.apply { db in
+                try db.execute(sql: "UPDATE optimist_row SET due = 1790000060000 WHERE \(condition)")
+            }
+        }
+        try await postpone("key = 1")
+        #expect(try await next().push.rows.count == 1_000)
+        try await postpone("key <= 1001")
+        #expect(try await next().push.rows.count == 1)
+    }
+
     @Test func `S2 what is settled is forgotten`() async throws {
         let (a, b) = (step("A"), step("B"))
         for row in [a, b] { try await store.write { try row.insert($0) } }

@@ -355,7 +355,7 @@ struct OutboxTests {
     @Test func `what is to be sent is found by the index of what is pending, in its order`() async throws {
         let sql = SendableUnits.scanSQL(of: store.layouts)
         let plan = try await store.read { db in
-            try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN \(sql)").map { $0["detail"] as String }
+            try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN \(sql)", arguments: [0]).map { $0["detail"] as String }
         }
         #expect(plan.count == 1 && plan[0].contains("optimist_pending"), "\(plan)")
     }

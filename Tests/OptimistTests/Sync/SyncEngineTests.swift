@@ -117,7 +117,8 @@ struct SyncEngineTests {
             await phone.clock.sleepers(atLeast: 2)
             phone.clock.advance(by: phone.clock.untilNextSleeper ?? .seconds(1))
         }
-        await phone.clock.sleepers(atLeast: 2)
+        // Pushes and pulls that wait, and the watchdog: nothing is under way.
+        await phone.clock.sleepers(atLeast: 3)
         try await phone.until { try await $0.read { try Int.fetchOne($0, sql: "SELECT sent FROM optimist_row") } == 0 }
         try await phone.write("DELETE FROM todo")
         #expect(try await phone.store.counts().pending == 0)
@@ -204,19 +205,19 @@ struct SyncEngineTests {
         for index in 0..<50 { try await phone.store.write { try Todo(content: "\(index)").insert($0) } }
         let engine = phone.start()
         while phone.clock.elapsed < .seconds(600) {
-            await phone.clock.sleepers(atLeast: 4)
+            await phone.clock.sleepers(atLeast: 3)
             phone.clock.advance(by: phone.clock.untilNextSleeper ?? .seconds(1))
         }
         #expect(try await engine.status.current().phase == .offline)
         #expect((20...400).contains(server.connects), "\(server.connects) attempts of three lanes in ten minutes")
-        await phone.clock.sleepers(atLeast: 4)
+        await phone.clock.sleepers(atLeast: 3)
         await phone.stop()
 
         let waits = try await phone.store.savedWaits()
         #expect((waits[.push]?.failures ?? 0) > 5)
         let attempts = server.connects
         phone.start()
-        await phone.clock.sleepers(atLeast: 4)
+        await phone.clock.sleepers(atLeast: 3)
         #expect(server.connects == attempts, "a relaunch does not stampede")
         server.setOutage(nil)
         phone.clock.advance(by: .seconds(60))
@@ -231,7 +232,7 @@ struct SyncEngineTests {
         phone.remote.isOnline = false
         try await phone.store.write { try Todo(content: "Tickets").insert($0) }
         phone.start()
-        await phone.clock.sleepers(atLeast: 4)
+        await phone.clock.sleepers(atLeast: 3)
         phone.remote.isOnline = true
         phone.reachability.say(isOnline: true)
         try await phone.untilClean()
