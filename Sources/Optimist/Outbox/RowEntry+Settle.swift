@@ -58,6 +58,8 @@ extension RowEntry {
 
     /// The server says that it did not apply what was sent. What an earlier push may have brought stays noted.
     private mutating func takeBackSent(_ sentRow: SentRow) {
+        // What a page has settled meanwhile is not unanswered any more.
+        guard isPending else { return }
         sent = sent & ~sentRow.mask | sentRow.sentBefore
         if !isAlive, acked == 0, sent == 0 { generation = 0 }
     }

@@ -76,8 +76,9 @@ extension Store {
             guard try Meta.int(.inFlight, in: db) == batch.push.number else { return }
             try Meta.set(.inFlight, to: nil, in: db)
             for sent in batch.sent {
-                try db.cachedStatement(sql: "UPDATE optimist_row SET sent = ? WHERE tbl = ? AND id = ?")
-                    .execute(arguments: [sent.sentBefore, sent.ref.table, sent.ref.id])
+                try db.cachedStatement(
+                    sql: "UPDATE optimist_row SET sent = ? WHERE tbl = ? AND id = ? AND pending IS NOT NULL"
+                ).execute(arguments: [sent.sentBefore, sent.ref.table, sent.ref.id])
                 try db.cachedStatement(
                     sql: """
                         DELETE FROM optimist_row
