@@ -36,7 +36,8 @@ public final class JMAPRemote: Remote {
         connection.withLock { $0 = Connection(resource: resource, account: account) }
         let schema = resource.accounts[account]
         return RemoteAccount(
-            id: "\(session.server.host() ?? "")\(session.server.port.map { ":\($0)" } ?? "")#\(account)",
+            // Without the port, which says how the server is reached and not which one it is.
+            id: "\(session.server.host() ?? "")#\(account)",
             initialCursor: resource.initialState, tables: schema.map { $0.typeNames(at: schemaVersion) },
             schema: schema.flatMap { $0.version <= schemaVersion ? $0 : nil })
     }
