@@ -5,7 +5,7 @@ import Testing
 
 @testable import OptimistServing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CounterTests {
     private static func store() -> ModelStore {
         var store = ModelStore()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import OptimistServing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct InMemorySyncStoreTests {
     private let store = InMemorySyncStore(accounts: ["a"], epoch: "e1")
 

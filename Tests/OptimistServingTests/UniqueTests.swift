@@ -5,7 +5,7 @@ import Testing
 
 @testable import OptimistServing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct UniqueTests {
     private static func store(_ onCollision: UniqueIndex.OnCollision) -> ModelStore {
         var store = ModelStore()

@@ -7,7 +7,7 @@
     import Synchronization
     import Testing
 
-    @Suite(.timeLimit(.minutes(1)))
+    @Suite(.timeLimit(.minutes(5)))
     struct AsyncHTTPClientTransportTests {
         private func withServer(
             _ handler: @escaping LoopbackServer.Handler,

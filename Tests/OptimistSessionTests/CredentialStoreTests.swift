@@ -6,7 +6,7 @@ import OptimistSession
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CredentialStoreTests {
     /// Gives a test a directory of its own, and removes it afterwards.
     private func withDirectory(_ work: (URL) throws -> Void) throws {

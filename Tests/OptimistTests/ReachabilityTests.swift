@@ -6,7 +6,7 @@
 
     @testable import Optimist
 
-    @Suite(.timeLimit(.minutes(1)))
+    @Suite(.timeLimit(.minutes(5)))
     struct ReachabilityTests {
         private static let ip = ["/usr/sbin/ip", "/sbin/ip", "/usr/bin/ip"].first {
             FileManager.default.isExecutableFile(atPath: $0)

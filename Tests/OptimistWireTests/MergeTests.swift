@@ -4,7 +4,7 @@ import OptimistCore
 import OptimistWire
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct MergeTests {
     private func version(using random: inout SplitMix64) -> MergeRow {
         func clock() -> Clock {

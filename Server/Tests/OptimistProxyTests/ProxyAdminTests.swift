@@ -3,7 +3,7 @@
 import OptimistProxy
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProxyAdminTests {
     /// Sends one request, and returns its answer as text, head and body.
     private func send(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import OptimistServer
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct AccountValuesTests {
     private static func session() -> SessionRecord {
         SessionRecord(

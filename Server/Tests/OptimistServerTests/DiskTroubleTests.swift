@@ -10,7 +10,7 @@ import Testing
 @testable import OptimistServer
 
 /// A disk without room.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DiskTroubleTests {
     private let file: StoreFile
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import OptimistServer
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct EventTests {
     private func state(_ seq: Int64) -> SyncState { SyncState(epoch: "e", seq: seq) }
 

@@ -85,7 +85,7 @@ private enum App {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct AppVersionTests {
     let server = AppServer()
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Optimist
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OpeningTests {
     let folder: URL
 

@@ -31,7 +31,7 @@ private final class Other: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProcessesTests {
     private let server = InMemoryServer()
 

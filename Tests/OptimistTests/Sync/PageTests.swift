@@ -8,7 +8,7 @@ import Testing
 
 @testable import Optimist
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PageTests {
     let phone: Phone
     var store: Store { phone.store }
