@@ -129,16 +129,9 @@ extension Booking {
     }
 
     private mutating func together(_ rows: [Undone]) throws -> Bool {
-        var isDone = false
-        try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-        try db.inSavepoint {
-            do {
-                for row in rows { try tables[row.entry.ref.table]?.make(row.change, at: row.entry.ref.id) }
-                isDone = db.holdsForeignKeys
-            } catch let error as DatabaseError where error.isConstraint {}
-            return isDone ? .commit : .rollback
+        let isDone = try db.keepingWhatFits {
+            for row in rows { try tables[row.entry.ref.table]?.make(row.change, at: row.entry.ref.id) }
         }
-        try db.execute(sql: "PRAGMA defer_foreign_keys = OFF")
         if isDone { for row in rows { try entries.save(row.entry) } }
         return isDone
     }

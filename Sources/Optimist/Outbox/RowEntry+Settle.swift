@@ -138,7 +138,7 @@ extension RowEntry {
         _ value: JSON, _ clock: Clock?, isReplaced: Bool, of column: TableLayout.Column
     ) -> JSON {
         if let clock, let known = confirmedClock(of: column), known > clock, !isReplaced {
-            return base[column.name].flatMap(SQLLiteral.parse).map(column.form.wire) ?? value
+            return baseValue(of: column) ?? value
         }
         if let clock { confirm(column, clock) }
         return value
@@ -244,8 +244,7 @@ extension RowEntry {
                 continue
             }
             mine.append(column.name, sentRow.values[column.name] ?? .null)
-            let literal = base[column.name].flatMap(SQLLiteral.parse)
-            restored.append(column.name, server ?? literal.map(column.form.wire) ?? .null)
+            restored.append(column.name, server ?? baseValue(of: column) ?? .null)
             if let clock = refusal.current?.clocks?[column.name] { confirm(column, clock) }
             cleared |= column.mask
         }

@@ -26,8 +26,7 @@ extension RowEntry {
         }
         let unsent = layout.columns(in: dirty)
         let mine = kept(JSONObject(unsent.map { ($0.name, values[$0.name] ?? .null) }), in: layout)
-        let restored = JSONObject(
-            unsent.map { ($0.name, base[$0.name].flatMap(SQLLiteral.parse).map($0.form.wire) ?? .null) })
+        let restored = JSONObject(unsent.map { ($0.name, baseValue(of: $0) ?? .null) })
         takeBackCounters(in: dirty)
         becomeClean()
         return (.update, .set(restored), mine)

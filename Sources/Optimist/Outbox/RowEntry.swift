@@ -61,6 +61,11 @@ struct RowEntry: Equatable, Sendable {
     /// The stamp of an unsent insert or delete.
     var lifeStamp: Stamp { stamp ?? pending ?? .zero }
 
+    /// What the server holds of a dirty column. Nil: nothing is known of that.
+    func baseValue(of column: TableLayout.Column) -> JSON? {
+        base[column.name].flatMap(SQLLiteral.parse).map(column.form.wire)
+    }
+
     /// Forgets everything unsent.
     mutating func becomeClean() {
         pending = nil

@@ -65,8 +65,8 @@ extension Store {
         }
     }
 
-    /// The tables that are not sent: those that the network's price keeps back, and those that are left out.
-    private func withheld(_ paused: Set<String>) -> [TableLayout] {
+    /// The tables that are not synced now: those that the network's price keeps back, and those that are left out.
+    func withheld(_ paused: Set<String>) -> [TableLayout] {
         network.withheld(of: layouts) + layouts.filter { paused.contains($0.name) }
     }
 

@@ -44,9 +44,6 @@ struct TableLayout: Sendable, Equatable {
 
     subscript(column name: String) -> Column? { columns.first { $0.name == name } }
 
-    /// Whether every column that a patch names is here.
-    func knows(_ patch: RowPatch) -> Bool { patch.values.members.allSatisfy { self[column: $0.key] != nil } }
-
     func columns(in mask: Int64) -> [Column] { columns.filter { $0.mask & mask != 0 } }
 }
 

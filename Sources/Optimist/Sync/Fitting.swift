@@ -1,7 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import GRDB
-import GRDBSQLite
 import OptimistWire
 
 /// Finds out which of some received rows fit the app's tables, and parks the others (R4).
@@ -95,9 +94,7 @@ struct Fitting {
             }
         } while candidates.count < count
         guard !candidates.isEmpty else { return left }
-        try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-        defer { try? db.execute(sql: "PRAGMA defer_foreign_keys = OFF") }
-        guard try attempt(candidates, vacating: true) == nil else { return left }
+        guard try db.deferringForeignKeys({ try attempt(candidates, vacating: true) }) == nil else { return left }
         let fitted = Set(candidates.map(\.ref))
         return left.filter { !fitted.contains($0.ref) }
     }
@@ -132,16 +129,5 @@ struct Fitting {
             if try !parent.contains(id) { return ref }
         }
         return nil
-    }
-}
-
-extension Database {
-    /// Whether every foreign key holds at this moment, those included that are checked at the commit.
-    ///
-    /// > Source: SQLite, "Status Parameters for database connections", SQLITE_DBSTATUS_DEFERRED_FKS.
-    var holdsForeignKeys: Bool {
-        var (current, highest): (Int32, Int32) = (0, 0)
-        sqlite3_db_status(sqliteConnection, SQLITE_DBSTATUS_DEFERRED_FKS, &current, &highest, 0)
-        return current == 0
     }
 }

@@ -33,16 +33,7 @@ struct Mergers {
     /// - Returns: Whether that could be done. A winner that this device has deleted cannot be referred to.
     func unite(_ loser: RowRef, with winner: RowRef, _ entries: inout RowEntryTable) throws -> Bool {
         var united = entries
-        var isDone = false
-        try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-        try db.inSavepoint {
-            do {
-                try replace(loser, by: winner, &united)
-                isDone = db.holdsForeignKeys
-            } catch let error as DatabaseError where error.isConstraint {}
-            return isDone ? .commit : .rollback
-        }
-        try db.execute(sql: "PRAGMA defer_foreign_keys = OFF")
+        let isDone = try db.keepingWhatFits { try replace(loser, by: winner, &united) }
         if isDone { entries = united }
         return isDone
     }

@@ -39,24 +39,19 @@ struct PageApplication {
     }
 
     private func fitsAtOnce(_ rows: [ReceivedRow], by oneByOne: RowApplication) throws -> Bool {
-        var fits = false
-        try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-        try db.inSavepoint {
-            var oneByOne = oneByOne
-            var misfits: [ReceivedRow] = []
+        var oneByOne = oneByOne
+        var misfits: [ReceivedRow] = []
+        let fits = try db.keepingWhatFits {
             for row in rows {
                 do { try oneByOne.apply(row) } catch let error as DatabaseError where error.isConstraint {
                     misfits.append(row)
                 }
             }
-            fits = db.holdsForeignKeys
-            guard fits else { return .rollback }
-            var fitting = Fitting(oneByOne, db)
-            try fitting.fit(misfits)
-            return .commit
         }
-        try db.execute(sql: "PRAGMA defer_foreign_keys = OFF")
-        return fits
+        guard fits else { return false }
+        var fitting = Fitting(oneByOne, db)
+        try db.deferringForeignKeys { try fitting.fit(misfits) }
+        return true
     }
 
     /// A later version of a parked row takes its place.
@@ -138,7 +133,9 @@ struct RowApplication {
     /// - Throws: `DatabaseError` of a constraint, and then the row is as it was.
     mutating func apply(_ row: ReceivedRow) throws {
         guard let table = tables[row.ref.table] else { return }
-        if case .row(let patch) = row.content, fresh.contains(row.ref.table), table.layout.knows(patch) {
+        if case .row(let patch) = row.content, fresh.contains(row.ref.table),
+            !table.lacksColumn(in: patch.values)
+        {
             return try applyFresh(row.ref, patch, in: table)
         }
         let known = try entries.entry(row.ref)
@@ -217,8 +214,4 @@ struct RowApplication {
         isAnythingPending = found
         return found
     }
-}
-
-extension DatabaseError {
-    var isConstraint: Bool { resultCode == .SQLITE_CONSTRAINT }
 }

@@ -58,8 +58,7 @@ struct ReceivedCascade {
 
     private mutating func takeBack(_ column: TableLayout.Column, of entry: inout RowEntry, in table: AppTable) throws {
         try journal(entry.ref, table, in: column.mask)
-        let base = entry.base[column.name].flatMap(SQLLiteral.parse).map(column.form.wire) ?? .null
-        try table.make(.set([column.name: base]), at: entry.ref.id)
+        try table.make(.set([column.name: entry.baseValue(of: column) ?? .null]), at: entry.ref.id)
         entry.clear(column.mask, in: table.layout)
         try entries.save(entry)
     }

@@ -23,7 +23,7 @@ extension SyncEngine {
     func pull() async -> SyncMachine.PullOutcome {
         do {
             let account = try await connected()
-            let withheld = pausedTables.union(store.network.withheld(of: store.layouts).map(\.name))
+            let withheld = Set(store.withheld(pausedTables).map(\.name))
             let intakes = try await store.intakes().filter {
                 (account.tables?.contains($0.table) ?? true) && !withheld.contains($0.table)
             }

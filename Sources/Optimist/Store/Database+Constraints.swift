@@ -1,0 +1,46 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import GRDBSQLite
+
+extension Database {
+    /// Whether every foreign key holds at this moment, those included that are checked at the commit.
+    ///
+    /// > Source: SQLite, "Status Parameters for database connections", SQLITE_DBSTATUS_DEFERRED_FKS.
+    var holdsForeignKeys: Bool {
+        var (current, highest): (Int32, Int32) = (0, 0)
+        sqlite3_db_status(sqliteConnection, SQLITE_DBSTATUS_DEFERRED_FKS, &current, &highest, 0)
+        return current == 0
+    }
+
+    /// Does some work whose foreign keys are checked at its end, and not statement by statement.
+    ///
+    /// When it throws, the transaction is undone, and SQLite ends the deferral with that.
+    func deferringForeignKeys<Value>(_ work: () throws -> Value) throws -> Value {
+        try execute(sql: "PRAGMA defer_foreign_keys = ON")
+        let value = try work()
+        try execute(sql: "PRAGMA defer_foreign_keys = OFF")
+        return value
+    }
+
+    /// Does some work, and undoes it if a constraint stands against it, foreign keys being checked at its end.
+    ///
+    /// - Returns: Whether it was kept.
+    func keepingWhatFits(_ work: () throws -> Void) throws -> Bool {
+        try deferringForeignKeys {
+            var fits = false
+            try inSavepoint {
+                do {
+                    try work()
+                    fits = holdsForeignKeys
+                } catch let error as DatabaseError where error.isConstraint {}
+                return fits ? .commit : .rollback
+            }
+            return fits
+        }
+    }
+}
+
+extension DatabaseError {
+    var isConstraint: Bool { resultCode == .SQLITE_CONSTRAINT }
+}
