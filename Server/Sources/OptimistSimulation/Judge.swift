@@ -65,6 +65,7 @@ struct Judge {
     ) -> String? {
         if isRefused(value, column, row) { return nil }
         if value?.hasPrefix(Refusals.prefix) == true { return lossOfRefused(column, row, number) }
+        if wasReplacedAndRefused(column, row, number, write) { return nil }
         guard let final = server[row] else { return lossOfRow(row, number, write) }
         guard let last = final[column], last != value else { return nil }
         if isConsequence(last, in: column, of: row, was: value) { return nil }
@@ -80,6 +81,19 @@ struct Judge {
 
     private func isRefused(_ value: String?, _ column: String, _ row: RowName) -> Bool {
         refused[row]?.contains { refused in refused.values[column] == .some(value) } == true
+    }
+
+    /// Whether the device itself replaced a value by one that was then refused, perhaps with all of the row.
+    private func wasReplacedAndRefused(_ column: String, _ row: RowName, _ number: Int, _ write: History.Write) -> Bool
+    {
+        guard let refused = refused[row] else { return false }
+        let wasWhole = refused.contains { $0.kind == "create" }
+        return history.writes(of: row).contains { other in
+            guard other.number > number, other.write.device == write.device,
+                let later = other.write.cells[row]?[column]
+            else { return false }
+            return wasWhole || isRefused(later, column, row)
+        }
     }
 
     /// A value that the server refuses must end in a rejection, unless it was replaced before it was sent.

@@ -100,6 +100,15 @@ extension World {
             }
         }
         scheduler.run(for: .seconds(1))
+        for device in devices {
+            do {
+                try read(device) { db in
+                    let unsettled = try Row.fetchAll(db, sql: "SELECT * FROM optimist_state WHERE state <> 'synced'")
+                    let refused = try Row.fetchAll(db, sql: "SELECT * FROM optimist_rejection")
+                    for row in unsettled + refused { log("\(device.name) has \(row)") }
+                }
+            } catch { log("\(device.name) cannot be read: \(error)") }
+        }
     }
 
     /// Compares everything at the end.
