@@ -119,6 +119,32 @@ struct GroupTests {
         #expect(try await next().push.rows.count == 1)
     }
 
+    @Test func `S2 in a group beyond the limit a new parent goes before an older row that moved below it`() async throws
+    {
+        let (old, trip) = (step("Old"), trip)
+        try await store.take([.step(old)])
+        try await store.write { db in
+            for index in 0..<1_001 { try Step(text: "\(index)").insert(db) }
+            try trip.insert(db)
+            try db.execute(sql: "UPDATE step SET project = ?", arguments: [trip.id])
+        }
+        let batch = try await next(10)
+        #expect(batch.push.rows.map(\.table) == ["project"] + Array(repeating: "step", count: 9))
+        #expect(batch.push.rows.map(\.id).prefix(2) == [trip.wireID, old.wireID])
+    }
+
+    @Test func `S8 rows of which there is nothing to send do not hold up those behind them`() async throws {
+        for text in ["A", "B", "C", "D"] { try await store.write { try Step(text: text).insert($0) } }
+        try await store.apply { db in
+            try db.execute(sql: "DELETE FROM step WHERE text < 'D'")
+            // As it was adopted before ids were checked.
+            try db.execute(
+                sql: "UPDATE optimist_row SET id = x'01' WHERE pending = (SELECT min(pending) FROM optimist_row)")
+        }
+        #expect(try await next(1).push.rows.count == 1)
+        #expect(try await store.counts().pending == 2, "the id that is none stays, and counts")
+    }
+
     @Test func `S2 what is settled is forgotten`() async throws {
         let (a, b) = (step("A"), step("B"))
         for row in [a, b] { try await store.write { try row.insert($0) } }

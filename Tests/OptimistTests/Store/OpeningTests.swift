@@ -119,6 +119,28 @@ struct OpeningTests {
         }
     }
 
+    @Test(arguments: ["6F2C1B9E-2F67-4D2B-9A55-2F0F6A3F9E10", "note 1"])
+    func `W5 rows from before Optimist whose ids are no UUIDs as it has them are named, and not doubled`(id: String)
+        async throws
+    {
+        func open(_ repair: String? = nil) throws -> Store {
+            try Store(at: folder.appending(path: "notes.sqlite"), synced: [Note.self]) { migrator in
+                migrator.registerMigration("note") { db in
+                    try db.execute(sql: "CREATE TABLE note(id TEXT PRIMARY KEY NOT NULL, text TEXT)")
+                    try db.execute(sql: "INSERT INTO note VALUES (?, 'old')", arguments: [id])
+                }
+                guard let repair else { return }
+                migrator.registerMigration("ids") { db in try db.execute(sql: repair) }
+            }
+        }
+        let error = #expect(throws: OptimistError.self) { try open() }
+        #expect(error?.code == .invalidTable)
+        #expect(error?.message.contains("note") == true && error?.message.contains("migration") == true)
+        let new = "6f2c1b9e-2f67-4d2b-9a55-2f0f6a3f9e10"
+        let store = try open("UPDATE note SET id = '\(new)'")
+        #expect(try await store.nextPush(PushLimit())?.push.rows.map(\.id) == [new])
+    }
+
     /// Words of SQL are fine names for an app.
     private struct Group: Codable, Identifiable, SyncedRecord {
         static let databaseTableName = "group"
