@@ -86,7 +86,7 @@ private struct Opening {
     ///
     /// - Parameter renewed: The tables whose triggers were not there, or not as they should be.
     private func captureUnseen(of layouts: [TableLayout], _ renewed: [TableLayout], _ db: Database) throws {
-        capture.begin(as: .user, milliseconds: milliseconds)
+        capture.begin(as: .past, milliseconds: milliseconds)
         defer { capture.begin(as: .user, milliseconds: 0) }
         try MigrationCapture(db).finish(layouts)
         var isAnything = capture.usedStamp != nil
