@@ -81,14 +81,23 @@ struct WorkingRows {
         return found
     }
 
-    /// The row that stands in the place of one that has become one with another. Nil: it has not.
+    /// The row that stands in the place of one that has become one with another. Nil: it has not, or that one has begun
+    /// another life since, in which nothing of the old one shows (M2).
     func successor(of key: RowKey) throws -> RowKey? {
-        guard var next = try memory(key).mergedInto.map({ RowKey(key.type, $0) }) else { return nil }
+        var here = key
         var seen: Set = [key]
-        while seen.insert(next).inserted, try row(next)?.isAlive == false, let further = try memory(next).mergedInto {
-            next = RowKey(key.type, further)
+        while let next = try follower(of: here), seen.insert(next).inserted {
+            here = next
+            if try row(here)?.isAlive == true { break }
         }
-        return next
+        return here == key ? nil : here
+    }
+
+    private func follower(of key: RowKey) throws -> RowKey? {
+        let memory = try memory(key)
+        guard let next = memory.mergedInto.map({ RowKey(key.type, $0) }) else { return nil }
+        guard let life = memory.mergedLife, let row = try row(next) else { return next }
+        return try life >= self.memory(next).firstLife ?? row.presentLife ? next : nil
     }
 }
 

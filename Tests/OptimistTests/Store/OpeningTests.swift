@@ -3,6 +3,7 @@
 import Foundation
 import GRDB
 import OptimistCore
+import OptimistWire
 import Testing
 
 @testable import Optimist
@@ -87,6 +88,24 @@ struct OpeningTests {
         #expect(error?.code == .invalidTable)
         #expect(error?.message.contains("todo") == true)
         #expect(error?.message.contains("UUID") == true)
+    }
+
+    @Test(arguments: [
+        "CREATE TABLE todo(id BLOB PRIMARY KEY NOT NULL, content TEXT COLLATE NOCASE UNIQUE)",
+        "CREATE TABLE todo(id BLOB PRIMARY KEY NOT NULL, content TEXT, date TEXT); CREATE UNIQUE INDEX one ON todo(lower(content))",
+        "CREATE TABLE todo(id BLOB PRIMARY KEY NOT NULL, content TEXT, done); CREATE UNIQUE INDEX one ON todo(content) WHERE NOT done",
+    ])
+    func `M6 a unique index that the server cannot judge is refused by name`(sql: String) throws {
+        let file = folder.appending(path: "unique.sqlite")
+        let error = failure(opening: file) { migrator in
+            migrator.registerMigration("todo") { try $0.execute(sql: sql) }
+        }
+        #expect(error?.code == .invalidTable)
+        #expect(error?.message.contains("todo") == true && error?.message.contains("unique index") == true)
+        let bare = folder.appending(path: "bare.sqlite")
+        try DatabaseQueue(path: bare.path).write { try $0.execute(sql: sql) }
+        let exported = #expect(throws: OptimistError.self) { try Schema(exporting: bare, id: "x") }
+        #expect(exported?.code == .invalidTable)
     }
 
     private struct Note: Codable, Identifiable, SyncedRecord {
