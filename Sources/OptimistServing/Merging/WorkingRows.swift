@@ -101,13 +101,17 @@ struct WorkingRows {
     }
 }
 
-/// Reads what is stored, each row once.
+/// Reads what is stored, each row once, and as the present schema has it.
 final class RowReader {
     private let snapshot: any AccountSnapshot
+    private let schema: Schema
     private var rows: [RowKey: StoredRow?] = [:]
     private var holders: [String: [IndexEntry: [String]]] = [:]
 
-    init(_ snapshot: any AccountSnapshot) { self.snapshot = snapshot }
+    init(_ snapshot: any AccountSnapshot, schema: Schema) {
+        self.snapshot = snapshot
+        self.schema = schema
+    }
 
     func row(_ key: RowKey) throws -> StoredRow? {
         if rows[key] == nil { try load([key]) }
@@ -120,7 +124,12 @@ final class RowReader {
         for key in keys where rows[key] == nil { ids[key.type, default: []].insert(key.id) }
         for (type, ids) in ids.sorted(by: { $0.key < $1.key }) {
             let found = try snapshot.rows(type: type, ids: ids.sorted())
-            for id in ids { rows[RowKey(type, id)] = .some(found[id]) }
+            let definition = schema.types[type]
+            for id in ids {
+                var stored = found[id]
+                if let definition { stored?.row.follow(definition) }
+                rows[RowKey(type, id)] = .some(stored)
+            }
         }
     }
 
