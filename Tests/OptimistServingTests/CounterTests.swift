@@ -72,6 +72,26 @@ struct CounterTests {
         #expect(store.push([.update(.todo, ["likes": ["@total": 1]])])[0].error?.properties == ["likes"])
     }
 
+    @Test
+    func `M3 a column that becomes a counter goes on from what it held, and one that is none any more from its sum`() {
+        var store = Self.store()
+        store.schema.types["Todo"]?.columns["likes"] = ColumnSchema(.int)
+        store.push([.create(.todo, ["content": "x", "likes": 5], at: .at(0))])
+        store.schema.types["Todo"]?.columns["likes"] = ColumnSchema(.counter)
+        store.push([.update(.todo, ["content": "y"], at: .at(1))])
+        let add = RowOperation.update(.todo, ["likes": ["@total": 2]], at: .at(2))
+        store.push([add])
+        #expect(store.row(.todo)?.sum(of: "likes") == 7)
+        let seq = store.seq
+        store.push([add])
+        #expect(store.row(.todo)?.sum(of: "likes") == 7 && store.seq == seq)
+        store.schema.types["Todo"]?.columns["likes"] = ColumnSchema(.int)
+        store.push([.update(.todo, ["content": "z"], at: .at(3))])
+        #expect(store.value(.todo, "likes") == 7)
+        store.push([.update(.todo, ["likes": 1], at: .at(4))])
+        #expect(store.value(.todo, "likes") == 1 && store.row(.todo)?.counters["likes"] == nil)
+    }
+
     @Test func `sums stay within 64 bits`() {
         var row = MergeRow(generation: 1)
         row.counters["n"] = ["a": CounterTotal(.max, .at(0)), "b": CounterTotal(5, .at(0))]

@@ -11,23 +11,28 @@ import Testing
 final class Served: Sendable {
     static let account = "a1"
     let store: InMemorySyncStore
-    private let schema: Schema
+    private let present: Mutex<Schema>
     private let epoch: Mutex<String>
     private let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
 
     init(_ schema: Schema = ModelStore.projects) {
-        self.schema = schema
+        present = Mutex(schema)
         epoch = Mutex("e1")
         store = InMemorySyncStore(accounts: [Self.account], epoch: "e1")
+        store.accept(schema)
     }
+
+    private var schema: Schema { present.withLock(\.self) }
 
     var now: Date { time.withLock(\.self) }
     func advance(days: Double) { time.withLock { $0 += days * 86_400 } }
 
-    /// Starts the server anew, from a backup if there is one.
-    func restart(_ name: String, from backup: InMemorySyncStore.Contents? = nil) {
+    /// Starts the server anew, from a backup if there is one, and by another schema if it has changed.
+    func restart(_ name: String, from backup: InMemorySyncStore.Contents? = nil, by schema: Schema? = nil) {
+        if let schema { present.withLock { $0 = schema } }
         if let backup { store.contents = backup }
         store.begin(epoch: name)
+        store.accept(self.schema)
         epoch.withLock { $0 = name }
     }
 

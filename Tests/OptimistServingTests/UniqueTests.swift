@@ -168,6 +168,45 @@ struct UniqueTests {
         #expect(store.row(.list(1))?.sum(of: "likes") == 11)
     }
 
+    @Test func `S3 M3 M6 through a chain of rows that became one, what comes once more counts nothing twice`() {
+        var store = Self.store(.mergeInto)
+        let first = RowOperation.create(.list(1), ["name": "B", "likes": ["@total": 1]], at: .at(1))
+        store.push([
+            Self.list(3, "C"), .create(.list(2), ["name": "B", "likes": ["@total": 10]], at: .at(0, "deviceBB")),
+        ])
+        #expect(store.push([first])[0] == .mergedInto(RowKey.list(2).id))
+        #expect(store.push([.update(.list(2), ["name": "C"], at: .at(2))])[0] == .mergedInto(RowKey.list(3).id))
+        #expect(store.row(.list(3))?.sum(of: "likes") == 11)
+        let seq = store.seq
+        #expect(store.push([first])[0] == .mergedInto(RowKey.list(3).id))
+        #expect(store.row(.list(3))?.sum(of: "likes") == 11)
+        #expect(store.seq == seq)
+        store.push([.update(.list(1), ["likes": ["@total": 3]], at: .at(3))])
+        #expect(store.row(.list(3))?.sum(of: "likes") == 13)
+    }
+
+    @Test func `M2 M6 what was counted for a row that became one with another is not in that one's next life`() {
+        var store = Self.store(.mergeInto)
+        let second = RowOperation.create(.list(2), ["name": "Trip", "likes": ["@total": 3]], at: .at(1))
+        store.push([Self.list(1, "Trip")])
+        #expect(store.push([second])[0] == .mergedInto(RowKey.list(1).id))
+        store.push([.destroy(.list(1), at: .at(2), generation: 2)])
+        store.push([.create(.list(1), ["name": "Tour"], at: .at(3), generation: 3)])
+        #expect(store.push([second])[0] == .gone)
+        #expect(store.row(.list(1))?.sum(of: "likes") == 0)
+        #expect(store.value(.list(1), "name") == "Tour")
+    }
+
+    @Test func `M6 rows that would be too large together do not become one`() {
+        var store = Self.store(.mergeInto)
+        store.schema.types["List"]?.columns["more"] = ColumnSchema(.string)
+        let text = JSON.string(String(repeating: "x", count: RowSync.Limit.rowBytes * 2 / 3))
+        store.push([.create(.list(1), ["name": "Trip", "note": text], at: .at(0))])
+        let verdict = store.push([.create(.list(2), ["name": "Trip", "more": text], at: .at(1))])[0]
+        #expect(verdict.error?.type == "tooLarge")
+        #expect(store.row(.list(2)) == nil && store.value(.list(1), "more") == nil)
+    }
+
     @Test func `M6 references that the server moves and that collide become one row, whatever the index says`() {
         var store = Self.store(.mergeInto)
         store.schema.types["Todo"]?.uniqueIndexes = [UniqueIndex(["content", "listId"])]

@@ -43,6 +43,46 @@ struct VersionTests {
     private var clock: JSON { .string(Clock.at(0).description) }
     private var later: JSON { .string(Clock.at(5).description) }
 
+    @Test func `L1: rows that were stored by former names follow the schema, and so do their references`() async throws
+    {
+        let first = Schema(
+            id: "projects", version: 1,
+            types: [
+                "List": TypeSchema(columns: ["name": ColumnSchema(.string)]),
+                "Todo": TypeSchema(columns: [
+                    "name": ColumnSchema(.string), "list": ColumnSchema(.ref, target: "List", onDelete: .cascade),
+                ]),
+            ])
+        let second = Schema(
+            id: "projects", version: 2,
+            types: [
+                "Todo": TypeSchema(
+                    columns: ["name": ColumnSchema(.string)], formerNames: [FormerName("List", until: 1)]),
+                "Task": TypeSchema(
+                    columns: [
+                        "title": ColumnSchema(.string, formerNames: [FormerName("name", until: 1)]),
+                        "todo": ColumnSchema(
+                            .ref, target: "Todo", onDelete: .cascade, formerNames: [FormerName("list", until: 1)]),
+                    ], formerNames: [FormerName("Todo", until: 1)]),
+            ])
+        let served = Served(first)
+        let list = RowKey.id(7)
+        _ = try await served.call([
+            ("List/set", create(RowKey("List", list), ["name": "Trip"])),
+            ("Todo/set", create(RowKey("Todo", RowKey.id(1)), ["name": "milk", "list": .string(list)])),
+        ])
+        served.restart("e2", by: second)
+        func rows(_ type: String) async throws -> [JSON] {
+            try await served.call("\(type)/get", ["ids": nil])["list"]?.array ?? []
+        }
+        #expect(try await rows("Task").map { $0["title"] } == ["milk"])
+        #expect(try await rows("Todo").map { $0["name"] } == ["Trip"])
+        let changes = try await served.call("Task/changes", ["sinceState": "e1.0", "inline": true])
+        #expect(changes["list"]?.array?.first?["todo"]?.string == list)
+        _ = try await served.call("Todo/set", .destroy(RowKey("Todo", list)))
+        #expect(try await rows("Task").isEmpty)
+    }
+
     @Test func `L1: an older app writes and reads by the names that it knows`() async throws {
         let made = try await push(
             1,

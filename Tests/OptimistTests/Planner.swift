@@ -130,6 +130,10 @@ extension Store {
     /// What an engine whose remote has no snapshots would ask for.
     func nextPull() async throws -> (tables: [String], cursor: String?) {
         let plan = PullPlan(intakes: try await intakes(), limit: 1, hasSnapshots: false)
+        if plan.step == .removal {
+            try await settleUnseen(.remove)
+            return try await nextPull()
+        }
         guard case .changes(let tables, let cursor) = plan.step else { return ([], nil) }
         return (tables, cursor)
     }

@@ -10,7 +10,11 @@ import Synchronization
 /// Touched only on the thread that holds the write lock; the mutex is there for the compiler and costs nanoseconds.
 final class CaptureContext: Sendable {
     /// Who makes the changes of the running transaction.
-    enum Author: Sendable { case user, server }
+    enum Author: Sendable {
+        case user, server
+        /// What was written while no trigger saw it: the user's, and no row of it is refused any more for its size.
+        case past
+    }
 
     private struct State {
         var clock: HybridClock
@@ -107,6 +111,8 @@ final class CaptureContext: Sendable {
 
     fileprivate func refuse(_ oversize: Oversize) { state.withLock { $0.oversize = oversize } }
 
+    fileprivate var isWeighing: Bool { state.withLock { $0.author == .user } }
+
     var isApplying: Bool { state.withLock { $0.author == .server } }
 
     fileprivate func capture(_ row: () -> RowRef?) -> Int64? {
@@ -133,7 +139,7 @@ extension CaptureContext {
     func install(on db: Database) throws {
         try register("optimist_stamp", arguments: -1, on: db) { call, count, arguments in
             let context = Unmanaged<CaptureContext>.fromOpaque(sqlite3_user_data(call)).takeUnretainedValue()
-            if count > 3, let arguments, !context.isApplying,
+            if count > 3, let arguments, context.isWeighing,
                 let oversize = Oversize(UnsafeBufferPointer(start: arguments, count: Int(count)))
             {
                 context.refuse(oversize)

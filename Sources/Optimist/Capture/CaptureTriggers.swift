@@ -94,7 +94,7 @@ struct CaptureTriggers {
     // MARK: - What they do to optimist_row
 
     /// What is not the id that the server and the other devices would know the row by.
-    private func isNoUUID(_ row: String) -> String {
+    func isNoUUID(_ row: String) -> String {
         let hex = { String(repeating: "[0-9a-f]", count: $0) }
         return switch layout.idForm {
         case .bytes: "typeof(\(row).id) <> 'blob' OR length(\(row).id) <> 16"

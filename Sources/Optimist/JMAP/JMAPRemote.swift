@@ -39,7 +39,7 @@ public final class JMAPRemote: Remote {
             // Without the port, which says how the server is reached and not which one it is.
             id: "\(session.server.host() ?? "")#\(account)",
             initialCursor: resource.initialState, tables: schema.map { $0.typeNames(at: schemaVersion) },
-            schema: schema.flatMap { $0.version <= schemaVersion ? $0 : nil })
+            schema: schema.flatMap { $0.version <= schemaVersion ? $0 : nil }, tombstoneDays: resource.tombstoneDays)
     }
 
     public func push(_ push: Push) async throws -> PushAnswer {

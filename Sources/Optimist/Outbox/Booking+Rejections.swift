@@ -6,22 +6,13 @@ import OptimistWire
 /// A refused row goes back to what the server has, and with it the pending rows that refer to it: together they are one
 /// rejection (V5).
 extension Booking {
-    /// Something that is taken back, and what the user had written.
-    private struct Undone {
-        let entry: RowEntry
-        let before: RowEntry
-        let kind: SentRow.Kind
-        let change: RowChange
-        let mine: JSONObject
-    }
-
     mutating func reject(_ index: Int, _ refusal: Refusal) throws {
         let sent = batch.sent[index]
         guard let table = tables[sent.ref.table], let before = try entries.entry(sent.ref) else { return }
         var entry = before
         let settlement = try settle(&entry, sent, verdicts[index], table)
         guard let mine = settlement.rejected else { return try entries.save(entry) }
-        let culprit = Undone(entry: entry, before: before, kind: sent.kind, change: settlement.change, mine: mine)
+        let culprit = TakenBack(entry: entry, before: before, kind: sent.kind, change: settlement.change, mine: mine)
         let number = try RejectionTable(db).insert(sent.ref, sent.kind, refusal, mine: mine, at: now)
         let others = try companions(of: culprit, at: index)
         for other in others {
@@ -33,7 +24,7 @@ extension Booking {
 
     // MARK: - What goes with it
 
-    private func companions(of culprit: Undone, at index: Int) throws -> [Undone] {
+    private func companions(of culprit: TakenBack, at index: Int) throws -> [TakenBack] {
         let group = batch.push.groups.first { $0.contains(index) }
         if let group, try isWhole(group) { return try group.filter { $0 != index }.compactMap { try undone(at: $0) } }
         switch (culprit.kind, culprit.change) {
@@ -50,8 +41,8 @@ extension Booking {
     }
 
     /// The pending rows that refer to a row, and those that refer to them.
-    private func dependents(of ref: RowRef) throws -> [Undone] {
-        var found: [Undone] = []
+    private func dependents(of ref: RowRef) throws -> [TakenBack] {
+        var found: [TakenBack] = []
         var met: Set<RowRef> = [ref]
         var next = [ref]
         while let parent = next.popLast() {
@@ -72,8 +63,8 @@ extension Booking {
     }
 
     /// The rows that were deleted together with a row which is not deleted after all, since they referred to it.
-    private func formerDependents(of index: Int, in group: Range<Int>) throws -> [Undone] {
-        var found: [Undone] = []
+    private func formerDependents(of index: Int, in group: Range<Int>) throws -> [TakenBack] {
+        var found: [TakenBack] = []
         var met: Set<Int> = [index]
         var next = [index]
         while let parent = next.popLast() {
@@ -93,7 +84,7 @@ extension Booking {
         return found
     }
 
-    private func undone(at index: Int) throws -> Undone? {
+    private func undone(at index: Int) throws -> TakenBack? {
         guard let entry = try entries.entry(batch.sent[index].ref), entry.isPending else { return nil }
         return try undone(entry, current: verdicts[index].current)
     }
@@ -103,24 +94,21 @@ extension Booking {
         batch.sent.firstIndex { $0.ref == ref }.flatMap { verdicts[$0].current }
     }
 
-    private func undone(_ before: RowEntry, current: RowPatch?) throws -> Undone? {
+    private func undone(_ before: RowEntry, current: RowPatch?) throws -> TakenBack? {
         guard let table = tables[before.ref.table] else { return nil }
         var entry = before
         let values = try table.values(before.ref.id) ?? [:]
         guard let taken = entry.takeBack(values, current: current, in: table.layout) else { return nil }
-        return Undone(entry: entry, before: before, kind: taken.kind, change: taken.change, mine: taken.mine)
+        return TakenBack(entry: entry, before: before, kind: taken.kind, change: taken.change, mine: taken.mine)
     }
 
     // MARK: - Undoing
 
     /// Undoes all of it together or, where the app's constraints stand against that, what can be undone by itself.
-    private mutating func undo(_ rows: [Undone]) throws {
-        let ranks = references.ranks
-        func rank(_ row: Undone) -> Int { ranks[row.entry.ref.table] ?? 0 }
-        let removed = rows.filter { $0.change == .delete }.sorted { rank($0) > rank($1) }
-        let restored = rows.filter { $0.change != .delete }.sorted { rank($0) < rank($1) }
-        if try together(restored + removed) { return }
-        for row in restored + removed {
+    private mutating func undo(_ rows: [TakenBack]) throws {
+        let ordered = references.order(rows)
+        if try together(ordered) { return }
+        for row in ordered {
             guard let table = tables[row.entry.ref.table] else { continue }
             do {
                 try table.make(row.change, at: row.entry.ref.id)
@@ -131,7 +119,7 @@ extension Booking {
         }
     }
 
-    private mutating func together(_ rows: [Undone]) throws -> Bool {
+    private mutating func together(_ rows: [TakenBack]) throws -> Bool {
         let isDone = try db.keepingWhatFits {
             for row in rows { try tables[row.entry.ref.table]?.make(row.change, at: row.entry.ref.id) }
         }

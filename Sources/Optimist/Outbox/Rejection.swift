@@ -54,30 +54,44 @@ extension Store {
     ///   then stays.
     public func retry(_ id: Rejection.ID, with edits: JSONObject = [:]) async throws {
         try await write { db in
-            guard let rejection = try RejectionTable(db).all().first(where: { $0.id == id }) else {
-                throw Self.unknown(id)
-            }
+            guard let rejection = try RejectionTable(db).all(id).first else { throw Self.unknown(id) }
             var values = rejection.mine
             for (column, value) in edits { values[column] = value }
-            try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-            try self.write(rejection.kind, values, rejection.table, rejection.rowID, db)
-            for row in rejection.dependents { try self.write(row.kind, row.mine, row.table, row.rowID, db) }
+            let refused = Rejection.Dependent(
+                table: rejection.table, rowID: rejection.rowID, kind: rejection.kind, mine: values)
+            try self.write([refused] + rejection.dependents, in: db)
             try RejectionTable(db).remove(id)
         }
     }
 
-    private func write(_ kind: Rejection.Kind, _ values: JSONObject, _ name: String, _ id: String, _ db: Database)
-        throws
-    {
-        guard let layout = layout(named: name), let id = layout.idForm.stored(id) else {
-            throw OptimistError(.unknownRejection, "The table \(name) is not synced any more. The rejection stays.")
+    /// Writes rows together. Those that exchange the values of a unique index need them emptied before.
+    private func write(_ rows: [Rejection.Dependent], in db: Database) throws {
+        if try db.keepingWhatFits({ for row in rows { try self.write(row, in: db) } }) { return }
+        try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
+        var vacancy = Vacancy(db)
+        for row in rows where row.kind != .create {
+            let (table, id) = try place(of: row, in: db)
+            try vacancy.empty(id, in: table)
         }
-        let table = AppTable(layout: layout, db: db)
-        switch kind {
+        for row in rows { try write(row, in: db) }
+        try vacancy.restore()
+    }
+
+    private func write(_ row: Rejection.Dependent, in db: Database) throws {
+        let (table, id) = try place(of: row, in: db)
+        switch row.kind {
         case .delete: try table.make(.delete, at: id)
-        case .create: try table.make(.put(values), at: id)
-        case .update: try table.make(try table.contains(id) ? .set(values) : .put(values), at: id)
+        case .create: try table.make(.put(row.mine), at: id)
+        case .update: try table.make(try table.contains(id) ? .set(row.mine) : .put(row.mine), at: id)
         }
+    }
+
+    private func place(of row: Rejection.Dependent, in db: Database) throws -> (table: AppTable, id: DatabaseValue) {
+        guard let layout = layout(named: row.table), let id = layout.idForm.stored(row.rowID) else {
+            throw OptimistError(
+                .unknownRejection, "The table \(row.table) is not synced any more. The rejection stays.")
+        }
+        return (AppTable(layout: layout, db: db), id)
     }
 
     /// Forgets a rejection, and with it what the user wrote.
@@ -101,6 +115,8 @@ struct RejectionTable {
 
     init(_ db: Database) { self.db = db }
 
+    /// Keeps what was refused. A row that cannot be taken back is refused once more each day: that is one rejection.
+    ///
     /// - Parameter bundle: The rejection that this row belongs to. Nil: it is one.
     /// - Returns: The rejection's number.
     @discardableResult
@@ -108,6 +124,16 @@ struct RejectionTable {
         _ ref: RowRef, _ kind: SentRow.Kind, _ refusal: Refusal, mine: JSONObject, at milliseconds: Int64,
         bundle: Int64? = nil
     ) throws -> Int64 {
+        let present = try Int64.fetchOne(
+            db,
+            sql: """
+                UPDATE optimist_rejection SET at = ?
+                WHERE tbl = ? AND id = ? AND kind = ? AND code = ? AND mine = ? AND bundle IS ? RETURNING number
+                """,
+            arguments: [
+                milliseconds, ref.table, ref.id, kind.rawValue, refusal.code, JSON.object(mine).description, bundle,
+            ])
+        if let present { return present }
         let server = bundle == nil ? refusal.current.map { JSON.object($0.values).description } : nil
         try db.execute(
             sql: """
@@ -121,13 +147,15 @@ struct RejectionTable {
         return db.lastInsertedRowID
     }
 
-    func all() throws -> [Rejection] {
+    /// - Parameter number: Only this one. Nil: all.
+    func all(_ number: Int64? = nil) throws -> [Rejection] {
         let rows = try Row.fetchAll(
             db,
             sql: """
                 SELECT r.number, t.name, r.id, kind, code, columnName, message, mine, server, at, bundle
-                FROM optimist_rejection r JOIN optimist_table t ON t.number = r.tbl ORDER BY r.number
-                """)
+                FROM optimist_rejection r JOIN optimist_table t ON t.number = r.tbl
+                \(number == nil ? "" : "WHERE r.number = ?1 OR r.bundle = ?1") ORDER BY r.number
+                """, arguments: number.map { [$0] } ?? [])
         var rejections: [Rejection] = []
         for row in rows {
             guard let id = UUIDForm.bytes.wire(row[2]), let kind = Rejection.Kind(rawValue: row[3]) else { continue }

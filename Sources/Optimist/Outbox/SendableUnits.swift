@@ -10,6 +10,8 @@ struct SendableUnits {
     private let milliseconds: Int64
     private let layouts: [TableLayout]
     private let withheld: Set<Int64>
+    /// Parents have lower ones.
+    private let ranks: [Int64: Int]
 
     /// - Parameter withheld: The tables that wait for a better network, and so do the units with a row of theirs.
     init(_ db: Database, at milliseconds: Int64, of layouts: [TableLayout], withheld: [TableLayout] = []) throws {
@@ -17,6 +19,7 @@ struct SendableUnits {
         self.milliseconds = milliseconds
         self.layouts = layouts
         self.withheld = Set(withheld.map(\.number))
+        ranks = ReferenceGraph(layouts).ranks
         entries = try RowEntryTable(db)
     }
 
@@ -66,7 +69,7 @@ struct SendableUnits {
     static func scanSQL(of layouts: [TableLayout]) -> String {
         """
         SELECT \(RowEntryTable.columns) FROM optimist_row
-        WHERE pending IS NOT NULL AND pending > ?1 AND \(isOf(layouts)) ORDER BY pending, key
+        WHERE pending IS NOT NULL AND pending > ?1 AND \(isOf(layouts)) ORDER BY pending, tbl, key
         """
     }
 
@@ -78,35 +81,46 @@ struct SendableUnits {
 
     private func read(_ unit: UnitScan.Unit, limit: Int) throws -> [[RowEntry]] {
         switch unit {
-        case .rows(let rows): return [rows]
+        case .rows(let rows): return [inOrder(rows)]
         case .large(let groups): return try singles(of: groups, limit: limit)
         case .united(let groups):
-            let rows = try rows(of: groups, "ORDER BY key LIMIT ?2", [UnitScan.maxRows + 1])
+            let rows = try rows(of: groups, "\(Self.isOf(layouts)) LIMIT ?2", [UnitScan.maxRows + 1])
             if rows.count > UnitScan.maxRows { return try singles(of: groups, limit: limit) }
-            return rows.isEmpty || rows.contains(where: isPostponed) ? [] : [rows]
+            return rows.isEmpty || rows.contains(where: isPostponed) ? [] : [inOrder(rows)]
         }
     }
 
-    /// The rows of a group that is too large to go whole, each a unit of its own: parents before children, as they were
-    /// written, and what is deleted at the end, children before parents.
+    /// Parents before children, and otherwise as they were written.
+    private func inOrder(_ rows: [RowEntry]) -> [RowEntry] {
+        rows.sorted { (ranks[$0.ref.table] ?? 0, $0.key ?? 0) < (ranks[$1.ref.table] ?? 0, $1.key ?? 0) }
+    }
+
+    /// The rows of a group that is too large to go whole, each a unit of its own: parents before children, and what is
+    /// deleted at the end, children before parents.
     private func singles(of groups: [Int64], limit: Int) throws -> [[RowEntry]] {
-        let waiting = withheld.sorted().map(String.init).joined(separator: ", ")
-        let due = "(due IS NULL OR due <= ?3 OR due > ?4) AND tbl NOT IN (\(waiting))"
-        let values = [limit, Int(milliseconds), Int(milliseconds + Self.longestPause)]
-        let alive = try rows(of: groups, "AND generation & 1 = 1 AND \(due) ORDER BY key LIMIT ?2", values)
+        let tables = layouts.map(\.number).filter { !withheld.contains($0) }
+            .sorted { (ranks[$0] ?? 0, $0) < (ranks[$1] ?? 0, $1) }
+        let alive = try first(limit, of: groups, tables, "generation & 1 = 1", "ASC")
         if !alive.isEmpty { return alive.map { [$0] } }
-        return try rows(
-            of: groups, "AND generation & 1 = 0 AND \(due) ORDER BY \(rank) DESC, key DESC LIMIT ?2", values
-        ).map { [$0] }
+        return try first(limit, of: groups, tables.reversed(), "generation & 1 = 0", "DESC").map { [$0] }
     }
 
-    /// How many tables a row's table refers to, in a row: parents have lower ones.
-    private var rank: String {
-        let ranks = ReferenceGraph(layouts).ranks.sorted { $0.key < $1.key }
-        return "CASE tbl \(ranks.map { "WHEN \($0.key) THEN \($0.value)" }.joined(separator: " ")) END"
+    /// The first rows of some groups that may be sent now, table by table. Of one group each table's rows come in the order
+    /// of their keys by themselves, and are found without the others.
+    private func first(
+        _ limit: Int, of groups: [Int64], _ tables: [Int64], _ condition: String, _ direction: String
+    ) throws -> [RowEntry] {
+        let due = "(due IS NULL OR due <= ?3 OR due > ?4)"
+        let times = [Int(milliseconds), Int(milliseconds + Self.longestPause)]
+        var found: [RowEntry] = []
+        for table in tables where found.count < limit {
+            found += try rows(
+                of: groups, "tbl = \(table) AND \(condition) AND \(due) ORDER BY key \(direction) LIMIT ?2",
+                [limit - found.count] + times)
+        }
+        return found
     }
 
-    /// Of one group the rows come in the order of their keys by themselves: the first ones are found without the others.
     private func rows(of groups: [Int64], _ rest: String, _ values: [Int]) throws -> [RowEntry] {
         let isOne = groups.count == 1
         let list = isOne ? groups[0].databaseValue : JSON.array(groups.map { .int($0) }).description.databaseValue
@@ -114,7 +128,7 @@ struct SendableUnits {
         let statement = try RowStatement(
             """
             SELECT \(RowEntryTable.columns) FROM optimist_row
-            WHERE pending \(isOne ? "= ?1" : "IN (SELECT value FROM json_each(?1))") AND \(Self.isOf(layouts)) \(rest)
+            WHERE pending \(isOne ? "= ?1" : "IN (SELECT value FROM json_each(?1))") AND \(rest)
             """, in: db)
         try statement.forEach([list] + values.map(\.databaseValue)) { rows.append(try entries.decode($0)) }
         return rows

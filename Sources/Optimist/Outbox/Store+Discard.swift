@@ -5,7 +5,8 @@ import OptimistWire
 
 extension Store {
     /// Undoes everything that is not on the server yet, in one transaction, and forgets it: what was made goes, what was
-    /// edited is as the server has it, and what was deleted is received anew at the next sync.
+    /// edited is as the server has it, and what was deleted is received anew at the next sync. So is what the server has
+    /// below a row that was deleted.
     ///
     /// What was sent without an answer may have arrived; it then comes back. Rejections stay. For an app that does not
     /// want what was written before somebody signed in, or whose user signs out without it.
@@ -15,37 +16,104 @@ extension Store {
     @discardableResult
     public func discardPending() async throws -> Int {
         try await apply { db in
-            try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-            var discard = Discard(entries: try RowEntryTable(db), tables: AppTables(self.layouts, db), db: db)
-            let rows = try Row.fetchAll(
-                db, sql: "SELECT tbl, id FROM optimist_row WHERE pending IS NOT NULL ORDER BY pending DESC, key DESC")
-            for row in rows { try discard.undo(RowRef(table: row[0], id: row[1])) }
+            var discard = try Discard(self.layouts, db)
+            let count = try discard.collect()
+            try discard.undo()
             for table in discard.incomplete.sorted() { try Self.startResync(of: table, in: db) }
             // The verdicts of a push that is on its way speak of what is no longer there.
             try Meta.set(.inFlight, to: nil, in: db)
             try GroupJoins(db).forgetSettled()
-            return rows.count
+            return count
         }
     }
 }
 
 /// Undoes pending rows within one transaction.
 private struct Discard {
-    var entries: RowEntryTable
-    let tables: AppTables
-    let db: Database
+    private var entries: RowEntryTable
+    private let tables: AppTables
+    private let references: ReferenceGraph
+    private let db: Database
     /// The tables of which something is to be received anew.
-    var incomplete: Set<String> = []
+    private(set) var incomplete: Set<String> = []
+    private var rows: [TakenBack] = []
 
-    mutating func undo(_ ref: RowRef) throws {
-        guard let table = tables[ref.table], var entry = try entries.entry(ref) else { return }
-        let values = try table.values(ref.id) ?? [:]
-        if let undone = entry.takeBack(values, current: nil, in: table.layout) {
-            try table.make(undone.change, at: ref.id)
-            return try entries.save(entry)
+    init(_ layouts: [TableLayout], _ db: Database) throws {
+        entries = try RowEntryTable(db)
+        tables = AppTables(layouts, db)
+        references = ReferenceGraph(layouts)
+        self.db = db
+    }
+
+    /// Finds out what undoes each pending row. Returns how many there are.
+    mutating func collect() throws -> Int {
+        let pending = try Row.fetchAll(
+            db, sql: "SELECT tbl, id FROM optimist_row WHERE pending IS NOT NULL ORDER BY pending DESC, key DESC")
+        for row in pending { try collect(RowRef(table: row[0], id: row[1])) }
+        return pending.count
+    }
+
+    private mutating func collect(_ ref: RowRef) throws {
+        guard let table = tables[ref.table], let before = try entries.entry(ref) else { return }
+        var entry = before
+        let values = try table.values(ref.id)
+        guard let taken = entry.takeBack(values ?? [:], current: nil, in: table.layout),
+            values != nil || taken.change == .delete
+        else { return try forget(ref) }
+        rows.append(
+            TakenBack(entry: entry, before: before, kind: taken.kind, change: taken.change, mine: taken.mine))
+    }
+
+    // MARK: - Undoing
+
+    /// Undoes all of it together, for rows that exchange the values of a unique index too, or else row by row.
+    mutating func undo() throws {
+        let ordered = references.order(rows)
+        let fits =
+            try db.keepingWhatFits { try make(ordered, vacating: false) }
+            || db.keepingWhatFits { try make(ordered, vacating: true) }
+        if !fits { return try undoSingly(ordered) }
+        for row in ordered { try entries.save(row.entry) }
+    }
+
+    private func make(_ rows: [TakenBack], vacating: Bool = false) throws {
+        var vacancy = Vacancy(db)
+        for row in rows where vacating {
+            if let table = tables[row.entry.ref.table] { try vacancy.empty(row.entry.ref.id, in: table) }
         }
-        // A deleted row: only the server has it.
-        try db.execute(sql: "DELETE FROM optimist_row WHERE tbl = ? AND id = ?", arguments: [ref.table, ref.id])
-        incomplete.insert(table.layout.name)
+        for row in rows { try tables[row.entry.ref.table]?.make(row.change, at: row.entry.ref.id) }
+        try vacancy.restore()
+    }
+
+    /// A row cannot be as the server has it while one that it refers to is not here, since that was deleted and only the
+    /// server has it: both are received anew.
+    private mutating func undoSingly(_ ordered: [TakenBack]) throws {
+        for row in ordered where row.change != .delete {
+            guard try entries.entry(row.entry.ref) != nil else { continue }
+            if try db.keepingWhatFits({ try make([row]) }) {
+                try entries.save(row.entry)
+            } else {
+                try forget(row.before.ref)
+            }
+        }
+        let removed = try ordered.filter { try $0.change == .delete && entries.entry($0.entry.ref) != nil }
+        try db.deferringForeignKeys { try make(removed) }
+        for row in removed { try entries.save(row.entry) }
+    }
+
+    /// Removes a row, and what refers to it, so that all of it is received anew as far as the server has it.
+    private mutating func forget(_ ref: RowRef) throws {
+        guard let table = tables[ref.table] else { return }
+        let entry = try entries.entry(ref)
+        try entries.forget(ref)
+        if entry.map({ $0.acked > 0 }) == true { incomplete.insert(table.layout.name) }
+        for referrer in references.referrers(to: table.layout.name) {
+            guard let children = tables[referrer.layout.number] else { continue }
+            for id in try children.ids(where: [referrer.column], are: [ref.id]) {
+                let child = RowRef(table: referrer.layout.number, id: id)
+                if try entries.entry(child) != nil { try forget(child) }
+            }
+        }
+        try table.make(.delete, at: ref.id)
     }
 }

@@ -40,16 +40,17 @@ extension Store {
     func nextPush(_ limit: PushLimit, without paused: Set<String> = []) async throws -> PushBatch? {
         let now = milliseconds
         return try await apply { db in
-            let units = try SendableUnits(
-                db, at: now, of: self.layouts, withheld: self.withheld(paused)
-            ).next(limit: limit.rows)
-            if units.isEmpty { return nil }
-            var reading = UnitReading(entries: try RowEntryTable(db), tables: AppTables(self.layouts, db))
+            let sendable = try SendableUnits(db, at: now, of: self.layouts, withheld: self.withheld(paused))
+            var reading = UnitReading(entries: try RowEntryTable(db), tables: AppTables(self.layouts, db), now: now)
             var assembly = PushAssembly(device: try DeviceIdentity.current(in: db), limit: limit)
-            for unit in units {
-                guard assembly.add(try reading.unsent(unit)) else { break }
+            // Units of which nothing can be sent are put away, and do not hold up those behind them.
+            while assembly.rows.isEmpty {
+                let units = try sendable.next(limit: limit.rows)
+                if units.isEmpty { return nil }
+                for unit in units {
+                    guard assembly.add(try reading.unsent(unit)) else { break }
+                }
             }
-            if assembly.rows.isEmpty { return nil }
             let noting = try RowStatement("UPDATE optimist_row SET sent = sent | ? WHERE tbl = ? AND id = ?", in: db)
             for sent in assembly.sent {
                 try noting.execute([sent.mask.databaseValue, sent.ref.table.databaseValue, sent.ref.id])
@@ -104,10 +105,15 @@ extension Store {
 private struct UnitReading {
     var entries: RowEntryTable
     let tables: AppTables
+    let now: Int64
 
     mutating func unsent(_ unit: [RowEntry]) throws -> [PushAssembly.Unsent] {
         try unit.compactMap { entry in
             guard let table = tables[entry.ref.table] else { return nil }
+            if table.layout.idForm.wire(entry.ref.id) == nil {
+                try hold(entry)
+                return nil
+            }
             if !entry.isAlive { return PushAssembly.Unsent(entry: entry, values: [:], layout: table.layout) }
             guard let values = try table.values(entry.ref.id) else {
                 try forget(entry)
@@ -124,6 +130,13 @@ private struct UnitReading {
     private mutating func forget(_ entry: RowEntry) throws {
         var entry = entry
         entry.becomeClean()
+        try entries.save(entry)
+    }
+
+    /// A row whose id the server cannot know, from before that was checked: it stays pending, and counts.
+    private mutating func hold(_ entry: RowEntry) throws {
+        var entry = try entries.counting(entry)
+        entry.due = now + Booking.heldMilliseconds
         try entries.save(entry)
     }
 }

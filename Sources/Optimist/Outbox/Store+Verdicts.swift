@@ -15,26 +15,31 @@ extension Store {
         let now = milliseconds
         try await apply { db in
             guard try Meta.int(.inFlight, in: db) == batch.push.number else { return }
-            for case .merged(_, let won) in verdicts { self.witness(won.clocks) }
-            var booking = try Booking(verdicts, of: batch, layouts: self.layouts, db, at: now)
-            try booking.book()
-            try PageApplication(self.layouts, db, at: now).retryParked()
-            try Meta.set(.inFlight, to: nil, in: db)
-            try Meta.set(.lastSync, to: now, in: db)
+            try self.book(verdicts, of: batch, in: db, at: now)
         }
+    }
+
+    private func book(_ verdicts: [Verdict], of batch: PushBatch, in db: Database, at now: Int64) throws {
+        for case .merged(_, let won) in verdicts { witness(won.clocks) }
+        var booking = try Booking(verdicts, of: batch, layouts: layouts, db, at: now)
+        try booking.book()
+        try PageApplication(layouts, db, at: now).retryParked()
+        try Meta.set(.inFlight, to: nil, in: db)
+        try Meta.set(.lastSync, to: now, in: db)
     }
 
     /// Books that the one unit of a push is refused, all of it, after the push itself has failed.
     func refuse(_ refusal: Refusal, _ batch: PushBatch) async throws {
+        let now = milliseconds
+        let others = batch.sent.dropFirst().map { _ in Verdict.groupFailed(by: [], current: nil) }
         try await apply { db in
-            try Meta.set(.inFlight, to: batch.push.number, in: db)
+            let entries = try RowEntryTable(db)
             for sent in batch.sent.dropFirst() {
-                guard let entry = try RowEntryTable(db).entry(sent.ref), let group = entry.pending else { continue }
+                guard let entry = try entries.entry(sent.ref), let group = entry.pending else { continue }
                 try GroupJoins(db).keepWhole(group.rawValue)
             }
+            try self.book([.rejected(refusal)] + others, of: batch, in: db, at: now)
         }
-        let others = batch.sent.dropFirst().map { _ in Verdict.groupFailed(by: [], current: nil) }
-        try await book([.rejected(refusal)] + others, of: batch)
     }
 
     /// Holds a unit that makes the server refuse whole pushes: it stays pending and is tried again after a day (S9).

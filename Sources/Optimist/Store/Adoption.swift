@@ -2,6 +2,7 @@
 
 import Foundation
 import GRDB
+import OptimistCore
 import OptimistWire
 
 /// Makes rows pending that no trigger saw: those that were there before their table was synced, that a migration made,
@@ -26,11 +27,13 @@ struct Adoption {
     /// Makes rows without an entry pending, and rows whose entry says that they are deleted.
     ///
     /// - Returns: Whether there were any.
+    /// - Throws: `OptimistError` with code `invalidTable`, if the server could not know one of them by its id.
     func adopt(_ stamp: Stamp) throws -> Bool {
         let strangers = """
             FROM \(layout.quotedName) t WHERE NOT EXISTS \
             (SELECT 1 FROM optimist_row r WHERE r.tbl = \(layout.number) AND r.id = t.id AND r.generation & 1)
             """
+        try requireUUIDs(strangers)
         for column in layout.counters {
             try db.execute(
                 sql: """
@@ -47,5 +50,17 @@ struct Adoption {
                 stamp = excluded.stamp, stamps = NULL, dirty = excluded.dirty, base = NULL, due = NULL, blocked = NULL
                 """, arguments: [layout.number, stamp.rawValue, layout.fullMask])
         return db.changesCount > 0
+    }
+
+    private func requireUUIDs(_ strangers: String) throws {
+        let isNoUUID = CaptureTriggers(layout: layout).isNoUUID("t")
+        let hasOthers = try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 \(strangers) AND (\(isNoUUID)))")
+        if hasOthers != true { return }
+        throw OptimistError(
+            .invalidTable,
+            """
+            The table \(layout.name) has rows whose id is no UUID \(layout.idForm.words). Rewrite such ids in a migration, \
+            by lower(id) or as new UUIDs, and with them what refers to them.
+            """)
     }
 }

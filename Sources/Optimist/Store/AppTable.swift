@@ -61,7 +61,17 @@ final class AppTable {
     /// Makes a change. Values of columns that this app does not know are left out.
     ///
     /// - Parameter kept: Columns that keep their values, also in a row that is put anew.
+    /// - Throws: `DatabaseError` of a constraint. So counts what a trigger of the app's cannot do, and a cascade that goes
+    ///   deeper than SQLite's 1,000 levels: they stand against this row, and not against sync.
     func make(_ change: RowChange, at id: DatabaseValue, keeping kept: Int64 = 0) throws {
+        do { try attempt(change, at: id, keeping: kept) } catch let error as DatabaseError
+            where error.resultCode == .SQLITE_ERROR
+        {
+            throw DatabaseError(resultCode: .SQLITE_CONSTRAINT, message: error.message, sql: error.sql)
+        }
+    }
+
+    private func attempt(_ change: RowChange, at id: DatabaseValue, keeping kept: Int64) throws {
         if case .put(var values) = change, let mine = try self.values(id, in: kept) {
             for (name, value) in mine { values[name] = value }
             return try put(values, at: id)

@@ -67,7 +67,9 @@ private struct Opening {
         if try Meta.int(.node, in: db) == nil { try DeviceIdentity.renew(in: db, makeID: surroundings.makeID) }
         if let ceiling = try Meta.int(.stampCeiling, in: db) { capture.resume(from: Stamp(rawValue: ceiling)) }
         try FormerNames(db).follow(synced)
+        let newCounters = try NewCounters(db)
         let layouts = try synced.map { try TableLayout(of: $0, among: synced, in: db) }
+        for layout in layouts { try newCounters.begin(in: layout) }
         for layout in layouts { try EngineSchema.createStateView(of: layout, in: db) }
         try fillNewColumns(of: layouts, db)
         let renewed = try layouts.filter { try CaptureTriggers(layout: $0).install(in: db) }
@@ -86,7 +88,7 @@ private struct Opening {
     ///
     /// - Parameter renewed: The tables whose triggers were not there, or not as they should be.
     private func captureUnseen(of layouts: [TableLayout], _ renewed: [TableLayout], _ db: Database) throws {
-        capture.begin(as: .user, milliseconds: milliseconds)
+        capture.begin(as: .past, milliseconds: milliseconds)
         defer { capture.begin(as: .user, milliseconds: 0) }
         try MigrationCapture(db).finish(layouts)
         var isAnything = capture.usedStamp != nil

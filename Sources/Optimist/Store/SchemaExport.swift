@@ -9,8 +9,9 @@ extension Schema {
     /// Reads from an app's database what a server needs to know of its tables.
     ///
     /// Foreign keys say what deleting a row does to those that refer to it; without `ON DELETE` they restrict it, as SQLite
-    /// does. Unique indexes come with the policy `reject`. Exported are the synced tables or, of a database that no store has opened, every table whose primary key is the one
-    /// column `id`. Column types follow the declared ones; a column that is NOT NULL without a default is required.
+    /// does. Unique indexes come with the policy `reject`. Exported are the synced tables or, of a database that no store
+    /// has opened, every table whose primary key is the one column `id`. Column types follow the declared ones; a column
+    /// that is NOT NULL without a default is required.
     ///
     /// - Throws: `OptimistError` with code `notADatabase` or `invalidTable`.
     public init(exporting url: URL, id: String, version: Int = 1) throws {
@@ -54,7 +55,9 @@ extension TypeSchema {
                 reference == nil ? ValueForm.columnType(declared: column.type) : .ref, isRequired: isRequired,
                 target: reference?.table, onDelete: reference.map { $0.onDelete.exported(isRequired: isRequired) })
         }
-        uniqueIndexes = try UniqueIndexes(of: table, in: db).columns.map { UniqueIndex($0) }
+        let indexes = try UniqueIndexes(of: table, in: db)
+        if let problem = indexes.problems.first { throw OptimistError(.invalidTable, "\(table): \(problem)") }
+        uniqueIndexes = indexes.columns.map { UniqueIndex($0) }
         try read(rulesOf: table, in: db)
     }
 

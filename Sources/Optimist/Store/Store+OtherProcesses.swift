@@ -4,6 +4,7 @@ import Foundation
 import GRDB
 import OptimistCore
 import OptimistWire
+import Synchronization
 
 extension Store {
     var file: URL { URL(filePath: pool.path) }
@@ -23,6 +24,8 @@ extension Store {
         let ceiling = Stamp(rawValue: try Meta.int(.stampCeiling, in: db) ?? 0)
         // A ceiling never falls, unless a clock that had run far ahead began again (M4).
         if ceiling < file.ceiling { capture.restart(at: ceiling) } else { capture.resume(from: ceiling) }
+        let offset = try Meta.int(.clockOffset, in: db) ?? 0
+        clockOffset.withLock { $0 = offset }
         file.meet(version: version, ceiling: ceiling, at: milliseconds)
         try db.notifyChanges(in: .fullDatabase)
         return true

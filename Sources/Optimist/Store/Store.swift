@@ -35,6 +35,8 @@ public final class Store: Sendable {
     private let shared: Mutex<SharedFile>
     /// How far the server's clock is ahead of this device's, in milliseconds.
     let clockOffset: Mutex<Int64>
+    /// Where the clock last began again, since something confirmed is no earlier, in milliseconds since 1970.
+    let clockFloor = Mutex<Int64>(.min)
     private let watch = Mutex<Task<Void, Never>?>(nil)
 
     /// Opens a database file, or makes it.
@@ -160,13 +162,20 @@ public final class Store: Sendable {
     /// - Parameter restamp: Returns the last stamp that it gave.
     func restartClock(_ restamp: @escaping @Sendable (Database) throws -> Stamp) async throws {
         try await worker.run {
-            let last = try self.transact(as: .server) { db in
-                let last = try restamp(db)
-                try Meta.set(.stampCeiling, to: last.rawValue, in: db)
-                return last
+            let former = self.capture.lastStamp
+            do {
+                let last = try self.transact(as: .server) { db in
+                    let last = try restamp(db)
+                    self.capture.restart(at: last)
+                    try Meta.set(.stampCeiling, to: last.rawValue, in: db)
+                    return last
+                }
+                self.shared.withLock { $0.restart(at: last) }
+                self.clockFloor.withLock { $0 = last.milliseconds }
+            } catch {
+                self.capture.restart(at: former)
+                throw error
             }
-            self.capture.restart(at: last)
-            self.shared.withLock { $0.restart(at: last) }
         }
     }
 

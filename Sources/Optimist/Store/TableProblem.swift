@@ -93,7 +93,9 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
     }
 
     private static func unique(_ name: String, in db: Database) throws -> [TableProblem] {
-        try UniqueIndexes(of: name, in: db).columns.map { columns in
+        let indexes = try UniqueIndexes(of: name, in: db)
+        if !indexes.problems.isEmpty { return indexes.problems.map { TableProblem(name, says: $0) } }
+        return indexes.columns.map { columns in
             TableProblem(
                 name, columns.joined(separator: ", "), isFatal: false,
                 says:

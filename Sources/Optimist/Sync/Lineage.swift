@@ -7,9 +7,24 @@ import OptimistWire
 /// Both are paths that begin together and part where the database went back. Everything up to there is common to both.
 struct Lineage: Equatable, Sendable {
     /// Oldest first.
-    var mine: [RemoteEpoch]
+    let mine: [RemoteEpoch]
     /// Oldest first; the last one is the present one.
-    var theirs: [RemoteEpoch]
+    let theirs: [RemoteEpoch]
+
+    /// - Parameter theirs: As the remote told them: from the epoch of the cursor that was asked for, or all of them. What
+    ///   came before is known here.
+    init(mine: [RemoteEpoch], theirs: [RemoteEpoch]) {
+        self.mine = mine
+        let former = mine.firstIndex { $0.name == theirs.first?.name } ?? 0
+        self.theirs = mine[..<former] + theirs
+    }
+
+    /// Whether an answer to one cursor also tells where a table stands that is at another one. Otherwise that table is told
+    /// when it asks for itself.
+    func tells(of cursor: SyncState, afterAsking asked: SyncState?) -> Bool {
+        if cursor.epoch == theirs.last?.name { return asked?.epoch == cursor.epoch }
+        return (mine + theirs).contains { $0.name == cursor.epoch }
+    }
 
     /// The last transaction that a cursor has in common with the remote. It may be later than the cursor.
     func common(with cursor: SyncState) -> Int64 {
@@ -18,7 +33,8 @@ struct Lineage: Equatable, Sendable {
             if index == theirs.count - 1 { return theirs[index].firstSeq }
             return Self.least(theirs[(index + 1)...])
         }
-        let path = mine.prefix { $0.name != cursor.epoch } + mine.filter { $0.name == cursor.epoch }
+        guard let own = mine.firstIndex(where: { $0.name == cursor.epoch }) else { return 0 }
+        let path = mine[...own]
         guard let last = path.lastIndex(where: { epoch in theirs.contains { $0.name == epoch.name } }),
             let index = theirs.firstIndex(where: { $0.name == path[last].name })
         else { return 0 }

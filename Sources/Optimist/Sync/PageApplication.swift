@@ -97,17 +97,24 @@ struct RowApplication {
         device = try DeviceIdentity.current(in: db)
     }
 
-    /// The rows whose tables are known here: parents before children, and what is deleted at the end, the other way round.
+    /// The rows whose tables are known here: parents before children, then what has become one with another row, and what is
+    /// deleted at the end, the other way round. Within a table the server names a row before what was deleted with it: from
+    /// the end, SQLite has no cascade to follow, which is slow for many levels.
     func inOrder(_ rows: [PageRow]) -> [ReceivedRow] {
         var put: [ReceivedRow] = []
+        var merged: [ReceivedRow] = []
         var deleted: [ReceivedRow] = []
         put.reserveCapacity(rows.count)
         for row in rows {
             guard let table = tables[row.table], let id = table.layout.idForm.stored(row.id) else { continue }
             let received = ReceivedRow(ref: RowRef(table: table.layout.number, id: id), content: row.content)
-            if case .row = row.content { put.append(received) } else { deleted.append(received) }
+            switch row.content {
+            case .row: put.append(received)
+            case .deleted(let tombstone) where tombstone.mergedInto != nil: merged.append(received)
+            case .deleted: deleted.append(received)
+            }
         }
-        return put + deleted.sorted { rank($0) > rank($1) }
+        return put + [merged, deleted.reversed()].flatMap { $0.sorted { rank($0) > rank($1) } }
     }
 
     func rank(_ row: ReceivedRow) -> Int { references.ranks[row.ref.table] ?? 0 }

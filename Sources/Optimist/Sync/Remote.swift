@@ -52,12 +52,19 @@ public struct RemoteAccount: Sendable, Hashable {
     /// What the remote says of its tables. A unique index of the app's that is not in it is an error, since devices could
     /// not agree. Nil, the default: it does not say.
     public var schema: Schema?
+    /// How many days the remote remembers a deleted row, so that the device may forget it too. Nil, the default: it does
+    /// not say, and the device remembers it for good.
+    public var tombstoneDays: Int?
 
-    public init(id: String, initialCursor: String, tables: Set<String>? = nil, schema: Schema? = nil) {
+    public init(
+        id: String, initialCursor: String, tables: Set<String>? = nil, schema: Schema? = nil,
+        tombstoneDays: Int? = nil
+    ) {
         self.id = id
         self.initialCursor = initialCursor
         self.tables = tables
         self.schema = schema
+        self.tombstoneDays = tombstoneDays
     }
 }
 

@@ -24,7 +24,9 @@ extension Store {
             clockOffset.withLock { $0 = measured }
         }
         let now = correctedMilliseconds
-        guard capture.lastStamp.milliseconds > now + RowSync.Limit.clockSkewMilliseconds else { return }
+        // Where confirmed clocks are far ahead themselves, beginning again brings the clock no further back than that.
+        let earliest = max(now, clockFloor.withLock { $0 })
+        guard capture.lastStamp.milliseconds > earliest + RowSync.Limit.clockSkewMilliseconds else { return }
         try await restartClock { db in
             var stamps = try Restamping(after: Stamp(milliseconds: now), in: db)
             return try stamps.run()

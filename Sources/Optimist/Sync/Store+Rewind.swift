@@ -4,26 +4,37 @@ import GRDB
 import OptimistWire
 
 extension Store {
-    /// Goes back to the last point that some tables have in common with the remote, whose database went back, and marks
-    /// what is known from later as pending again (L3). Nothing is removed.
-    func rewind(_ tables: [String], to epochs: [RemoteEpoch]) async throws {
-        try await apply { db in _ = try self.rewind(tables, to: epochs, in: db) }
+    /// Goes back to the last point that the tables have in common with the remote, whose database went back, and marks what
+    /// is known from later as pending again (L3). Nothing is removed.
+    ///
+    /// - Parameter asked: The tables with whose cursor the remote was asked. The others go back with them, as far as the
+    ///   answer tells where they stand: the epochs are noted for all.
+    func rewind(_ asked: [String], to epochs: [RemoteEpoch]) async throws {
+        try await apply { db in _ = try self.rewind(asked, to: epochs, in: db) }
         writes.send()
     }
 
-    /// - Returns: Whether a table went back, so that what was asked from its former place is void.
-    func rewind(_ tables: [String], to epochs: [RemoteEpoch], in db: Database) throws -> Bool {
+    /// - Returns: Whether a table with whose cursor was asked went back, so that the answer is void.
+    func rewind(_ asked: [String], to epochs: [RemoteEpoch], in db: Database) throws -> Bool {
         let lineage = Lineage(mine: try Meta.epochs(in: db), theirs: epochs)
+        let intakes = try Intake.fetchAll(layouts.map(\.name), in: db)
+        let from = intakes.lazy.filter { asked.contains($0.table) }.compactMap(\.state).first
+        // What a table without a state knows, as during a resync, it has from the last epoch that was noted.
+        let latest = lineage.mine.last.map { SyncState(epoch: $0.name, seq: .max) } ?? from
         var wentBack = false
-        for intake in try Intake.fetchAll(tables, in: db) {
-            guard let cursor = (intake.cursor ?? intake.at).flatMap({ SyncState($0) }) else { continue }
-            let common = lineage.common(with: cursor)
-            try Self.heal(intake.table, after: common, in: db)
-            if let present = epochs.last, common >= cursor.seq {
-                try intake.move(to: SyncState(epoch: present.name, seq: cursor.seq), in: db)
+        for intake in intakes {
+            let isAsked = asked.contains(intake.table)
+            guard let known = intake.state ?? latest, isAsked || lineage.tells(of: known, afterAsking: from) else {
                 continue
             }
-            wentBack = true
+            let common = lineage.common(with: known)
+            try Self.heal(intake.table, after: common, in: db)
+            guard let state = intake.state else { continue }
+            if let present = epochs.last, common >= state.seq {
+                try intake.move(to: SyncState(epoch: present.name, seq: state.seq), in: db)
+                continue
+            }
+            wentBack = wentBack || isAsked
             // Rows that were deleted before the snapshot was taken, and that the server has again, are not known here.
             if let present = epochs.last, !intake.awaitsSnapshot, let since = intake.since, since <= common {
                 try intake.move(to: SyncState(epoch: present.name, seq: common), in: db)
@@ -31,7 +42,7 @@ extension Store {
                 try Intake.startOver(intake.table, in: db)
             }
         }
-        try Meta.set(.epochs, to: JSON.array(epochs.map(\.json)).description, in: db)
+        try Meta.set(.epochs, to: JSON.array(lineage.theirs.map(\.json)).description, in: db)
         return wentBack
     }
 
@@ -60,13 +71,16 @@ extension Store {
         let intakes = try await intakes()
         return zip(batch.push.rows, answer.verdicts).map { row, verdict in
             let intake = intakes.first { $0.table == row.table }
-            let known = (intake?.cursor ?? intake?.at).flatMap { SyncState($0)?.epoch }
+            let known = intake?.state?.epoch
             return verdict == .gone && known != nil && known != epoch ? .retry(after: nil) : verdict
         }
     }
 }
 
 extension Intake {
+    /// What was received, or what the snapshot noted that is under way. Nil: nothing was noted.
+    fileprivate var state: SyncState? { (cursor ?? at).flatMap { SyncState($0) } }
+
     /// Moves what is noted of a table to another life of the remote's database.
     fileprivate func move(to state: SyncState, in db: Database) throws {
         let column = awaitsSnapshot ? "snapshot" : "cursor"

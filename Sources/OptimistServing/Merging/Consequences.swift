@@ -195,9 +195,10 @@ extension Consequences {
     mutating func merge(_ loser: RowKey, into winner: RowKey, _ cause: WorkingRow.Cause) throws {
         guard let row = try rows.row(loser) else { return }
         let deletion = tick(after: row)
+        let life = try rows.row(winner)?.generation
         try rows.change(loser, cause: cause) { working in
             working.row = MergeRow(generation: working.row.generation + 1, deletion: deletion)
-            working.memory.mergedInto = winner.id
+            (working.memory.mergedInto, working.memory.mergedLife) = (winner.id, life)
         }
         try absorb(row, of: loser, into: winner, cause: cause)
         for (type, column, _) in rows.schema.references(to: [loser.type]) {
@@ -207,7 +208,8 @@ extension Consequences {
         }
     }
 
-    /// Counters add up: what was counted for a row that is no more keeps its own place in the sum.
+    /// Counters add up: what was counted for a row that is no more keeps its own place in the sum. It is named once, by the
+    /// row for which it was counted, so that it is known again wherever that row comes to be one with others.
     private mutating func absorb(
         _ other: MergeRow, of key: RowKey, into winner: RowKey, cause: WorkingRow.Cause
     ) throws {
@@ -215,11 +217,13 @@ extension Consequences {
         try rows.change(winner, cause: cause) { working in
             var incoming = MergeRow(generation: working.row.generation, cells: other.cells)
             incoming.counters = other.counters.mapValues { totals in
-                Dictionary(totals.map { ("\($0.key).\(key.id)", $0.value) }, uniquingKeysWith: { $1 })
+                let named = totals.map { ($0.key.contains(".") ? $0.key : "\($0.key).\(key.id)", $0.value) }
+                return Dictionary(named, uniquingKeysWith: { $1 })
             }
             taken = working.row.merge(incoming).taken
             working.altered.formUnion(taken)
         }
+        if let error = try rows.row(winner)?.objectionToSize { blame(cause, error) }
         unchecked.append((winner, taken))
     }
 }

@@ -39,10 +39,15 @@ extension RowEvaluation {
         return missing.first.map { refused("invalidProperties", "The column \"\($0)\" is required.", missing) }
     }
 
-    func objectionToSize() -> RowStep? {
-        let size = row.cells.reduce(0) { $0 + $1.key.utf8.count + $1.value.value.weight }
+    func objectionToSize() -> RowStep? { row.objectionToSize.map(RowStep.refused) }
+}
+
+extension MergeRow {
+    /// Why no row may be like this, if it is too large.
+    var objectionToSize: SetError? {
+        let size = cells.reduce(0) { $0 + $1.key.utf8.count + $1.value.value.weight }
         guard size > RowSync.Limit.rowBytes else { return nil }
-        return refused("tooLarge", "A row holds at most \(RowSync.Limit.rowBytes) bytes, not \(size).")
+        return SetError("tooLarge", "A row holds at most \(RowSync.Limit.rowBytes) bytes, not \(size).")
     }
 }
 

@@ -170,7 +170,7 @@ extension RowEvaluation {
         if generation > row.generation {
             let continues = row.isAlive && generation == row.generation + 1
             row.merge(MergeRow(generation: generation, deletion: deletion))
-            memory.mergedInto = nil
+            (memory.mergedInto, memory.mergedLife) = (nil, nil)
             memory.firstLife = continues ? first : nil
         } else if generation > first, row.isAlive {
             // The row was brought back, and this delete of an earlier life may be later than what did it.

@@ -50,7 +50,7 @@ struct SetEvaluation {
         self.operations = operations
         self.context = context
         self.clock = clock
-        reader = RowReader(snapshot)
+        reader = RowReader(snapshot, schema: context.schema)
         units = Units(operations, groups, unreadTypes: context.unreadTypes)
         try reader.load(operations.lazy.flatMap { [$0.key] + context.schema.references(of: $0) })
         try evaluateRows()

@@ -81,24 +81,37 @@ struct WorkingRows {
         return found
     }
 
-    /// The row that stands in the place of one that has become one with another. Nil: it has not.
+    /// The row that stands in the place of one that has become one with another. Nil: it has not, or that one has begun
+    /// another life since, in which nothing of the old one shows (M2).
     func successor(of key: RowKey) throws -> RowKey? {
-        guard var next = try memory(key).mergedInto.map({ RowKey(key.type, $0) }) else { return nil }
+        var here = key
         var seen: Set = [key]
-        while seen.insert(next).inserted, try row(next)?.isAlive == false, let further = try memory(next).mergedInto {
-            next = RowKey(key.type, further)
+        while let next = try follower(of: here), seen.insert(next).inserted {
+            here = next
+            if try row(here)?.isAlive == true { break }
         }
-        return next
+        return here == key ? nil : here
+    }
+
+    private func follower(of key: RowKey) throws -> RowKey? {
+        let memory = try memory(key)
+        guard let next = memory.mergedInto.map({ RowKey(key.type, $0) }) else { return nil }
+        guard let life = memory.mergedLife, let row = try row(next) else { return next }
+        return try life >= self.memory(next).firstLife ?? row.presentLife ? next : nil
     }
 }
 
-/// Reads what is stored, each row once.
+/// Reads what is stored, each row once, and as the present schema has it.
 final class RowReader {
     private let snapshot: any AccountSnapshot
+    private let schema: Schema
     private var rows: [RowKey: StoredRow?] = [:]
     private var holders: [String: [IndexEntry: [String]]] = [:]
 
-    init(_ snapshot: any AccountSnapshot) { self.snapshot = snapshot }
+    init(_ snapshot: any AccountSnapshot, schema: Schema) {
+        self.snapshot = snapshot
+        self.schema = schema
+    }
 
     func row(_ key: RowKey) throws -> StoredRow? {
         if rows[key] == nil { try load([key]) }
@@ -111,7 +124,12 @@ final class RowReader {
         for key in keys where rows[key] == nil { ids[key.type, default: []].insert(key.id) }
         for (type, ids) in ids.sorted(by: { $0.key < $1.key }) {
             let found = try snapshot.rows(type: type, ids: ids.sorted())
-            for id in ids { rows[RowKey(type, id)] = .some(found[id]) }
+            let definition = schema.types[type]
+            for id in ids {
+                var stored = found[id]
+                if let definition { stored?.row.follow(definition) }
+                rows[RowKey(type, id)] = .some(stored)
+            }
         }
     }
 

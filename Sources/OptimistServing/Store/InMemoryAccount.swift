@@ -75,4 +75,36 @@ struct InMemoryAccount: Sendable {
             rows[entry.id].flatMap { $0.place == entry.place ? (entry.id, $0) : nil }
         }
     }
+
+    /// The account with the names and the indexes of a schema.
+    ///
+    /// - Parameter vocabulary: The names that it has.
+    func following(_ schema: Schema, from vocabulary: Vocabulary) -> InMemoryAccount {
+        var account = InMemoryAccount()
+        account.notes = notes
+        for (former, rows) in rows {
+            let type = vocabulary.presentType(former)
+            account.order[type] = order[former]
+            for (id, stored) in rows {
+                let stored = stored.renamed { vocabulary.presentColumn($0, of: type) }
+                account.rows[type, default: [:]][id] = stored
+                account.enter(
+                    RowKey(type, id), dropping: [], adding: schema.types[type]?.indexEntries(of: stored.row) ?? [])
+            }
+        }
+        return account
+    }
+}
+
+extension StoredRow {
+    fileprivate func renamed(_ name: (String) -> String) -> StoredRow {
+        func renamed<Value>(_ columns: [String: Value]) -> [String: Value] {
+            Dictionary(columns.map { (name($0.key), $0.value) }, uniquingKeysWith: { $1 })
+        }
+        var stored = self
+        stored.row.cells = renamed(row.cells)
+        stored.row.counters = renamed(row.counters)
+        stored.memory.replaced = renamed(memory.replaced)
+        return stored
+    }
 }

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+public import OptimistWire
 import Synchronization
 
 /// A store that forgets everything when it goes: for tests and simulations, with every rule of the seam.
@@ -13,6 +13,8 @@ public final class InMemorySyncStore: SyncStore {
         var accounts: [String: InMemoryAccount] = [:]
         /// Every epoch so far, oldest first.
         var epochs: [String]
+        /// The version of the schema by whose names the rows are stored. Nil: of the first one that is accepted.
+        var schemaVersion: Int?
     }
 
     private let state: Mutex<Contents>
@@ -33,6 +35,15 @@ public final class InMemorySyncStore: SyncStore {
 
     /// Begins an epoch, as every start of a server does.
     public func begin(epoch: String) { state.withLock { $0.epochs.append(epoch) } }
+
+    /// Brings the rows to the names and the indexes of a schema, as a server does when it starts with it.
+    public func accept(_ schema: Schema) {
+        state.withLock { contents in
+            let vocabulary = Vocabulary(schema, version: contents.schemaVersion)
+            contents.accounts = contents.accounts.mapValues { $0.following(schema, from: vocabulary) }
+            contents.schemaVersion = schema.version
+        }
+    }
 
     public func read<Answer: Sendable>(
         account: String, _ work: @escaping @Sendable (any AccountSnapshot) throws -> Answer

@@ -17,6 +17,7 @@ extension StoredRow {
         var object = JSONObject()
         if !row.counters.isEmpty { object.append("totals", .map(row.counters) { .map($0) { $0.json } }) }
         if !row.isAlive, !row.cells.isEmpty { object.append("cells", .map(row.cells) { $0.json }) }
+        if let life = memory.mergedLife { object.append("mergedLife", .int(Int64(life))) }
         if let first = memory.firstLife { object.append("firstLife", .int(Int64(first))) }
         if !memory.replaced.isEmpty { object.append("replaced", .map(memory.replaced) { .map($0) { $0.json } }) }
         return object.isEmpty ? nil : JSON.object(object).bytes
@@ -50,6 +51,7 @@ extension StoredRow {
         else { return false }
         row.counters = totals
         row.cells = cells
+        memory.mergedLife = json["mergedLife"]?.int.map(Int.init)
         memory.firstLife = json["firstLife"]?.int.map(Int.init)
         memory.replaced = replaced
         return true

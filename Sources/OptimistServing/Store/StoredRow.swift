@@ -39,15 +39,19 @@ public struct StoredRow: Sendable {
 public struct RowMemory: Hashable, Sendable {
     /// The row that a deleted row has become one with.
     public var mergedInto: String?
+    /// The life that row was in then. Nil: not known.
+    public var mergedLife: Int?
     /// The first of the lives that edits have joined into one, if it is not the present or the last one.
     public var firstLife: Int?
     /// The clocks that ran ahead and were replaced: by column, then by who gave them.
     public var replaced: [String: [String: ReplacedClock]]
 
     public init(
-        mergedInto: String? = nil, firstLife: Int? = nil, replaced: [String: [String: ReplacedClock]] = [:]
+        mergedInto: String? = nil, mergedLife: Int? = nil, firstLife: Int? = nil,
+        replaced: [String: [String: ReplacedClock]] = [:]
     ) {
         self.mergedInto = mergedInto
+        self.mergedLife = mergedLife
         self.firstLife = firstLife
         self.replaced = replaced
     }

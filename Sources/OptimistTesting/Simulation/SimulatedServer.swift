@@ -103,6 +103,7 @@ public final class SimulatedServer: Sendable {
         let surroundings = process.surroundings(seed: seed &+ UInt64(count) &* 0x9E37_79B9)
         let (store, epoch) = try open(process, surroundings)
         guard process.isAlive else { return }
+        if let memory = store as? InMemorySyncStore { memory.accept(schema) }
         let service = JMAPService(
             store: store,
             settings: ServingSettings(

@@ -256,6 +256,40 @@ struct CounterTests {
         #expect(try await phone.store.pendingCount() == 0)
     }
 
+    /// A photo of an app in which nothing counts yet.
+    private struct PlainPhoto: Codable, Identifiable, SyncedRecord {
+        static let databaseTableName = "photo"
+        var id = UUID()
+        var title = ""
+        var likes = 0
+        var views: Int?
+    }
+
+    @Test func `M3 L1 what is unsent of a column that becomes a counter counts from what the server holds`()
+        async throws
+    {
+        let device = try Device([PlainPhoto.self], migrate: Photo.migrate)
+        let (old, clean, new) = (
+            PlainPhoto(title: "old"), PlainPhoto(title: "clean"), PlainPhoto(title: "new", likes: 3)
+        )
+        try await device.store.write { db in for photo in [old, clean] { try photo.insert(db) } }
+        try await device.execute("UPDATE photo SET likes = 5")
+        try await device.store.pushAccepted(seq: 1)
+        try await device.execute("UPDATE photo SET likes = 7 WHERE title = 'old'")
+        try await device.store.write { try new.insert($0) }
+        try device.open([Photo.self], migrate: Photo.migrate)
+        let batch = try #require(try await device.next())
+        let likes = batch.push.rows.map { row -> JSON? in
+            switch row.change {
+            case .create(let patch), .update(let patch): patch.values["likes"]
+            case .delete: nil
+            }
+        }
+        #expect(likes == [["@total": 2], ["@total": 3]])
+        try device.open([Photo.self], migrate: Photo.migrate)
+        #expect(try await device.next()?.sent.map(\.values) == batch.sent.map(\.values), "once")
+    }
+
     @Test func `M3 a counter needs a column of whole numbers that is not unique`() throws {
         struct Bad: Codable, Identifiable, SyncedRecord {
             static let databaseTableName = "bad"

@@ -119,6 +119,32 @@ struct GroupTests {
         #expect(try await next().push.rows.count == 1)
     }
 
+    @Test func `S2 in a group beyond the limit a new parent goes before an older row that moved below it`() async throws
+    {
+        let (old, trip) = (step("Old"), trip)
+        try await store.take([.step(old)])
+        try await store.write { db in
+            for index in 0..<1_001 { try Step(text: "\(index)").insert(db) }
+            try trip.insert(db)
+            try db.execute(sql: "UPDATE step SET project = ?", arguments: [trip.id])
+        }
+        let batch = try await next(10)
+        #expect(batch.push.rows.map(\.table) == ["project"] + Array(repeating: "step", count: 9))
+        #expect(batch.push.rows.map(\.id).prefix(2) == [trip.wireID, old.wireID])
+    }
+
+    @Test func `S8 rows of which there is nothing to send do not hold up those behind them`() async throws {
+        for text in ["A", "B", "C", "D"] { try await store.write { try Step(text: text).insert($0) } }
+        try await store.apply { db in
+            try db.execute(sql: "DELETE FROM step WHERE text < 'D'")
+            // As it was adopted before ids were checked.
+            try db.execute(
+                sql: "UPDATE optimist_row SET id = x'01' WHERE pending = (SELECT min(pending) FROM optimist_row)")
+        }
+        #expect(try await next(1).push.rows.count == 1)
+        #expect(try await store.counts().pending == 2, "the id that is none stays, and counts")
+    }
+
     @Test func `S2 what is settled is forgotten`() async throws {
         let (a, b) = (step("A"), step("B"))
         for row in [a, b] { try await store.write { try row.insert($0) } }
@@ -250,5 +276,57 @@ struct GroupTests {
         try await store.book(batch.sent.map { _ in .groupFailed(by: [], current: nil) }, of: batch)
         #expect(try await store.nextPush(PushLimit()) == nil)
         #expect(try await store.pendingCount() == 2)
+    }
+
+    @Test func `V2 a refused exchange of unique values can be made once more`() async throws {
+        let (trip, tour) = (trip, Project(title: "Tour"))
+        try await store.take([.project(trip), .project(tour)])
+        try await store.write(allOrNothing: true) { db in
+            try db.execute(sql: "UPDATE project SET title = NULL WHERE title = 'Trip'")
+            try db.execute(sql: "UPDATE project SET title = 'Trip' WHERE title = 'Tour'")
+            try db.execute(sql: "UPDATE project SET title = 'Tour' WHERE title IS NULL")
+        }
+        let batch = try await next()
+        #expect(sizes(batch) == [2])
+        try await store.book([.rejected(refusal), .groupFailed(by: [], current: nil)], of: batch)
+        func titles() async throws -> [UUID: String?] {
+            let projects = try await store.read { try Project.fetchAll($0) }
+            return Dictionary(uniqueKeysWithValues: projects.map { ($0.id, $0.title) })
+        }
+        #expect(try await titles() == [trip.id: "Trip", tour.id: "Tour"])
+        try await store.retry(try #require(try await store.rejections().first).id)
+        #expect(try await titles() == [trip.id: "Tour", tour.id: "Trip"])
+        #expect(try await store.rejections().isEmpty)
+        #expect(try await next().push.rows.count == 2)
+    }
+
+    @Test func `V2 a refused row that the app's own tables hold is one rejection, however often it is refused`()
+        async throws
+    {
+        let trip = trip
+        try await store.write { db in
+            try db.execute(sql: "CREATE TABLE pin(project REFERENCES project(id) ON DELETE RESTRICT)")
+            try trip.insert(db)
+            try db.execute(sql: "INSERT INTO pin VALUES (?)", arguments: [trip.id])
+        }
+        for _ in 0..<3 {
+            try await store.book([.rejected(refusal)], of: try await next())
+            #expect(try await store.nextPush(PushLimit()) == nil, "it is held for a day")
+            try await store.apply { try $0.execute(sql: "UPDATE optimist_row SET due = NULL") }
+        }
+        #expect(try await store.rejections().count == 1)
+        #expect(try await store.counts().pending == 1)
+    }
+
+    @Test func `V4 a refusal of a whole group that cannot be booked leaves no word of it`() async throws {
+        try await store.write { db in for text in ["A", "B"] { try Step(text: text).insert(db) } }
+        let batch = try await next()
+        try await store.pool.writeWithoutTransaction { db in
+            let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+            try db.execute(sql: "PRAGMA max_page_count = \(pages)")
+        }
+        let refusal = Refusal(code: "tooLarge", message: String(repeating: "no ", count: 100_000))
+        await #expect(throws: DatabaseError.self) { try await store.refuse(refusal, batch) }
+        #expect(try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_whole") } == 0)
     }
 }

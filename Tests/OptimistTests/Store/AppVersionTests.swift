@@ -273,6 +273,15 @@ struct AppVersionTests {
         #expect(try await device.store.pendingCount() == 0)
     }
 
+    @Test func `L1 S9 a migration may let a row grow beyond what the server takes`() async throws {
+        let device = try new()
+        try await device.store.write { try App.ColouredItem(title: "Boat").insert($0) }
+        try await device.sync(with: server)
+        let sql = "UPDATE item SET note = hex(zeroblob(\(RowSync.Limit.rowBytes)))"
+        try device.open([App.ColouredItem.self], migrate: App.trimmed(sql))
+        #expect(try await device.store.outbox().map(\.kind) == [.update])
+    }
+
     @Test func `L1 a column that a migration adds with a default makes nothing pending`() async throws {
         let device = try old()
         try await device.store.write { try App.Item(title: "Boat").insert($0) }

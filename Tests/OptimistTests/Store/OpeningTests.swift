@@ -3,6 +3,7 @@
 import Foundation
 import GRDB
 import OptimistCore
+import OptimistWire
 import Testing
 
 @testable import Optimist
@@ -89,6 +90,24 @@ struct OpeningTests {
         #expect(error?.message.contains("UUID") == true)
     }
 
+    @Test(arguments: [
+        "CREATE TABLE todo(id BLOB PRIMARY KEY NOT NULL, content TEXT COLLATE NOCASE UNIQUE)",
+        "CREATE TABLE todo(id BLOB PRIMARY KEY NOT NULL, content TEXT, date TEXT); CREATE UNIQUE INDEX one ON todo(lower(content))",
+        "CREATE TABLE todo(id BLOB PRIMARY KEY NOT NULL, content TEXT, done); CREATE UNIQUE INDEX one ON todo(content) WHERE NOT done",
+    ])
+    func `M6 a unique index that the server cannot judge is refused by name`(sql: String) throws {
+        let file = folder.appending(path: "unique.sqlite")
+        let error = failure(opening: file) { migrator in
+            migrator.registerMigration("todo") { try $0.execute(sql: sql) }
+        }
+        #expect(error?.code == .invalidTable)
+        #expect(error?.message.contains("todo") == true && error?.message.contains("unique index") == true)
+        let bare = folder.appending(path: "bare.sqlite")
+        try DatabaseQueue(path: bare.path).write { try $0.execute(sql: sql) }
+        let exported = #expect(throws: OptimistError.self) { try Schema(exporting: bare, id: "x") }
+        #expect(exported?.code == .invalidTable)
+    }
+
     private struct Note: Codable, Identifiable, SyncedRecord {
         static let databaseTableName = "note"
         var id: String
@@ -117,6 +136,28 @@ struct OpeningTests {
         await #expect(throws: DatabaseError.self) {
             try await store.write { try Note(id: "no uuid", text: "lost?").insert($0) }
         }
+    }
+
+    @Test(arguments: ["6F2C1B9E-2F67-4D2B-9A55-2F0F6A3F9E10", "note 1"])
+    func `W5 rows from before Optimist whose ids are no UUIDs as it has them are named, and not doubled`(id: String)
+        async throws
+    {
+        func open(_ repair: String? = nil) throws -> Store {
+            try Store(at: folder.appending(path: "notes.sqlite"), synced: [Note.self]) { migrator in
+                migrator.registerMigration("note") { db in
+                    try db.execute(sql: "CREATE TABLE note(id TEXT PRIMARY KEY NOT NULL, text TEXT)")
+                    try db.execute(sql: "INSERT INTO note VALUES (?, 'old')", arguments: [id])
+                }
+                guard let repair else { return }
+                migrator.registerMigration("ids") { db in try db.execute(sql: repair) }
+            }
+        }
+        let error = #expect(throws: OptimistError.self) { try open() }
+        #expect(error?.code == .invalidTable)
+        #expect(error?.message.contains("note") == true && error?.message.contains("migration") == true)
+        let new = "6f2c1b9e-2f67-4d2b-9a55-2f0f6a3f9e10"
+        let store = try open("UPDATE note SET id = '\(new)'")
+        #expect(try await store.nextPush(PushLimit())?.push.rows.map(\.id) == [new])
     }
 
     /// Words of SQL are fine names for an app.

@@ -297,4 +297,28 @@ struct PageTests {
         try await other.store.receive([row], from: "e1.0", to: "e1.1")
         #expect(try await other.store.todos() == [sent])
     }
+
+    @Test func `L5 a deleted row is forgotten at twice the age to which the server remembers it, pending ones never`()
+        async throws
+    {
+        let (own, unsent, alive) = (Todo(content: "own"), Todo(content: "unsent"), Todo(content: "alive"))
+        try await store.write { db in for todo in [own, unsent, alive] { try todo.insert(db) } }
+        try await store.pushAccepted(seq: 1)
+        try await store.receive([pageRow(todo, seq: 2, whole)], from: "e1.0", to: "e1.2")
+        try await store.receive([tombstone(todo, seq: 3)], from: "e1.2", to: "e1.3")
+        _ = try await store.write { try own.delete($0) }
+        try await store.pushAccepted(seq: 4)
+        _ = try await store.write { try unsent.delete($0) }
+        func known() async throws -> Set<UUID> {
+            var known: Set<UUID> = []
+            for row in [own, unsent, alive, todo] where try await store.entry(row) != nil { known.insert(row.id) }
+            return known
+        }
+        phone.advance(179 * 86_400_000)
+        try await store.forgetDeletedRows(rememberedFor: 90)
+        #expect(try await known() == [own.id, unsent.id, alive.id, todo.id])
+        phone.advance(2 * 86_400_000)
+        try await store.forgetDeletedRows(rememberedFor: 90)
+        #expect(try await known() == [unsent.id, alive.id])
+    }
 }

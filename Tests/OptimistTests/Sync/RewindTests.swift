@@ -43,6 +43,41 @@ struct RewindTests {
         #expect(common("e1.15", [("e1", 0), ("e2", 20)], [("e1", 0), ("e3", 35)]) == 35)
         #expect(common("e9.60", [], [("e1", 0), ("e3", 35)]) == 0, "nothing is known in common")
         #expect(common("e1.60", [], [("e1", 7)]) == 7)
+        #expect(common("e2.50", [("e1", 0), ("e3", 55)], [("e1", 0), ("e3", 55)]) == 0, "its epoch is in neither")
+        // The remote tells of the epochs from the asked cursor's own.
+        #expect(common("e1.50", [("e1", 0), ("e2", 55)], [("e2", 55), ("e3", 60)]) == 55)
+    }
+
+    /// A device with a project that the server took as its 9th transaction, and steps up to its 5th.
+    private func desk(_ project: Project) async throws -> Desk {
+        let desk = try Desk()
+        try await desk.store.take([.project(project, seq: 9)], to: ["project"], seq: 9)
+        try await desk.store.take([], to: ["step"], seq: 5)
+        return desk
+    }
+
+    @Test func `L3 a fork that one table meets takes back the others too`() async throws {
+        let desk = try await desk(Project(title: "Trip"))
+        try await desk.store.rewind(["step"], to: [("e1", 0), ("e2", 3)].map(RemoteEpoch.init))
+        #expect(try await desk.store.counts().pending == 1)
+        #expect(try await desk.store.intakes().map(\.awaitsSnapshot) == [true, true])
+    }
+
+    @Test func `L3 a table that is received anew heals what its rows have from after the fork`() async throws {
+        let desk = try await desk(Project(title: "Trip"))
+        try await desk.store.startResync(of: ["project"])
+        try await desk.store.rewind(["step"], to: [("e1", 0), ("e2", 5)].map(RemoteEpoch.init))
+        #expect(try await desk.store.counts().pending == 1)
+        #expect(try await desk.store.intakes().map(\.cursor) == [nil, "e2.5"])
+    }
+
+    @Test func `L3 a table that is in the present epoch already stays when another one comes after it`() async throws {
+        let desk = try Desk()
+        try await desk.store.take([.project(Project(title: "Trip"), seq: 12)], to: ["project"], seq: 12, epoch: "e2")
+        try await desk.store.take([], to: ["step"], seq: 5)
+        try await desk.store.rewind(["step"], to: [("e1", 0), ("e2", 9)].map(RemoteEpoch.init))
+        #expect(try await desk.store.counts().pending == 0)
+        #expect(try await desk.store.intakes().map(\.cursor) == ["e2.12", "e2.5"])
     }
 
     // MARK: - Healing
@@ -201,5 +236,14 @@ struct RewindTests {
         for reader in [a, b, a] { try await reader.sync() }
         #expect(backend.essence == before)
         for reader in [a, b] { #expect(try await reader.isEqualToBackend()) }
+    }
+}
+
+extension Store {
+    /// Takes the first page for some of the tables.
+    fileprivate func take(_ rows: [PageRow], to tables: [String], seq: Int, epoch: String = "e1") async throws {
+        try await apply(
+            Page(from: "e1.0", cursor: "\(epoch).\(seq)", hasMore: false, rows: rows), to: tables, initialCursor: "e1.0"
+        )
     }
 }

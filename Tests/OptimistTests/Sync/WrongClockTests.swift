@@ -136,4 +136,42 @@ struct WrongClockTests {
         try reader.reopen()
         #expect(reader.store.correctedMilliseconds == Self.now)
     }
+
+    @Test func `M4 where confirmed clocks are far ahead the clock begins again once, and not at every answer`()
+        async throws
+    {
+        let phone = try Phone(at: Self.now)
+        let date = Date(timeIntervalSince1970: Double(Self.now) / 1000)
+        let rows = [pageRow(Todo(content: ""), seq: 1, stamp: Self.now + Self.day, ["content": "Tomorrow"])]
+        try await phone.store.receive(rows, from: "e1.0", to: "e1.1")
+        let other = try DatabaseQueue(path: phone.file.path)
+        func version() async throws -> Int64? { try await other.read { try Store.dataVersion($0) } }
+        try await phone.store.correctClock(by: date, roundTrip: .zero)
+        try await phone.store.write { try Todo(content: "Mine").insert($0) }
+        let before = try await version()
+        try await phone.store.correctClock(by: date, roundTrip: .zero)
+        #expect(try await version() == before)
+    }
+
+    @Test func `M4 a clock that begins again leaves no ceiling far ahead in the file`() async throws {
+        let phone = try Phone(at: Self.now)
+        // As by a page that was seen and could not be committed.
+        phone.store.capture.witness(Stamp(milliseconds: Self.now + Self.day))
+        try await phone.store.correctClock(by: Date(timeIntervalSince1970: Double(Self.now) / 1000), roundTrip: .zero)
+        try phone.reopen()
+        #expect(phone.store.capture.lastStamp.milliseconds < Self.now + 60_000)
+    }
+
+    @Test func `M4 a second process stamps by the offset that the first one has measured`() async throws {
+        let phone = try Phone(at: Self.now)
+        let other = try Store(
+            at: phone.file, synced: [Todo.self], durability: .normal,
+            surroundings: Surroundings(now: { Date(timeIntervalSince1970: Double(Self.now) / 1000) }),
+            migrate: Todo.migrate)
+        let server = Date(timeIntervalSince1970: Double(Self.now + Self.day) / 1000)
+        try await phone.store.correctClock(by: server, roundTrip: .zero)
+        let todo = Todo(content: "From the widget")
+        try await other.write { try todo.insert($0) }
+        #expect(try await other.entry(todo)?.lifeStamp.milliseconds == Self.now + Self.day)
+    }
 }

@@ -1,0 +1,23 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+extension MergeRow {
+    /// Follows a schema by which columns count that did not, or do not any more.
+    ///
+    /// What a column held when it became a counter is the server's own total, to which others add. What a counter came to
+    /// when it became a column is its value. Pages show the same before and after.
+    mutating func follow(_ type: TypeSchema) {
+        for (column, definition) in type.columns where definition.type == .counter {
+            guard let cell = cells.removeValue(forKey: column), let value = cell.value.int else { continue }
+            counters[column, default: [:]][ServerClock.device] = CounterTotal(value, cell.clock)
+        }
+        for (column, totals) in counters where type.columns[column].map({ $0.type != .counter }) == true {
+            let value = Cell(
+                .int(sum(of: column)),
+                totals.values.map(\.clock).max() ?? Clock(stamp: .zero, device: ServerClock.device))
+            cells[column] = value
+            counters[column] = nil
+        }
+    }
+}

@@ -1,0 +1,61 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import Optimist
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+@Suite(.timeLimit(.minutes(5)))
+struct DiscardTests {
+    @Test func `L2 a row that was moved below a new one is where the server has it after a discard`() async throws {
+        let desk = try Desk()
+        let (home, step) = (Project(title: "home"), Step(text: "sweep"))
+        try await desk.store.take([.project(home), .step(step, in: home)])
+        try await desk.store.write { db in
+            let new = Project(title: "new")
+            try new.insert(db)
+            try db.execute(sql: "UPDATE step SET project = ?", arguments: [new.id])
+        }
+        #expect(try await desk.store.discardPending() == 2)
+        #expect(try await desk.store.read { try Step.fetchOne($0)?.project } == home.id)
+        #expect(try await desk.store.projects() == ["home"])
+        #expect(try await desk.store.counts().pending == 0)
+    }
+
+    @Test func `L2 rows that exchanged unique values have them back after a discard`() async throws {
+        let desk = try Desk()
+        let (home, work) = (Project(title: "home"), Project(title: "work"))
+        try await desk.store.take([.project(home), .project(work)])
+        try await desk.store.write { db in
+            try db.execute(sql: "UPDATE project SET title = NULL WHERE title = 'home'")
+            try db.execute(sql: "UPDATE project SET title = 'home' WHERE title = 'work'")
+            try Project(title: "work").insert(db)
+        }
+        #expect(try await desk.store.discardPending() == 3)
+        let titles = try await desk.store.read { try Project.fetchAll($0) }
+        #expect(
+            Dictionary(uniqueKeysWithValues: titles.map { ($0.id, $0.title) }) == [home.id: "home", work.id: "work"])
+    }
+
+    @Test(arguments: ["CASCADE", "RESTRICT", "SET NULL"])
+    func `L2 what the server has below a deleted row is received anew after a discard`(onDelete: String) async throws {
+        let desk = try Desk(onDelete: onDelete)
+        let (home, step) = (Project(title: "home"), Step(text: "sweep"))
+        let rows: [PageRow] = [.project(home), .step(step, in: home)]
+        try await desk.store.take(rows)
+        try await desk.store.write { db in
+            let new = Project(title: "new")
+            try new.insert(db)
+            try db.execute(sql: "UPDATE step SET project = ?", arguments: [new.id])
+            try db.execute(sql: "DELETE FROM project WHERE title = 'home'")
+        }
+        #expect(try await desk.store.discardPending() == 3)
+        #expect(try await desk.store.counts().pending == 0)
+        #expect(try await desk.store.intakes().map(\.awaitsSnapshot) == [true, true])
+        try await desk.store.take(rows)
+        #expect(try await desk.store.projects() == ["home"])
+        #expect(try await desk.store.read { try Step.fetchOne($0)?.project } == home.id)
+    }
+}
