@@ -108,15 +108,13 @@ struct Booking {
     /// The app's own constraints stand against what the server says. One row never fails a booking (S8): the server's
     /// values are parked, and a row that cannot be taken back stays pending, and is held.
     ///
-    /// What is parked is not here, so its clocks are not confirmed: a page that takes the place of the parked values would
-    /// otherwise be no news.
     func setAside(_ change: RowChange, _ settled: RowEntry, _ before: RowEntry, reason: String?) throws -> RowEntry {
         switch change {
         case .put(let values), .set(let values):
-            let patch = RowPatch(generation: settled.generation, values: values)
-            try ParkedRows(db).park(ReceivedRow(ref: settled.ref, content: .row(patch)), reason: reason, awaiting: nil)
+            guard let table = tables[settled.ref.table] else { return settled }
             var parked = settled
-            parked.confirmed = ColumnClocks()
+            let patch = parked.withdraw(values, in: table.layout)
+            try ParkedRows(db).park(ReceivedRow(ref: settled.ref, content: .row(patch)), reason: reason, awaiting: nil)
             return parked
         case .none, .delete:
             var held = before

@@ -13,7 +13,7 @@ extension RowEntry {
     ) -> JSON {
         var counter = counters[column.bit] ?? Counter()
         let confirmed = counter.take(
-            patch.values[column.name]?.int ?? 0, mine: patch.mine[column.name] ?? [:], seq: seq ?? .max,
+            patch.values[column.name]?.int ?? 0, mine: patch.mine[column.name] ?? [:], seq: seq ?? self.seq,
             clock: patch.clocks?[column.name], isDirty: isDirty)
         counters[column.bit] = counter.totals.isEmpty ? nil : counter
         if isDirty { base[column.name] = String(confirmed) }

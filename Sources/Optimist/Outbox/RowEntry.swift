@@ -105,4 +105,22 @@ struct RowEntry: Equatable, Sendable {
         confirmed = patch.clocks ?? ColumnClocks()
         known = layout.mask(of: patch.values)
     }
+
+    /// Unconfirms values of the server's that could not be written to the app's table.
+    ///
+    /// What is not here must not count as confirmed: a page that brings it again would otherwise be no news. What is edited
+    /// or received meanwhile is later, and stays: so the values leave with their clocks.
+    ///
+    /// - Parameter values: As the app's table was to show them.
+    /// - Returns: The values as the server has them, to be received once they fit.
+    mutating func withdraw(_ values: JSONObject, in layout: TableLayout) -> RowPatch {
+        var patch = RowPatch(generation: generation, clocks: confirmed, values: values)
+        for column in layout.counters {
+            guard let shown = values[column.name]?.int, let counter = counters[column.bit] else { continue }
+            patch.values[column.name] = .int(shown &- counter.unsent)
+            patch.mine[column.name] = counter.totals.mapValues(\.confirmed)
+        }
+        known &= ~layout.mask(of: values)
+        return patch
+    }
 }

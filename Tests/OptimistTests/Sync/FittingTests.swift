@@ -154,6 +154,26 @@ struct FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
+    @Test func `R4 what an answer brings and is parked yields to what is edited meanwhile`() async throws {
+        try await store.take([.step(tickets, in: tour), .project(tour)], to: 1)
+        try await store.write { try $0.execute(sql: "UPDATE step SET text = 'mine', project = NULL") }
+        let theirs = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000, counter: 1), device: "OtherPhone")
+        let won = RowPatch(
+            generation: 1, clocks: ColumnClocks(common: theirs),
+            values: ["text": "theirs", "project": .string(trip.wireID)])
+        let first = try await store.nextPush(PushLimit())
+        try await store.book([.merged(seq: 3, won)], of: try #require(first))
+        #expect(try await store.counts().parked == 1)
+
+        try await store.write { try $0.execute(sql: "UPDATE step SET text = 'mine again'") }
+        let second = try await store.nextPush(PushLimit())
+        try await store.book([.accepted(seq: 4)], of: try #require(second))
+        try await store.take([.project(trip)], from: 1, to: 2)
+        #expect(try await store.counts().parked == 0)
+        #expect(try await store.steps() == ["mine again"])
+        #expect(try await store.read { try Step.fetchAll($0).map(\.project) } == [trip.id])
+    }
+
     @Test func `M6 a row that is parked beside its double takes the double's place with the verdict`() async throws {
         let mine = Project(title: "Trip")
         let visa = Step(text: "Visa", project: mine.id)
