@@ -51,7 +51,10 @@ extension World {
             scheduler.run(for: .seconds(30))
             isQuiet = self.isQuiet()
         }
-        if !isQuiet { find("stuck: not quiet \(WorldRun.patience) after everything was healed") }
+        if !isQuiet {
+            find("stuck: not quiet \(WorldRun.patience) after everything was healed")
+            logStatuses()
+        }
         judge()
     }
 

@@ -3,6 +3,7 @@
 import Foundation
 import GRDB
 import Optimist
+import OptimistSession
 import OptimistTesting
 
 /// When the judges look, and at what.
@@ -75,6 +76,24 @@ extension World {
                 }
             }
         } catch { return false }
+    }
+
+    /// Notes what every app says of itself, for the people who look for what is stuck.
+    func logStatuses() {
+        for device in devices {
+            guard let launch = device.launch else {
+                log("\(device.name) does not run")
+                continue
+            }
+            log("\(device.name): session \(launch.session.state)")
+            launch.process.spawn { [self] in
+                do {
+                    let status = try await launch.engine.status.current()
+                    log("\(device.name): \(status)")
+                } catch { log("\(device.name): no status: \(error)") }
+            }
+        }
+        scheduler.run(for: .seconds(1))
     }
 
     /// Compares everything at the end.

@@ -20,6 +20,7 @@ struct Booking {
     let references: ReferenceGraph
     let db: Database
     let now: Int64
+    private var missed: MissedRows
 
     init(_ verdicts: [Verdict], of batch: PushBatch, layouts: [TableLayout], _ db: Database, at milliseconds: Int64)
         throws
@@ -31,6 +32,7 @@ struct Booking {
         references = ReferenceGraph(layouts)
         self.db = db
         now = milliseconds
+        missed = MissedRows(layouts, db, at: milliseconds)
     }
 
     /// Books everything: what was taken first, then what was refused, with what refers to it (V5).
@@ -40,6 +42,7 @@ struct Booking {
             guard let refusal = verdicts[index].refusal else { continue }
             try reject(index, refusal)
         }
+        try missed.settle()
         try release()
         try postponeUnexplained()
         try GroupJoins(db).forgetSettled()
@@ -57,6 +60,7 @@ struct Booking {
             entry = try setAside(settlement.change, entry, before, reason: error.message)
         }
         try entries.save(entry)
+        try missed.look(at: entry, before: before)
     }
 
     func settle(_ entry: inout RowEntry, _ sent: SentRow, _ verdict: Verdict, _ table: AppTable) throws -> Settlement {

@@ -26,6 +26,7 @@ extension Store {
                 if try self.rewind(incomplete.map(\.table), to: page.epochs, in: db) { return false }
                 page.at = SyncState(page.at).map { "\(page.epochs.last?.name ?? $0.epoch).\($0.seq)" } ?? page.at
             }
+            if intake.at == nil { try UnseenRows.expectAll(of: asked.table, in: db) }
             try self.receive(page.rows, in: db)
             try Intake.record(page, of: asked.table, in: db)
             return true
@@ -42,13 +43,10 @@ extension Store {
     }
 
     static func startResync(of table: String, in db: Database) throws {
-        let number = "(SELECT number FROM optimist_table WHERE name = ?1)"
+        try UnseenRows.expectAll(of: table, in: db)
         try db.execute(
-            sql: """
-                INSERT OR IGNORE INTO optimist_unseen SELECT tbl, id FROM optimist_row
-                WHERE tbl = \(number) AND acked > 0 AND generation & 1
-                """, arguments: [table])
-        try db.execute(sql: "DELETE FROM optimist_parked WHERE tbl = \(number)", arguments: [table])
+            sql: "DELETE FROM optimist_parked WHERE tbl = (SELECT number FROM optimist_table WHERE name = ?)",
+            arguments: [table])
         try Intake.startOver(table, in: db)
     }
 

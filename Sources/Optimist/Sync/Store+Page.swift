@@ -14,6 +14,7 @@ extension Store {
             let intakes = try Intake.fetchAll(tables, in: db)
             guard intakes.allSatisfy({ ($0.cursor ?? initialCursor) == page.from }) else { return false }
             if !page.epochs.isEmpty, try self.rewind(tables, to: page.epochs, in: db) { return false }
+            for intake in intakes where intake.awaitsSnapshot { try UnseenRows.expectAll(of: intake.table, in: db) }
             try self.receive(page.rows, in: db)
             let counts = page.rows.reduce(into: [:]) { $0[$1.table, default: 0] += 1 }
             for table in tables {

@@ -3,7 +3,10 @@
 import GRDB
 import OptimistWire
 
-/// The rows that a resync has not brought again so far: `optimist_unseen`. Empty at all other times.
+/// The rows that a snapshot is expected to bring and has not brought so far: `optimist_unseen`. Empty at all other times.
+///
+/// These are all that the server is known to have had: before a resync, and before a first sync what was sent from here by
+/// then. Snapshots have no deleted rows, so what does not come was deleted.
 struct UnseenRows {
     private let layouts: [TableLayout]
     private let removing: RowStatement
@@ -12,6 +15,21 @@ struct UnseenRows {
         let waits = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM optimist_unseen WHERE tbl = ?)")
         self.layouts = try layouts.filter { try Bool.fetchOne(waits, arguments: [$0.number]) == true }
         removing = try RowStatement("DELETE FROM optimist_unseen WHERE tbl = ? AND id = ?", in: db)
+    }
+
+    /// Expects every row of a table that the server is known to have had.
+    static func expectAll(of table: String, in db: Database) throws {
+        try db.execute(
+            sql: """
+                INSERT OR IGNORE INTO optimist_unseen SELECT tbl, id FROM optimist_row
+                WHERE tbl = (SELECT number FROM optimist_table WHERE name = ?) AND acked > 0 AND generation & 1
+                """, arguments: [table])
+    }
+
+    /// Expects a row.
+    static func expect(_ ref: RowRef, in db: Database) throws {
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO optimist_unseen(tbl, id) VALUES (?, ?)", arguments: [ref.table, ref.id])
     }
 
     /// Takes note that a row came.
@@ -86,8 +104,8 @@ extension Store {
     }
 }
 
-/// Removes rows that a resync did not bring again, or lets them begin anew.
-private struct UnseenSettling {
+/// Removes rows that a snapshot did not bring, or lets them begin anew.
+struct UnseenSettling {
     private let layouts: [TableLayout]
     private let db: Database
     private let start: Int64

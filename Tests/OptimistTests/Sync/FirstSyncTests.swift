@@ -169,6 +169,35 @@ struct FirstSyncTests {
         await reader.stop()
     }
 
+    /// Of a row that was sent from here before its table came, and that somebody deleted by then, no snapshot says anything.
+    @Test(arguments: [true, false])
+    func `R6 a row that was sent and deleted before the first snapshot goes, whenever its answer comes`(
+        isAnsweredFirst: Bool
+    ) async throws {
+        let phone = try Phone()
+        let (gone, edited) = (Todo(content: "Gone"), Todo(content: "Edited"))
+        try await phone.store.write { db in
+            try gone.insert(db)
+            try edited.insert(db)
+        }
+        let batch = try #require(try await phone.store.nextPush(PushLimit()))
+        try await phone.store.write { try $0.execute(sql: "UPDATE todo SET done = 1 WHERE content = 'Edited'") }
+        let answers = batch.sent.map { _ in Verdict.accepted(seq: 3) }
+        if isAnsweredFirst { try await phone.store.book(answers, of: batch) }
+        let asked = SnapshotRequest(table: "todo", at: nil, after: nil, limit: 100)
+        try await phone.store.apply(SnapshotPage(at: "e1.5", rows: [], next: nil), of: asked)
+        try await phone.store.apply(
+            Page(from: "e1.5", cursor: "e1.5", hasMore: false, rows: []), to: ["todo"], initialCursor: "")
+        if isAnsweredFirst {
+            try await phone.store.settleUnseen(.remove)
+        } else {
+            try await phone.store.book(answers, of: batch)
+        }
+        #expect(try await phone.store.todos().map(\.content) == ["Edited"])
+        let again = try #require(try await phone.store.nextPush(PushLimit()))
+        #expect(again.sent.map(\.kind) == [.create])
+    }
+
     @Test func `R6 a snapshot that does not come to an end is not taken`() async throws {
         let reader = try Reader(backend)
         let asked = SnapshotRequest(table: "tag", at: "e1.5", after: id(5).uuidString.lowercased(), limit: 3)

@@ -1,0 +1,49 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// Rows of which the server says late that it has had them: before the snapshot of their table, which does not have them.
+///
+/// Somebody has deleted them since, and as a snapshot has no deleted rows nothing will ever say so.
+struct MissedRows {
+    private let layouts: [TableLayout]
+    private let db: Database
+    private let milliseconds: Int64
+    private var intakes: [Int64: Intake] = [:]
+    private var gone: [Int64: [DatabaseValue]] = [:]
+
+    init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64) {
+        self.layouts = layouts
+        self.db = db
+        self.milliseconds = milliseconds
+    }
+
+    /// Looks at a row that an answer has settled.
+    mutating func look(at entry: RowEntry, before: RowEntry) throws {
+        guard entry.isAlive, entry.isKnownToServer, !before.isKnownToServer,
+            let intake = try intake(of: entry.ref.table), let snapshot = intake.since, entry.seq <= snapshot
+        else { return }
+        if intake.isComplete {
+            gone[entry.ref.table, default: []].append(entry.ref.id)
+        } else {
+            try UnseenRows.expect(entry.ref, in: db)
+        }
+    }
+
+    /// Removes what is gone. What was edited meanwhile begins anew.
+    func settle() throws {
+        for layout in layouts {
+            guard let ids = gone[layout.number] else { continue }
+            try UnseenSettling(layouts, db, start: .max, at: milliseconds).settle(ids, of: layout, .remove)
+        }
+    }
+
+    private mutating func intake(of table: Int64) throws -> Intake? {
+        if let known = intakes[table] { return known }
+        guard let layout = layouts.first(where: { $0.number == table }) else { return nil }
+        let intake = try Intake.fetchAll([layout.name], in: db).first
+        intakes[table] = intake
+        return intake
+    }
+}
