@@ -34,7 +34,7 @@ extension Exchange {
         guard let call = ChangesCall(json: invocation.arguments), call.maxChanges.map({ $0 > 0 }) ?? true else {
             throw MethodError.invalidArguments("They are not those of a /changes: see RFC 8620, section 5.2.")
         }
-        let limit = min(call.maxChanges ?? RowSync.Limit.pageRows, RowSync.Limit.maxPageRows)
+        let limit = min(call.maxChanges ?? RowSync.Limit.pageRows, settings.pageRows)
         return Asked(
             since: try place(call.sinceState, knowsEpochs: call.isInline), limit: limit, isInline: call.isInline)
     }

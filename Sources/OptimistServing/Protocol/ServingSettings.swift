@@ -16,19 +16,24 @@ public struct ServingSettings: Sendable {
     public var makeRowID: @Sendable () -> String
     /// For how many days deleted rows are remembered. Whoever runs a ``TombstoneSweep`` gives it the same number.
     public var tombstoneDays: Int
+    /// The most rows of one page of changes or of a snapshot, whatever a client asks for.
+    public var pageRows: Int
     public var validate: Validation
 
     /// - Parameters:
     ///   - tombstoneDays: Default: 90.
+    ///   - pageRows: At least 1. Default: 20,000.
     ///   - validate: Default: everything may be that the schema allows.
     public init(
         schema: Schema, epoch: String, makeRowID: @escaping @Sendable () -> String,
-        tombstoneDays: Int = RowSync.Limit.tombstoneDays, validate: @escaping Validation = { _ in nil }
+        tombstoneDays: Int = RowSync.Limit.tombstoneDays, pageRows: Int = RowSync.Limit.maxPageRows,
+        validate: @escaping Validation = { _ in nil }
     ) {
         self.schema = schema
         self.epoch = epoch
         self.makeRowID = makeRowID
         self.tombstoneDays = tombstoneDays
+        self.pageRows = max(1, pageRows)
         self.validate = validate
     }
 }

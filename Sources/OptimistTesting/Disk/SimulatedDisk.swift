@@ -49,6 +49,8 @@ public final class SimulatedDisk: Sendable {
         var open: [Int: OpenFile] = [:]
         var lastHandle = 0
         var capacity: Int?
+        var faultsMet: [DiskFault: Int] = [:]
+        var crashesMet = 0
     }
 
     let number: Int
@@ -80,6 +82,12 @@ public final class SimulatedDisk: Sendable {
 
     /// How large all files are together.
     public var usedBytes: Int { withState { $0.usedBytes } }
+
+    /// How often a fault has really met an operation, in all mounts.
+    public func met(_ fault: DiskFault) -> Int { withState { $0.faultsMet[fault] ?? 0 } }
+
+    /// How often a process has died at a change that it was about to make, in all mounts.
+    public var crashesMet: Int { withState { $0.crashesMet } }
 
     /// The power fails: every process dies, and of what was not synced the seed decides what is left.
     public func losePower() {
@@ -161,12 +169,16 @@ extension SimulatedDisk.State {
         mounts[mount].counts[operation, default: 0] += 1
         if operation.isChange, let fuse = mounts[mount].fuse {
             if fuse <= 0 {
+                crashesMet += 1
                 let part = random.next() % 2 == 0 ? 0 : Double(random.next() >> 11) * 0x1p-53
                 return .dies(die(mount), part: part)
             }
             mounts[mount].fuse = fuse - 1
         }
-        if let fault = mounts[mount].faults.take(operation) { return .fail(fault) }
+        if let fault = mounts[mount].faults.take(operation) {
+            faultsMet[fault, default: 0] += 1
+            return .fail(fault)
+        }
         return .go
     }
 }

@@ -125,7 +125,8 @@ extension SimulatedScheduler {
     public func wallClock(skew: @escaping @Sendable () -> Double = { 0 }) -> @Sendable () -> Date {
         { [self] in
             let (seconds, attoseconds) = now.components
-            return Date(timeIntervalSince1970: 1_767_225_600 + Double(seconds) + Double(attoseconds) / 1e18 + skew())
+            let passed = Double(seconds) + Double(attoseconds) / 1e18
+            return Date(timeIntervalSince1970: 1_767_225_600 + passed + skippedSeconds + skew())
         }
     }
 }

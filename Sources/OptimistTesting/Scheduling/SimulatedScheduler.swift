@@ -31,6 +31,7 @@ public final class SimulatedScheduler: Sendable {
         var limbo: [Ready] = []
         var timers = TimerQueue<@Sendable () -> Void>()
         var now = Duration.zero
+        var skippedSeconds = 0.0
         var random: SplitMix64
         var steps = 0
         var trace = Trace()
@@ -47,6 +48,8 @@ public final class SimulatedScheduler: Sendable {
 
     /// How much time has passed since the beginning.
     public var now: Duration { state.withLock { $0.now } }
+    /// By how much every wall clock was moved ahead, in seconds.
+    var skippedSeconds: Double { state.withLock { $0.skippedSeconds } }
     /// How many jobs have run. A job is what a task does between two suspensions.
     public var steps: Int { state.withLock { $0.steps } }
     /// A digest of everything that was decided so far: equal for two runs that took the same course.
@@ -68,6 +71,11 @@ public final class SimulatedScheduler: Sendable {
     public func after(_ delay: Duration, _ action: @escaping @Sendable () -> Void) {
         state.withLock { $0.timers.add(action, due: $0.now + max(delay, .zero)) }
     }
+
+    /// Moves every wall clock ahead at once, as if all devices had lain switched off for so long: no timer goes by meanwhile.
+    ///
+    /// - Parameter seconds: More than zero.
+    public func skip(seconds: Double) { state.withLock { $0.skippedSeconds += max(0, seconds) } }
 
     // MARK: - Running
 

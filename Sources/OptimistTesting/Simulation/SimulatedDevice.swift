@@ -46,16 +46,16 @@ public final class SimulatedDevice: Sendable {
         var processes: [SimulatedProcess] = []
         var isSignedIn = false
         var launchFailure: (any Error)?
+        var app: SimulatedApp
     }
 
     public let name: String
     public let disk: SimulatedDisk
     public let link: SimulatedLink
-    let app: SimulatedApp
     let scheduler: SimulatedScheduler
     private let seed: UInt64
     private let credentials = InMemoryCredentialStore()
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// Thousands of faults are no news in a simulation.
     private static let silence = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
@@ -68,7 +68,7 @@ public final class SimulatedDevice: Sendable {
         name: String, app: SimulatedApp, scheduler: SimulatedScheduler, server: SimulatedServer, seed: UInt64
     ) {
         self.name = name
-        self.app = app
+        state = Mutex(State(app: app))
         self.scheduler = scheduler
         self.seed = seed
         disk = SimulatedDisk(seed: seed ^ 0xD15C)
@@ -79,6 +79,12 @@ public final class SimulatedDevice: Sendable {
     public var skewSeconds: Double {
         get { state.withLock { $0.skew } }
         set { state.withLock { $0.skew = newValue } }
+    }
+
+    /// What the device runs from its next launch on: set another one to upgrade the app.
+    public var app: SimulatedApp {
+        get { state.withLock { $0.app } }
+        set { state.withLock { $0.app = newValue } }
     }
 
     /// The app, if it has been launched and has opened its database.
@@ -147,6 +153,7 @@ public final class SimulatedDevice: Sendable {
     }
 
     private func run(_ process: SimulatedProcess, _ mount: DiskMount, _ surroundings: Surroundings) async {
+        let app = app
         do {
             let store = try Store(
                 at: mount.url(Self.fileName), synced: app.synced, surroundings: surroundings, migrate: app.migrate)

@@ -27,6 +27,7 @@ public final class SimulatedServer: Sendable {
 
     private struct Running {
         var process: SimulatedProcess
+        var store: any SyncStore
         var service: JMAPService
     }
 
@@ -37,26 +38,30 @@ public final class SimulatedServer: Sendable {
         var lastRequest = 0
         var streams: [SimulatedStream] = []
         var starts = 0
-        public var processes: [SimulatedProcess] = []
+        var processes: [SimulatedProcess] = []
+        var schema: Schema
     }
 
     private let scheduler: SimulatedScheduler
-    private let schema: Schema
+    private let pageRows: Int
     private let seed: UInt64
     private let validate: ServingSettings.Validation
     private let open: Opening
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// - Parameters:
+    ///   - schema: What the server knows of the app's tables.
     ///   - seed: Starts every draw of the server's own.
+    ///   - pageRows: The most rows of one page. Default: 20,000.
     ///   - validate: Refuses rows. Default: none.
     ///   - open: Opens the rows. Default: in memory, kept over starts, with one account, `account`.
     public init(
-        scheduler: SimulatedScheduler, schema: Schema, seed: UInt64,
+        scheduler: SimulatedScheduler, schema: Schema, seed: UInt64, pageRows: Int = RowSync.Limit.maxPageRows,
         validate: @escaping ServingSettings.Validation = { _ in nil }, open: Opening? = nil
     ) {
         self.scheduler = scheduler
-        self.schema = schema
+        state = Mutex(State(schema: schema))
+        self.pageRows = pageRows
         self.seed = seed
         self.validate = validate
         let memory = InMemorySyncStore(accounts: [SimulatedServer.account], epoch: "e0")
@@ -73,6 +78,11 @@ public final class SimulatedServer: Sendable {
 
     /// The process that runs now. Nil: the server is down.
     public var process: SimulatedProcess? { state.withLock { $0.running?.process } }
+    /// What the server knows of the app's tables from its next start on.
+    public var schema: Schema {
+        get { state.withLock { $0.schema } }
+        set { state.withLock { $0.schema = newValue } }
+    }
     /// How often it was started.
     public var starts: Int { state.withLock { $0.starts } }
     /// Every process so far.
@@ -97,9 +107,9 @@ public final class SimulatedServer: Sendable {
             store: store,
             settings: ServingSettings(
                 schema: schema, epoch: epoch, makeRowID: { surroundings.makeID().uuidString.lowercased() },
-                validate: validate),
+                pageRows: pageRows, validate: validate),
             now: surroundings.now)
-        state.withLock { $0.running = Running(process: process, service: service) }
+        state.withLock { $0.running = Running(process: process, store: store, service: service) }
     }
 
     /// Ends the server as `kill -9` does.
@@ -115,6 +125,17 @@ public final class SimulatedServer: Sendable {
         }
         for answer in waiting { answer(.died) }
         for stream in streams { stream.cut() }
+    }
+
+    /// Forgets what was deleted more than 90 days ago, as the server does once a day. Devices that were away for longer
+    /// receive everything anew (L4).
+    public func sweep() {
+        guard let running = state.withLock({ $0.running }) else { return }
+        let now = scheduler.wallClock()
+        running.process.spawn {
+            // A sweep that the disk stopped goes on with the next one.
+            try? await TombstoneSweep(store: running.store, tombstoneDays: RowSync.Limit.tombstoneDays).run(now: now())
+        }
     }
 
     // MARK: - Sessions
