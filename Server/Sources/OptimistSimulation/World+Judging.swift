@@ -5,13 +5,16 @@ import GRDB
 import Optimist
 import OptimistSession
 import OptimistTesting
+import OptimistWire
 
 /// When the judges look, and at what.
 extension World {
     /// Ends all trouble: from now on everything must become right by itself.
     func heal() {
         withState { $0.isHealed = true }
+        upgradeServer()
         for device in devices {
+            upgrade(device)
             device.link.conditions = .perfect
             device.mount?.heal()
             device.signIn()
@@ -34,7 +37,10 @@ extension World {
             let (rows, unsettled) = try read(device) { db in (try Rows.all(db), try Self.unsettled(db)) }
             let served = withState(\.history.served)
             for (name, values) in rows.sorted(by: { $0.key < $1.key }) where !unsettled.contains(name) {
-                for (column, value) in values where served[name]?[column]?.contains(value) != true {
+                for (column, value) in values
+                where Tables.column(column, of: name.table)?.kind != .counter
+                    && served[name]?[column]?.contains(value) != true
+                {
                     find(
                         "untrue: \(name).\(column) on \(device.name) is called synced, and the server never had "
                             + (value ?? "null"))
@@ -99,13 +105,13 @@ extension World {
     /// Compares everything at the end.
     func judge() {
         let (history, server) = withState { ($0.history, $0.history.present) }
-        var rejected: Set<RowName> = []
+        var refused: [RowName: [Refused]] = [:]
         for device in devices {
             do {
                 try read(device) { db in
                     try compare(device, try Rows.all(db), server)
                     try checkFile(db, device.name)
-                    rejected.formUnion(try Self.rejections(db))
+                    for (row, refusal) in try Self.rejections(db) { refused[row, default: []].append(refusal) }
                 }
             } catch { find("the judges cannot read \(device.name): \(error)") }
         }
@@ -113,7 +119,8 @@ extension World {
             find("the judges cannot read the server: \(error)")
         }
         let judge = Judge(
-            history: history, server: server, clocksAreRight: plan.clocksAreRight, rejected: rejected)
+            history: history, server: server, clocksAreRight: plan.clocksAreRight,
+            hasForgotten: withState(\.hasForgotten), refused: refused)
         for finding in judge.findings() { find(finding) }
     }
 
@@ -134,23 +141,57 @@ extension World {
         for (what, sql) in Self.emptyAtRest where try Int.fetchOne(db, sql: sql) != 0 {
             find("stuck: \(what) on \(name)")
         }
-        let entries = try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_row") ?? 0
-        if entries > Tables.idsPerTable * Tables.names.count { find("grown: \(entries) entries on \(name)") }
+        for (what, most, sql) in Self.bounds {
+            let count = try Int.fetchOne(db, sql: sql) ?? 0
+            if count > most { find("grown: \(count) \(what) on \(name)") }
+        }
     }
+
+    private static let rows = Tables.idsPerTable * Tables.names.count
+
+    /// What may be in the tables of the engine's, at most.
+    private static let bounds = [
+        ("entries", rows, "SELECT count(*) FROM optimist_row"),
+        ("counters", rows * 20, "SELECT count(*) FROM optimist_counter"),
+        ("devices", 200, "SELECT count(*) FROM optimist_node"),
+        ("values of the engine's", 30, "SELECT count(*) FROM optimist_meta"),
+        (
+            "rejections and conflicts of a column at once", 40,
+            """
+            SELECT coalesce(max(count), 0) FROM (
+                SELECT count(*) AS count FROM optimist_rejection GROUP BY tbl, id, mine
+                UNION ALL SELECT count(*) FROM optimist_journal GROUP BY tbl, id, mine)
+            """
+        ),
+    ]
 
     private static let emptyAtRest = [
         ("pending rows", "SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL"),
         ("parked rows", "SELECT count(*) FROM optimist_parked"),
         ("joins", "SELECT count(*) FROM optimist_join"),
+        ("groups of all or nothing", "SELECT count(*) FROM optimist_whole"),
+        ("rows that a snapshot did not bring", "SELECT count(*) FROM optimist_unseen"),
+        ("values of unknown columns", "SELECT count(*) FROM optimist_unknown"),
         (
             "marks without a pending row",
             "SELECT count(*) FROM optimist_row WHERE pending IS NULL AND (dirty <> 0 OR sent <> 0 OR base IS NOT NULL)"
         ),
     ]
 
-    private static func rejections(_ db: Database) throws -> [RowName] {
+    private static func rejections(_ db: Database) throws -> [(RowName, Refused)] {
         try Row.fetchAll(
-            db, sql: "SELECT t.name, r.id FROM optimist_rejection r JOIN optimist_table t ON t.number = r.tbl"
-        ).compactMap { row in Rows.text(row[1]).map { RowName(table: row[0], id: $0) } }
+            db,
+            sql: """
+                SELECT t.name, r.id, r.kind, r.mine FROM optimist_rejection r JOIN optimist_table t ON t.number = r.tbl
+                """
+        ).compactMap { row -> (RowName, Refused)? in
+            guard let id = Rows.text(row[1]) else { return nil }
+            let mine = try JSON(parsing: (row[3] as String).utf8).object
+            let values = (mine?.members ?? []).map { ($0.key, Rows.text($0.value)) }
+            return (
+                RowName(table: row[0], id: id),
+                Refused(kind: row[2], values: Dictionary(values, uniquingKeysWith: { $1 }))
+            )
+        }
     }
 }

@@ -16,6 +16,7 @@ final class World: Sendable {
         var history = History()
         var findings: [String] = []
         var isHealed = false
+        var hasForgotten = false
         var reached: [String: Int] = [:]
         var writes = 0
         var log: [String] = []
@@ -39,7 +40,8 @@ final class World: Sendable {
         let serverDisk = SimulatedDisk(seed: plan.seed ^ 0x5E7)
         let mounted = Mounted()
         let server = SimulatedServer(
-            scheduler: scheduler, schema: Tables.schema, seed: plan.seed ^ 0x5E8, validate: Self.validate
+            scheduler: scheduler, schema: Tables.schema(version: plan.version ?? 1), seed: plan.seed ^ 0x5E8,
+            pageRows: plan.pageRows ?? RowSync.Limit.maxPageRows, validate: Self.validate
         ) { process, surroundings in
             let mount = serverDisk.mount()
             mounted.mount = mount
@@ -53,7 +55,8 @@ final class World: Sendable {
         self.mounted = mounted
         devices = (0..<plan.devices).map { number in
             SimulatedDevice(
-                name: "device \(number)", app: Tables.app, scheduler: scheduler, server: server,
+                name: "device \(number)", app: Tables.app(version: plan.version ?? 1), scheduler: scheduler,
+                server: server,
                 seed: plan.seed ^ (UInt64(number + 1) &* 0xD134_2543_DE82_EF95))
         }
         mounted.committed = { [weak self] in self?.lookAtServer() }
@@ -130,7 +133,11 @@ final class World: Sendable {
         let seq = state.withLock { $0.history.servedSeq }
         do {
             let rows = try readServer { try Rows.ofServer($0, after: seq) }
-            state.withLock { $0.history.serve(rows) }
+            let torn = state.withLock { state in
+                let news = state.history.serve(rows)
+                return WholenessJudge(history: state.history).findings(news)
+            }
+            for finding in torn { find(finding) }
             for row in rows { log("server stored \(row.name) in \(row.seq): \(Self.text(row.values))") }
         } catch { find("the judges cannot read the server: \(error)") }
     }
