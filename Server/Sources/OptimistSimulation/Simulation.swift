@@ -48,6 +48,7 @@ extension World {
         let start = scheduler.now
         var isQuiet = false
         while !isQuiet, scheduler.now - start < WorldRun.patience {
+            followStatuses()
             scheduler.run(for: .seconds(30))
             isQuiet = self.isQuiet()
         }

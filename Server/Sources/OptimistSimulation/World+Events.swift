@@ -148,7 +148,6 @@ extension World {
                 withState { $0.history.returned(attempt) }
                 log("write \(number) of device \(event.device) has returned")
             } catch {
-                withState { $0.writesFailed += 1 }
                 log("write \(number) of device \(event.device) has failed: \(error)")
             }
         }

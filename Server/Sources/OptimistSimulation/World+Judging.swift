@@ -24,30 +24,57 @@ extension World {
         log("— everything is healed")
     }
 
-    /// Every few seconds, what a device calls synced must be what the server has or had.
+    /// Every few seconds, what a device calls synced must be what the server has or had, and a device that is caught up
+    /// must have what the server has.
     func lookNowAndThen() {
         scheduler.after(.seconds(17)) { [self] in
-            for device in devices where device.launch != nil { look(at: device) }
+            followStatuses()
+            for device in devices where device.launch != nil && hasChanged(device) { look(at: device) }
             if !isHealed { lookNowAndThen() }
         }
     }
 
+    /// Whether anything was written since the judges last looked. What was true then is true still: the server has had it.
+    private func hasChanged(_ device: SimulatedDevice) -> Bool {
+        let changes = device.disk.changes
+        return withState { $0.looked.updateValue(changes, forKey: device.name) != changes }
+    }
+
     private func look(at device: SimulatedDevice) {
         do {
-            let (rows, unsettled) = try read(device) { db in (try Rows.all(db), try Self.unsettled(db)) }
-            let served = withState(\.history.served)
-            for (name, values) in rows.sorted(by: { $0.key < $1.key }) where !unsettled.contains(name) {
-                for (column, value) in values
-                where Tables.column(column, of: name.table)?.kind != .counter
-                    && served[name]?[column]?.contains(value) != true
-                {
-                    find(
-                        "untrue: \(name).\(column) on \(device.name) is called synced, and the server never had "
-                            + (value ?? "null"))
-                    try log("entry of \(name) on \(device.name): \(entry(of: name, on: device))")
-                }
+            try read(device) { db in
+                let rows = try Rows.all(db)
+                try judgeSynced(rows, device, unsettled: try Self.unsettled(db))
+                if try isCaughtUp(db) { compare(device, rows, withState(\.history.present)) }
             }
         } catch { find("the judges cannot read \(device.name): \(error)") }
+    }
+
+    private func judgeSynced(_ rows: [RowName: Values], _ device: SimulatedDevice, unsettled: Set<RowName>) throws {
+        let served = withState(\.history.served)
+        for (name, values) in rows.sorted(by: { $0.key < $1.key }) where !unsettled.contains(name) {
+            for (column, value) in values
+            where Tables.column(column, of: name.table)?.kind != .counter
+                && served[name]?[column]?.contains(value) != true
+            {
+                find(
+                    "untrue: \(name).\(column) on \(device.name) is called synced, and the server never had "
+                        + (value ?? "null"))
+                try log("entry of \(name) on \(device.name): \(entry(of: name, on: device))")
+            }
+        }
+    }
+
+    /// Whether a device has received everything up to now, and says so of every row.
+    private func isCaughtUp(_ db: Database) throws -> Bool {
+        let here = SyncState(epoch: mounted.epoch, seq: withState(\.history.servedSeq)).description
+        return try Bool.fetchOne(
+            db,
+            sql: """
+                SELECT NOT EXISTS (SELECT 1 FROM optimist_table WHERE cursor IS NOT ? OR NOT isComplete)
+                AND NOT EXISTS (SELECT 1 FROM optimist_state WHERE state <> 'synced')
+                AND NOT EXISTS (SELECT 1 FROM optimist_unseen)
+                """, arguments: [here]) ?? false
     }
 
     /// What the engine has noted of a row, for people who look for a fault.
@@ -118,7 +145,8 @@ extension World {
         for device in devices {
             do {
                 try read(device) { db in
-                    try compare(device, try Rows.all(db), server)
+                    compare(device, try Rows.all(db), server)
+                    try judgeStatus(of: device, db)
                     try checkFile(db, device.name)
                     for (row, refusal) in try Self.rejections(db) { refused[row, default: []].append(refusal) }
                 }
@@ -133,12 +161,45 @@ extension World {
         for finding in judge.findings() { find(finding) }
     }
 
-    private func compare(_ device: SimulatedDevice, _ rows: [RowName: Values], _ server: [RowName: Values]) throws {
-        for name in Set(rows.keys).union(server.keys).sorted() where rows[name] != server[name] {
-            find(
-                "diverged: \(name) on \(device.name) is \(Self.text(rows[name])), on the server \(Self.text(server[name]))"
-            )
+    private func compare(_ device: SimulatedDevice, _ rows: [RowName: Values], _ server: [RowName: Values]) {
+        for name in Set(rows.keys).union(server.keys).sorted() {
+            let mine = rows[name]
+            // An app of the first version does not have every column.
+            let theirs = server[name].map { values in values.filter { column, _ in mine?[column] != nil || mine == nil }
+            }
+            if mine == theirs { continue }
+            find("diverged: \(name) on \(device.name) is \(Self.text(mine)), on the server \(Self.text(theirs))")
         }
+    }
+
+    // MARK: - What the app is told
+
+    /// Follows what every running app is told of its sync, as its screens do.
+    func followStatuses() {
+        for (number, device) in devices.enumerated() {
+            guard let launch = device.launch else { continue }
+            let isFollowed = withState { $0.followed.updateValue(device.launches, forKey: number) }
+            if isFollowed == device.launches { continue }
+            launch.process.spawn { [self] in
+                for await status in launch.engine.status { withState { $0.statuses[number] = status } }
+            }
+        }
+    }
+
+    /// The last word to the app must be how things are (Q3).
+    private func judgeStatus(of device: SimulatedDevice, _ db: Database) throws {
+        guard let number = devices.firstIndex(where: { $0 === device }) else { return }
+        guard let status = withState({ $0.statuses[number] }) else {
+            return find("untrue: \(device.name) tells nothing")
+        }
+        let (pending, parked, rejected) = (
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL"),
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_parked"),
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_rejection WHERE bundle IS NULL")
+        )
+        let (counts, isWorking) = (status.counts, [.idle, .syncing].contains(status.phase))
+        if counts.pending == pending, counts.parked == parked, counts.rejected == rejected, isWorking { return }
+        find("untrue: \(device.name) says \(status)")
     }
 
     private func checkFile(_ db: Database, _ name: String) throws {

@@ -20,7 +20,12 @@ final class World: Sendable {
         var reached: [String: Int] = [:]
         var writes = 0
         var log: [String] = []
-        var writesFailed = 0
+        /// What each running app has last been told of its sync, by the number of its device.
+        var statuses: [Int: SyncStatus] = [:]
+        /// How much had changed on each device's disk when the judges last looked at it.
+        var looked: [String: Int] = [:]
+        /// The launch of each device of which the status is followed.
+        var followed: [Int: Int] = [:]
     }
 
     let plan: Plan
@@ -66,12 +71,18 @@ final class World: Sendable {
     final class Mounted: Sendable {
         private struct Content {
             var mount: DiskMount?
+            var epoch = ""
             var committed: @Sendable () -> Void = {}
         }
         private let content = Mutex(Content())
         var mount: DiskMount? {
             get { content.withLock(\.mount) }
             set { content.withLock { $0.mount = newValue } }
+        }
+        /// The life of the server's database that began with this start.
+        var epoch: String {
+            get { content.withLock(\.epoch) }
+            set { content.withLock { $0.epoch = newValue } }
         }
         var committed: @Sendable () -> Void {
             get { content.withLock(\.committed) }
@@ -99,6 +110,7 @@ final class World: Sendable {
         any SyncStore, epoch: String
     ) {
         let epoch = "e" + surroundings.makeID().uuidString.lowercased().prefix(8)
+        mounted.epoch = epoch
         let database = try ServerDatabase(
             path: mount.url(serverFile).path, epoch: epoch, day: Expiry.day(of: surroundings.now()))
         try database.pool.write { db in
