@@ -182,7 +182,7 @@ struct SyncMachineTests {
         run.handle(.signedIn)
         run.finish(.pull, .pulled(.failed(.signedOut("Somebody else has signed in since."))))
         #expect(run.machine.phase == .offline)
-        #expect(run.timers[.lane(.pull)] != nil)
+        #expect(run.working.contains(.pull))
         run.handle(.signedOut("revoked"))
         #expect(run.machine.phase == .paused(reason: "revoked"))
     }
