@@ -70,13 +70,19 @@ struct Judge {
         guard let last = final[column], last != value else { return nil }
         if isConsequence(last, in: column, of: row, was: value) { return nil }
         let others = history.writes(of: row).filter { other in
-            other.number != number && other.write.cells[row]?[column] == .some(last)
+            other.number != number && wrote(last, column, row, in: other.write)
                 && (other.write.device != write.device || other.number > number)
         }
         if others.isEmpty { return "\(last ?? "null") is there, which nobody else wrote" }
         // Texts are written once only: there the time of the last writer is known.
         guard clocksAreRight, !fates.mortal.contains(row), let last, last.contains("w") else { return nil }
         return others.contains { $0.write.at >= write.at } ? nil : "\(last) is there, which is older"
+    }
+
+    /// Whether a write gave a column a value. What the writer's version of the app does not have is null in a new row.
+    private func wrote(_ value: String?, _ column: String, _ row: RowName, in write: History.Write) -> Bool {
+        guard let written = write.cells[row]?[column] else { return value == nil && write.inserted.contains(row) }
+        return written == value
     }
 
     private func isRefused(_ value: String?, _ column: String, _ row: RowName) -> Bool {

@@ -48,7 +48,6 @@ extension World {
         let start = scheduler.now
         var isQuiet = false
         while !isQuiet, scheduler.now - start < WorldRun.patience {
-            followStatuses()
             scheduler.run(for: .seconds(30))
             isQuiet = self.isQuiet()
         }
@@ -56,6 +55,8 @@ extension World {
             find("stuck: not quiet \(WorldRun.patience) after everything was healed")
             logStatuses()
         }
+        followStatuses()
+        scheduler.run(for: .seconds(5))
         judge()
     }
 
