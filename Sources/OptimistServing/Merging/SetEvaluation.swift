@@ -33,6 +33,8 @@ struct SetEvaluation {
         var validate: ServingSettings.Validation = { _ in nil }
         /// The types whose rows the push names, and could not be read.
         var unreadTypes: Set<String> = []
+        /// About how much of the server's own rows the answer may hold.
+        var maxAnswerBytes = AnswerLimit.requestBytes
     }
 
     /// The rounds after which a push is put off, so that none takes for ever.
@@ -57,6 +59,7 @@ struct SetEvaluation {
         try failBlocked()
         let rows = try settle()
         verdicts = try operations.indices.map { try verdict(of: $0, rows) }
+        putOffTheLargest()
         changes = try rows.order.compactMap { try change(of: $0, rows) }
     }
 }
@@ -218,6 +221,25 @@ extension SetEvaluation {
             if working.row.generation != life { return .accepted(won: working.row.patch(for: context.origins)) }
             let columns = lost.union(working.altered)
             return .accepted(won: columns.isEmpty ? nil : working.row.patch(of: columns, for: context.origins))
+        }
+    }
+
+    /// Puts off the units whose answers find no room beside those of others, since refusals and lost edits come with the
+    /// server's rows. What may not be repeated is answered all the same, and so is the first that is large.
+    private mutating func putOffTheLargest() {
+        var room = context.maxAnswerBytes
+        let later = SetError("rateLimit", "The server's rows are too large for one answer: send fewer.")
+        for unit in units.all.indices {
+            let indices = units.all[unit].operations
+            let weight = indices.reduce(0) { $0 + verdicts[$1].weight }
+            if weight <= room || room == context.maxAnswerBytes {
+                room = max(room - weight, 0)
+                continue
+            }
+            for index in indices
+            where units.hasFailed(unit) || (verdicts[index].weight > 0 && operations[index].isRepeatable) {
+                verdicts[index] = .refused(later)
+            }
         }
     }
 
