@@ -12,6 +12,7 @@ struct ModelStore {
     var milliseconds: Int64 = 1_800_000_000_000
     var schema = ModelStore.projects
     var maxAnswerBytes = AnswerLimit.requestBytes
+    var maxSpread = Consequences.maxSpread
 
     /// Lists and to-dos that belong to them.
     static let projects = Schema(
@@ -35,7 +36,7 @@ struct ModelStore {
                 operations, groups: groups,
                 in: .init(
                     schema: schema, origins: origins, unreadTypes: unreadTypes,
-                    maxAnswerBytes: maxAnswerBytes),
+                    maxAnswerBytes: maxAnswerBytes, maxSpread: maxSpread),
                 over: transaction, clock: ServerClock(hybrid: clock, milliseconds: milliseconds))
             clock.witness(evaluation.clock.hybrid.last)
             if !evaluation.changes.isEmpty { _ = transaction.append(evaluation.changes, day: 0) }

@@ -35,6 +35,8 @@ struct SetEvaluation {
         var unreadTypes: Set<String> = []
         /// About how much of the server's own rows the answer may hold.
         var maxAnswerBytes = AnswerLimit.requestBytes
+        /// How many rows the push may delete or change without naming them.
+        var maxSpread = Consequences.maxSpread
     }
 
     /// The rounds after which a push is put off, so that none takes for ever.
@@ -170,7 +172,8 @@ extension SetEvaluation {
     /// Leaves out what is at fault until nothing is.
     private mutating func settle() throws -> WorkingRows {
         for _ in 0..<Self.maxRounds {
-            var consequences = Consequences(WorkingRows(schema: context.schema, reader: reader), clock: clock)
+            var consequences = Consequences(
+                WorkingRows(schema: context.schema, reader: reader), clock: clock, maxSpread: context.maxSpread)
             try apply(to: &consequences)
             try consequences.settle { evaluations[$0]?.entries.contains($1) == true }
             clock = consequences.clock
