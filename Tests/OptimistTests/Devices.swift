@@ -164,6 +164,7 @@ extension Device {
 
     func apply(_ page: Page) async throws {
         try await store.apply(page, to: store.layouts.map(\.name), initialCursor: "m.0")
+        try await store.settleUnseen(.remove)
     }
 
     /// Pushes and pulls everything.

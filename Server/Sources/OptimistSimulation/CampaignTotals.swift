@@ -2,64 +2,77 @@
 
 public import Foundation
 
-/// What many runs came to.
+/// What many runs came to. Campaigns add up: one can be saved after any seed and go on later.
 public struct CampaignTotals: Codable, Sendable, Hashable {
-    public var seeds = 0
-    /// The seed after the last one that was run.
-    public var next: UInt64
-    public var virtualHours = 0.0
-    public var cpuSeconds = 0.0
-    public var jobs = 0
-    public var writes = 0
+    /// A seed that broke a promise, crashed, or did not end.
+    public struct Failure: Codable, Sendable, Hashable {
+        public var seed: UInt64
+        /// What came first, as `kind: sentence`.
+        public var finding: String
+    }
+
+    /// How many seeds were run.
+    public private(set) var seeds = 0
+    /// The first seed that was not run.
+    public private(set) var next: UInt64
+    /// Seeds behind `next` that were run already: several run at a time, and a long one ends after its successors.
+    public private(set) var ahead: Set<UInt64> = []
+    public private(set) var virtualHours = 0.0
+    public private(set) var cpuSeconds = 0.0
+    public private(set) var jobs = 0
+    public private(set) var writes = 0
     /// How often each kind of trouble was met.
-    public var reached: [String: Int] = [:]
-    /// The seeds that broke a promise.
-    public var failed: [UInt64] = []
+    public private(set) var reached: [String: Int] = [:]
+    /// By seed.
+    public private(set) var failed: [Failure] = []
 
     public init(from seed: UInt64) { next = seed }
 
-    /// Reads what an earlier campaign noted.
+    /// Reads what ``save(to:)`` wrote.
     public init(contentsOf url: URL) throws {
         self = try JSONDecoder().decode(Self.self, from: Data(contentsOf: url))
     }
 
+    /// Writes all of it at once: whoever is killed meanwhile leaves what was there before.
     public func save(to url: URL) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
         try encoder.encode(self).write(to: url, options: .atomic)
     }
 
-    public mutating func add(_ report: RunReport, cpuSeconds: Double) {
-        seeds += 1
-        next = max(next, report.plan.seed + 1)
-        virtualHours += report.virtualTime / .seconds(3600)
-        self.cpuSeconds += cpuSeconds
-        jobs += report.jobs
-        writes += report.writes
-        reached.merge(report.reached, uniquingKeysWith: +)
-        if !report.findings.isEmpty { failed.append(report.plan.seed) }
+    /// The next seeds that were not run yet.
+    public func remaining(_ count: Int) -> [UInt64] {
+        Array((next...).lazy.filter { !ahead.contains($0) }.prefix(count))
     }
 
-    public mutating func add(_ other: CampaignTotals) {
-        seeds += other.seeds
-        next = max(next, other.next)
-        virtualHours += other.virtualHours
-        cpuSeconds += other.cpuSeconds
-        jobs += other.jobs
-        writes += other.writes
-        reached.merge(other.reached, uniquingKeysWith: +)
-        failed = (failed + other.failed).sorted()
+    public mutating func add(_ outcome: SeedOutcome) {
+        seeds += 1
+        virtualHours += outcome.virtualHours
+        cpuSeconds += outcome.cpuSeconds
+        jobs += outcome.jobs
+        writes += outcome.writes
+        reached.merge(outcome.reached, uniquingKeysWith: +)
+        if let finding = outcome.finding {
+            failed.append(Failure(seed: outcome.seed, finding: finding))
+            failed.sort { $0.seed < $1.seed }
+        }
+        ahead.insert(outcome.seed)
+        while ahead.remove(next) != nil { next += 1 }
     }
 
     /// A few lines for people.
     public var summary: String {
-        let kinds = reached.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
-        let failures = failed.isEmpty ? "" : ": " + failed.map(String.init).joined(separator: " ")
-        let rate = String(format: "%.2f", Double(seeds) / max(cpuSeconds, 0.001))
-        return [
-            "\(seeds) seeds, \(failed.count) failing\(failures)",
+        let met = reached.filter { $0.value > 0 }
+        let kinds = met.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+        let unmet = Plan.Kind.allCases.map(\.rawValue).filter { met[$0] == nil }.joined(separator: ", ")
+        let rate = cpuSeconds > 0 ? String(format: "%.2f", Double(seeds) / cpuSeconds) : "–"
+        var lines = [
+            "\(seeds) seeds, \(failed.count) failing",
             "\(String(format: "%.1f", virtualHours)) virtual hours, \(writes) writes, \(jobs) jobs",
             "\(rate) seeds per CPU second", "met: \(kinds)",
-        ].joined(separator: "\n")
+        ]
+        if !unmet.isEmpty { lines.append("not met: \(unmet)") }
+        lines += failed.map { "✘ seed \($0.seed): \($0.finding)" }
+        return lines.joined(separator: "\n")
     }
 }

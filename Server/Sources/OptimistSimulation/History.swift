@@ -6,9 +6,12 @@ struct History {
         var device: Int
         /// Milliseconds of true time.
         var at: Int64
-        /// Whether the app was told that it succeeded. If not, it may have happened or not.
+        /// Whether the app was told that it succeeded and the device still has it. If not, it may have happened or not.
         var hasReturned = false
+        /// What was written, but for counters.
         var cells: [RowName: Values] = [:]
+        /// What was added to counters.
+        var counts: [RowName: Int64] = [:]
         var inserted: Set<RowName> = []
         var deleted: Set<RowName> = []
     }
@@ -20,40 +23,83 @@ struct History {
     private(set) var served: [RowName: [String: Set<String?>]] = [:]
     private(set) var servedSeq: Int64 = 0
     private(set) var present: [RowName: Values] = [:]
+    /// The writes by what all their texts begin with.
+    private var numbers: [String: Int] = [:]
 
     /// Notes what a transaction is about to commit.
     ///
     /// - Returns: Its number.
     mutating func attempt(
-        device: Int, at milliseconds: Int64, before: [RowName: Values], after: [RowName: Values], reborn: Set<RowName>
+        device: Int, at milliseconds: Int64, tag: String, before: [RowName: Values], after: [RowName: Values],
+        reborn: Set<RowName>
     ) -> Int {
         var write = Write(device: device, at: milliseconds)
         for (name, new) in after {
             let old = reborn.contains(name) ? nil : before[name]
-            let changed = old.map { old in new.filter { old[$0.key] != $0.value } } ?? new
+            var changed = old.map { old in new.filter { old[$0.key] != .some($0.value) } } ?? new
+            for column in Tables.columns[name.table] ?? [] where column.kind == .counter {
+                changed[column.name] = nil
+                let added = Self.count(new[column.name]) - Self.count(old?[column.name])
+                if added != 0 { write.counts[name] = added }
+            }
             if old == nil { write.inserted.insert(name) }
             if !changed.isEmpty { write.cells[name] = changed }
         }
         write.deleted = Set(before.keys.filter { after[$0] == nil || reborn.contains($0) })
         writes.append(write)
-        for name in Set(write.cells.keys).union(write.deleted) { byRow[name, default: []].append(writes.count - 1) }
+        numbers[tag] = writes.count - 1
+        for name in Set(write.cells.keys).union(write.deleted).union(write.counts.keys) {
+            byRow[name, default: []].append(writes.count - 1)
+        }
         return writes.count - 1
     }
 
+    private static func count(_ value: String??) -> Int64 { (value ?? nil).flatMap { Int64($0) } ?? 0 }
+
     mutating func returned(_ number: Int) { writes[number].hasReturned = true }
 
+    /// Takes note that a device went back to a copy of its file: what it wrote since may be nowhere.
+    mutating func forgive(device: Int, since milliseconds: Int64) {
+        for index in writes.indices where writes[index].device == device && writes[index].at >= milliseconds {
+            writes[index].hasReturned = false
+        }
+    }
+
     /// Takes in what the server has stored since.
-    mutating func serve(_ rows: [(name: RowName, seq: Int64, values: Values?)]) {
+    ///
+    /// - Returns: The writes of which something came for the first time.
+    mutating func serve(_ rows: [(name: RowName, seq: Int64, values: Values?)]) -> Set<Int> {
+        var news: Set<Int> = []
         for row in rows {
-            for (column, value) in row.values ?? [:] {
-                served[row.name, default: [:]][column, default: []].insert(value)
+            for (column, value) in row.values ?? [:]
+            where served[row.name, default: [:]][column, default: []].insert(value).inserted {
+                if let value, Tables.column(column, of: row.name.table)?.kind == .text,
+                    let number = author(of: value), writes[number].cells[row.name]?[column] == .some(value)
+                {
+                    news.insert(number)
+                }
             }
             present[row.name] = row.values
             servedSeq = max(servedSeq, row.seq)
         }
+        return news
+    }
+
+    /// Takes note that the server went back to a copy of its file.
+    mutating func serverWentBack(to rows: [(name: RowName, seq: Int64, values: Values?)]) {
+        present = [:]
+        servedSeq = 0
+        _ = serve(rows)
     }
 
     func writes(of row: RowName) -> [(number: Int, write: Write)] { (byRow[row] ?? []).map { ($0, writes[$0]) } }
+
+    /// Which write made a text. Nil: it is no such text, or made of several.
+    private func author(of text: String) -> Int? {
+        let words = text.split(separator: " ").filter { $0.hasPrefix("d") && $0.contains("w") && $0.contains(".") }
+        guard words.count == 1, let tag = words[0].split(separator: ".").first else { return nil }
+        return numbers[String(tag)]
+    }
 }
 
 extension History.Write: CustomStringConvertible {
@@ -62,6 +108,7 @@ extension History.Write: CustomStringConvertible {
         let changed = cells.sorted { $0.key < $1.key }.map { row, values in
             "\(inserted.contains(row) ? "+" : "~") \(row) \(World.text(values))"
         }
-        return (gone + changed).joined(separator: ", ")
+        let counted = counts.sorted { $0.key < $1.key }.map { "\($0.key) += \($0.value)" }
+        return (gone + changed + counted).joined(separator: ", ")
     }
 }

@@ -1,13 +1,37 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import OptimistWire
+
+/// What a device keeps of a refused write.
+struct Refused {
+    var kind: String
+    /// The values that were taken back, as they were sent.
+    var values: [String: String?]
+}
+
 /// Compares the end of a run with what was written. Every sentence is a broken promise.
 struct Judge {
     let history: History
     /// The server's living rows.
     let server: [RowName: Values]
     let clocksAreRight: Bool
-    /// The rows with a rejection, on any device.
-    let rejected: Set<RowName>
+    /// Whether the server has forgotten deleted rows, so that what was edited elsewhere begins anew.
+    let hasForgotten: Bool
+    /// What was refused, on all devices.
+    let refused: [RowName: [Refused]]
+    let fates: Fates
+
+    init(
+        history: History, server: [RowName: Values], clocksAreRight: Bool, hasForgotten: Bool,
+        refused: [RowName: [Refused]]
+    ) {
+        self.history = history
+        self.server = server
+        self.clocksAreRight = clocksAreRight
+        self.hasForgotten = hasForgotten
+        self.refused = refused
+        fates = Fates(history)
+    }
 
     /// What was lost, brought back or invented.
     func findings() -> [String] {
@@ -26,33 +50,50 @@ struct Judge {
             }
         }
         for (row, values) in server.sorted(by: { $0.key < $1.key }) {
-            for (column, value) in values
-            where !history.writes(of: row).contains(where: { $0.write.cells[row]?[column] == .some(value) }) {
+            for (column, value) in values.sorted(by: { $0.key < $1.key }) where isInvented(value, column, row) {
                 findings.append("invented: \(row).\(column) = \(value ?? "null")")
             }
         }
-        return findings
+        return findings + CounterJudge(history: history, server: server, refused: refused, fates: fates).findings()
     }
+
+    // MARK: - Lost
 
     /// Why the end does not explain what became of a value. Nil: it does.
     private func loss(
         of value: String?, _ column: String, _ row: RowName, _ number: Int, _ write: History.Write
     ) -> String? {
-        if rejected.contains(row) { return nil }
+        if isRefused(value, column, row) { return nil }
         if value?.hasPrefix(Refusals.prefix) == true { return lossOfRefused(column, row, number) }
-        guard let final = server[row] else {
-            return wasDeletedRightly(row, number, write) ? nil : "the row is gone and nobody deleted it"
-        }
+        if wasReplacedAndRefused(column, row, number, write) { return nil }
+        guard let final = server[row] else { return lossOfRow(row, number, write) }
         guard let last = final[column], last != value else { return nil }
+        if isConsequence(last, in: column, of: row, was: value) { return nil }
         let others = history.writes(of: row).filter { other in
             other.number != number && other.write.cells[row]?[column] == .some(last)
                 && (other.write.device != write.device || other.number > number)
         }
         if others.isEmpty { return "\(last ?? "null") is there, which nobody else wrote" }
-        let hasOneLife = !history.writes(of: row).contains { $0.write.deleted.contains(row) }
         // Texts are written once only: there the time of the last writer is known.
-        guard clocksAreRight, hasOneLife, let last, last.contains("w") else { return nil }
+        guard clocksAreRight, !fates.mortal.contains(row), let last, last.contains("w") else { return nil }
         return others.contains { $0.write.at >= write.at } ? nil : "\(last) is there, which is older"
+    }
+
+    private func isRefused(_ value: String?, _ column: String, _ row: RowName) -> Bool {
+        refused[row]?.contains { refused in refused.values[column] == .some(value) } == true
+    }
+
+    /// Whether the device itself replaced a value by one that was then refused, perhaps with all of the row.
+    private func wasReplacedAndRefused(_ column: String, _ row: RowName, _ number: Int, _ write: History.Write) -> Bool
+    {
+        guard let refused = refused[row] else { return false }
+        let wasWhole = refused.contains { $0.kind == "create" }
+        return history.writes(of: row).contains { other in
+            guard other.number > number, other.write.device == write.device,
+                let later = other.write.cells[row]?[column]
+            else { return false }
+            return wasWhole || isRefused(later, column, row)
+        }
     }
 
     /// A value that the server refuses must end in a rejection, unless it was replaced before it was sent.
@@ -60,17 +101,56 @@ struct Judge {
         let wasReplaced = history.writes(of: row).contains { other in
             other.number != number && (other.write.deleted.contains(row) || other.write.cells[row]?[column] != nil)
         }
-        return wasReplaced ? nil : "it was refused without a word"
+        return wasReplaced || fates.mortal.contains(row) ? nil : "it was refused without a word"
     }
 
-    private func wasDeletedRightly(_ row: RowName, _ number: Int, _ write: History.Write) -> Bool {
-        history.writes(of: row).contains { other in
-            other.write.deleted.contains(row) && (other.write.device != write.device || other.number >= number)
-        }
+    private func lossOfRow(_ row: RowName, _ number: Int, _ write: History.Write) -> String? {
+        let deletions = history.writes(of: row).filter { $0.write.deleted.contains(row) }
+        let isExplained =
+            fates.mortal.contains(row)
+            && (deletions.isEmpty || isMortalOtherwise(row)
+                || deletions.contains { $0.write.device != write.device || $0.number >= number })
+        if !isExplained { return "the row is gone and nobody deleted it" }
+        guard row.table == "memo", clocksAreRight, !hasForgotten, deletions.count == 1,
+            let deletion = deletions.first?.write, deletion.at + 1 < write.at, !write.inserted.contains(row)
+        else { return nil }
+        return "the row is gone, though it was edited after it was deleted"
     }
+
+    /// Whether a row may have gone with another one, or into another one.
+    private func isMortalOtherwise(_ row: RowName) -> Bool {
+        fates.namesakes(of: row).count > 1
+            || history.writes(of: row).contains { entry in
+                (entry.write.cells[row] ?? [:]).contains { column, value in
+                    guard let value, case .reference(let table, .cascade)? = Tables.column(column, of: row.table)?.kind
+                    else { return false }
+                    return fates.mortal.contains(RowName(table: table, id: value))
+                }
+            }
+    }
+
+    /// Whether a reference is what the server makes of it: null if its target is gone, another row if its target became that.
+    private func isConsequence(_ last: String?, in column: String, of row: RowName, was value: String?) -> Bool {
+        guard case .reference(let table, let onDelete)? = Tables.column(column, of: row.table)?.kind else {
+            return false
+        }
+        let targets = history.writes(of: row).compactMap { $0.write.cells[row]?[column] ?? nil }
+        guard let last else {
+            return onDelete == .setNull
+                && targets.contains { fates.mortal.contains(RowName(table: table, id: $0)) }
+        }
+        let present = RowName(table: table, id: last)
+        return targets.contains { fates.mayBeOne(RowName(table: table, id: $0), present) }
+    }
+
+    // MARK: - Back again, invented
 
     private func isBackForNoReason(_ row: RowName, _ number: Int, _ write: History.Write) -> Bool {
-        guard server[row] != nil, !rejected.contains(row) else { return false }
+        guard server[row] != nil, refused[row] == nil else { return false }
+        let others = history.writes(of: row).filter { $0.write.device != write.device }
+        if hasForgotten, !others.isEmpty { return false }
+        // An edit that was later, by a clock that may be wrong, brings the row back.
+        if row.table == "memo", others.contains(where: { !clocksAreRight || $0.write.at >= write.at }) { return false }
         let deletions = history.writes(of: row).filter { $0.write.deleted.contains(row) }
         // What a device made and deleted before it was sent leaves no trace (S1), and another one may have made it too.
         let wasItsOwn = history.writes(of: row).contains {
@@ -81,5 +161,13 @@ struct Judge {
             return other.write.at >= write.at || (wasItsOwn && other.write.device != write.device)
                 || deletions.contains { $0.number != number && $0.write.at <= other.write.at }
         }
+    }
+
+    private func isInvented(_ value: String?, _ column: String, _ row: RowName) -> Bool {
+        if Tables.column(column, of: row.table)?.kind == .counter { return false }
+        if history.writes(of: row).contains(where: { $0.write.cells[row]?[column] == .some(value) }) { return false }
+        // A column that the writers' version of the app does not have.
+        if value == nil, (Tables.column(column, of: row.table)?.since ?? 1) > 1 { return false }
+        return !isConsequence(value, in: column, of: row, was: nil)
     }
 }

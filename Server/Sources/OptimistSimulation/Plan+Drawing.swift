@@ -13,18 +13,25 @@ extension Plan {
         var random = SplitMix64(seed: seed ^ 0x914A)
         let devices = Int.random(in: 2...5, using: &random)
         let seconds = Double.random(in: 60...600, using: &random)
-        let kinds = Kind.allCases.filter { $0.isFault && Bool.random(using: &random) && !Features.absent.contains($0) }
+        let kinds = Kind.allCases.filter { $0.isFault && Bool.random(using: &random) && !Self.isRare($0, &random) }
+        let pageRows = [1, 2, 7, 40, nil].randomElement(using: &random) ?? nil
         self.init(
-            seed: seed, devices: devices, clocksAreRight: !kinds.contains(.skew), seconds: seconds, events: [])
+            seed: seed, devices: devices, clocksAreRight: !kinds.contains(.skew), pageRows: pageRows, seconds: seconds,
+            events: [])
         for device in 0..<devices {
             for _ in 0..<Int.random(in: 5...30, using: &random) { add(.write, device, &random) }
         }
         for kind in kinds {
-            for _ in 0..<Int.random(in: 1...6, using: &random) {
+            for _ in 0..<Int.random(in: 1...(kind.isGreat ? 2 : 6), using: &random) {
                 add(kind, .random(in: 0..<devices, using: &random), &random)
             }
         }
         events.sort { ($0.at, $0.draw) < ($1.at, $1.draw) }
+    }
+
+    /// Faults that change a world so much that little is to be seen of the others are in a quarter of the plans each.
+    private static func isRare(_ kind: Kind, _ random: inout SplitMix64) -> Bool {
+        kind.isGreat && Bool.random(using: &random)
     }
 
     private mutating func add(_ kind: Kind, _ device: Int, _ random: inout SplitMix64) {
@@ -47,7 +54,19 @@ extension Plan {
         case .skew:
             [-86400, 86400, -31_536_000, 31_536_000, -1_767_225_600, 2_300_000_000, 30, -30].randomElement(
                 using: &random) ?? 0
-        case .powerLoss, .serverPowerLoss, .expireTokens, .revoke, .signOut, .checkpoint: 0
+        case .deviceRestore, .serverRestore: .random(in: 1...150, using: &random)
+        case .powerLoss, .serverPowerLoss, .expireTokens, .revoke, .signOut, .checkpoint, .upgrade, .serverUpgrade,
+            .absence:
+            0
+        }
+    }
+}
+
+extension Plan.Kind {
+    fileprivate var isGreat: Bool {
+        switch self {
+        case .skew, .deviceRestore, .serverRestore, .absence: true
+        default: false
         }
     }
 }

@@ -11,6 +11,10 @@ public struct Plan: Codable, Sendable, Hashable {
     public var devices: Int
     /// Whether every wall clock is right. Then the last writer is known exactly.
     public var clocksAreRight: Bool
+    /// The most rows of one page. Nil: as many as the server usually gives.
+    public var pageRows: Int?
+    /// The version of the app with which every device begins, and the server. Nil: the first.
+    public var version: Int?
     /// The chaos lasts so long; then everything is healed.
     public var seconds: Double
     public var events: [Event]
@@ -30,9 +34,23 @@ public struct Plan: Codable, Sendable, Hashable {
         case write, offline, flaky, kill, diskCrash, ioError, diskFull, busy, powerLoss, skew
         case serverKill, serverDiskCrash, serverIOError, serverPowerLoss
         case expireTokens, revoke, signOut, checkpoint
+        /// A device, or the server, goes back to a copy of its file that was taken a while before.
+        case deviceRestore, serverRestore
+        /// A device, or the server, gets the second version of the app.
+        case upgrade, serverUpgrade
+        /// Everybody lies switched off for a hundred days, and then the server forgets what was deleted before.
+        case absence
 
         /// Whether a plan may do without it: everything but what is to be tested.
         public var isFault: Bool { self != .write }
+
+        /// Whether it is met only if an operation of a disk comes to it.
+        var isMetOnDisk: Bool {
+            switch self {
+            case .diskCrash, .ioError, .diskFull, .busy, .serverDiskCrash, .serverIOError: true
+            default: false
+            }
+        }
     }
 }
 
@@ -51,7 +69,8 @@ extension Plan {
 
 extension Plan.Event: CustomStringConvertible {
     public var description: String {
-        let who = kind.rawValue.hasPrefix("server") || kind == .expireTokens ? "server" : "device \(device)"
+        let isServer = kind.rawValue.hasPrefix("server") || [.expireTokens, .absence].contains(kind)
+        let who = isServer ? "server" : "device \(device)"
         return "\(String(format: "%7.2f", at)) s  \(who): \(kind.rawValue) \(amount) [\(String(draw, radix: 16))]"
     }
 }

@@ -23,7 +23,8 @@ enum Rows {
     static func all(_ db: Database) throws -> [RowName: Values] {
         var rows: [RowName: Values] = [:]
         for table in Tables.names {
-            let columns = Tables.columns[table] ?? []
+            let known = Set(try db.columns(in: table).map(\.name))
+            let columns = (Tables.columns[table] ?? []).map(\.name).filter(known.contains)
             let cursor = try Row.fetchCursor(
                 db.cachedStatement(sql: "SELECT id, \(columns.joined(separator: ", ")) FROM \(table)"))
             while let row = try cursor.next() {
@@ -42,25 +43,34 @@ enum Rows {
         case .int64(let number): "\(number)"
         case .double(let number): "\(number)"
         case .string(let text): text
-        case .blob(let data): data.map { String(format: "%02x", $0) }.joined()
+        case .blob(let data): hex(data)
         }
+    }
+
+    static func hex(_ data: Data) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: data.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
     /// The server's rows that a transaction after `seq` changed. Nil values: the row is deleted.
     static func ofServer(_ db: Database, after seq: Int64) throws -> [(name: RowName, seq: Int64, values: Values?)] {
         try Row.fetchAll(
-            db, sql: "SELECT type, id, generation, content, seq FROM optimist_rows WHERE seq > ?", arguments: [seq]
+            db, sql: "SELECT type, id, generation, content, seq FROM optimist_rows WHERE seq > ? ORDER BY seq",
+            arguments: [seq]
         ).map { row in
             let name = RowName(table: row[0], id: (row[1] as String).replacing("-", with: ""))
             if (row[2] as Int) % 2 == 0 { return (name, row[4], nil) }
             let json = try JSON(parsing: (row[3] as String).utf8)
             var values: Values = [:]
-            for column in Tables.columns[name.table] ?? [] { values[column] = .some(text(json[column])) }
+            for column in Tables.columns[name.table] ?? [] {
+                values[column.name] = .some(text(json[column.name]) ?? (column.kind == .counter ? "0" : nil))
+            }
             return (name, row[4], values)
         }
     }
 
-    private static func text(_ json: JSON?) -> String? {
+    /// A value of the wire's as text.
+    static func text(_ json: JSON?) -> String? {
         guard let json, !json.isNull else { return nil }
         if let bool = json.bool { return bool ? "1" : "0" }
         if let number = json.int { return "\(number)" }

@@ -48,6 +48,7 @@ extension World {
         let start = scheduler.now
         var isQuiet = false
         while !isQuiet, scheduler.now - start < WorldRun.patience {
+            followStatuses()
             scheduler.run(for: .seconds(30))
             isQuiet = self.isQuiet()
         }
@@ -66,10 +67,20 @@ extension World {
             for device in devices {
                 for (trouble, count) in device.link.troubles { reached[trouble.rawValue, default: 0] += count }
             }
+            for (kind, count) in troublesOfDisks() where count > 0 { reached[kind.rawValue, default: 0] += count }
             return RunReport(
                 plan: plan, findings: state.findings, trace: scheduler.trace, virtualTime: scheduler.now,
                 jobs: scheduler.steps, reached: reached, writes: state.history.writes.count, log: state.log)
         }
+    }
+
+    private func troublesOfDisks() -> [(Plan.Kind, Int)] {
+        func met(_ fault: DiskFault) -> Int { devices.reduce(0) { $0 + $1.disk.met(fault) } }
+        return [
+            (.ioError, met(.ioError)), (.diskFull, met(.full)), (.busy, met(.busy)),
+            (.diskCrash, devices.reduce(0) { $0 + $1.disk.crashesMet }),
+            (.serverIOError, serverDisk.met(.ioError)), (.serverDiskCrash, serverDisk.crashesMet),
+        ]
     }
 
     /// Gives back what the dead hold.

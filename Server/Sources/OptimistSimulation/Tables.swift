@@ -6,68 +6,132 @@ import Optimist
 import OptimistTesting
 import OptimistWire
 
-/// The app that every simulated device runs: lists of to-dos with steps, which refer to each other.
+/// The app that every simulated device runs: lists of to-dos with steps, tags that are counted, and memos, which refer to
+/// each other in every way that the schema knows. Its second version has one column more.
 enum Tables {
-    struct List: Codable, SyncedRecord {
-        var id: UUID
-        var name: String
-        var rank: Int?
+    /// What the judges know of a column.
+    enum Kind: Equatable {
+        /// Texts that are written once only, so that one knows who wrote them.
+        case text
+        /// Any other value.
+        case plain
+        case reference(to: String, ColumnSchema.OnDelete)
+        case counter
+        /// A name that is another row's too, at times: then the rows become one.
+        case uniqueName
     }
 
-    struct Todo: Codable, SyncedRecord {
-        var id: UUID
-        var listId: UUID?
-        var content: String
-        var done: Bool
-        var note: String?
-    }
+    struct Column {
+        let name: String
+        let kind: Kind
+        let schema: ColumnSchema
+        /// The version of the app that brought it.
+        let since: Int
 
-    struct Step: Codable, SyncedRecord {
-        var id: UUID
-        var todoId: UUID?
-        var parentId: UUID?
-        var label: String
-    }
-
-    /// Parents before children.
-    static let names = ["list", "todo", "step"]
-    /// The columns of each table, without its id.
-    static let columns = [
-        "list": ["name", "rank"], "todo": ["listId", "content", "done", "note"],
-        "step": ["todoId", "parentId", "label"],
-    ]
-
-    static let app = SimulatedApp(synced: [List.self, Todo.self, Step.self]) { migrator in
-        migrator.registerMigration("1") { db in
-            try db.execute(
-                sql: """
-                    CREATE TABLE list(id BLOB PRIMARY KEY NOT NULL, name TEXT NOT NULL DEFAULT '', rank INTEGER);
-                    CREATE TABLE todo(
-                        id BLOB PRIMARY KEY NOT NULL, listId BLOB REFERENCES list(id), content TEXT NOT NULL DEFAULT '',
-                        done BOOLEAN NOT NULL DEFAULT 0, note TEXT);
-                    CREATE INDEX todo_list ON todo(listId);
-                    CREATE TABLE step(
-                        id BLOB PRIMARY KEY NOT NULL, todoId BLOB REFERENCES todo(id),
-                        parentId BLOB REFERENCES step(id), label TEXT NOT NULL DEFAULT '');
-                    CREATE INDEX step_todo ON step(todoId);
-                    CREATE INDEX step_parent ON step(parentId);
-                    """)
+        init(_ name: String, _ kind: Kind, _ type: ColumnType = .string, since: Int = 1) {
+            self.name = name
+            self.kind = kind
+            self.since = since
+            switch kind {
+            case .reference(let table, let onDelete): schema = ColumnSchema(.ref, target: table, onDelete: onDelete)
+            case .counter: schema = ColumnSchema(.counter)
+            case .text, .plain, .uniqueName: schema = ColumnSchema(type)
+            }
         }
     }
 
-    static let schema = Schema(
-        id: "simulation",
-        types: [
-            "list": TypeSchema(columns: ["name": ColumnSchema(.string), "rank": ColumnSchema(.int)]),
-            "todo": TypeSchema(columns: [
-                "listId": ColumnSchema(.ref, target: "list"), "content": ColumnSchema(.string),
-                "done": ColumnSchema(.bool), "note": ColumnSchema(.string),
-            ]),
-            "step": TypeSchema(columns: [
-                "todoId": ColumnSchema(.ref, target: "todo"), "parentId": ColumnSchema(.ref, target: "step"),
-                "label": ColumnSchema(.string),
-            ]),
-        ])
+    /// Parents before children.
+    static let names = ["list", "tag", "memo", "todo", "step", "mark"]
+
+    /// The columns of each table, without its id.
+    static let columns: [String: [Column]] = [
+        "list": [Column("name", .text), Column("rank", .plain, .int)],
+        "tag": [Column("name", .uniqueName), Column("likes", .counter)],
+        "memo": [Column("body", .text), Column("views", .counter)],
+        "todo": [
+            Column("listId", .reference(to: "list", .cascade)), Column("content", .text), Column("done", .plain, .bool),
+            Column("note", .text), Column("due", .text, since: 2),
+        ],
+        "step": [
+            Column("todoId", .reference(to: "todo", .setNull)), Column("parentId", .reference(to: "step", .cascade)),
+            Column("label", .text),
+        ],
+        "mark": [
+            Column("todoId", .reference(to: "todo", .cascade)), Column("tagId", .reference(to: "tag", .restrict)),
+            Column("remark", .text),
+        ],
+    ]
+
+    static func column(_ name: String, of table: String) -> Column? { columns[table]?.first { $0.name == name } }
+
+    static let latestVersion = 2
+
+    // MARK: - The app
+
+    struct List: Codable, SyncedRecord { var id: UUID }
+    struct Todo: Codable, SyncedRecord { var id: UUID }
+    struct Step: Codable, SyncedRecord { var id: UUID }
+    struct Mark: Codable, SyncedRecord { var id: UUID }
+
+    struct Tag: Codable, SyncedRecord {
+        var id: UUID
+        static let syncRules = SyncRules(counters: ["likes"])
+    }
+
+    struct Memo: Codable, SyncedRecord {
+        var id: UUID
+        static let syncRules = SyncRules(counters: ["views"], editWins: true)
+    }
+
+    static func app(version: Int) -> SimulatedApp {
+        SimulatedApp(
+            synced: [List.self, Tag.self, Memo.self, Todo.self, Step.self, Mark.self], schemaVersion: version
+        ) { migrator in
+            migrator.registerMigration("1") { db in try db.execute(sql: firstVersion) }
+            guard version > 1 else { return }
+            migrator.registerMigration("2") { db in try db.execute(sql: "ALTER TABLE todo ADD COLUMN due TEXT") }
+        }
+    }
+
+    private static let firstVersion = """
+        CREATE TABLE list(id BLOB PRIMARY KEY NOT NULL, name TEXT NOT NULL DEFAULT '', rank INTEGER);
+        CREATE TABLE tag(
+            id BLOB PRIMARY KEY NOT NULL, name TEXT UNIQUE, likes INTEGER NOT NULL DEFAULT 0);
+        CREATE TABLE memo(
+            id BLOB PRIMARY KEY NOT NULL, body TEXT NOT NULL DEFAULT '', views INTEGER NOT NULL DEFAULT 0);
+        CREATE TABLE todo(
+            id BLOB PRIMARY KEY NOT NULL, listId BLOB REFERENCES list(id) ON DELETE CASCADE,
+            content TEXT NOT NULL DEFAULT '', done BOOLEAN NOT NULL DEFAULT 0, note TEXT);
+        CREATE INDEX todo_list ON todo(listId);
+        CREATE TABLE step(
+            id BLOB PRIMARY KEY NOT NULL, todoId BLOB REFERENCES todo(id) ON DELETE SET NULL,
+            parentId BLOB REFERENCES step(id) ON DELETE CASCADE, label TEXT NOT NULL DEFAULT '');
+        CREATE INDEX step_todo ON step(todoId);
+        CREATE INDEX step_parent ON step(parentId);
+        CREATE TABLE mark(
+            id BLOB PRIMARY KEY NOT NULL, todoId BLOB REFERENCES todo(id) ON DELETE CASCADE,
+            tagId BLOB REFERENCES tag(id) ON DELETE RESTRICT, remark TEXT NOT NULL DEFAULT '');
+        CREATE INDEX mark_todo ON mark(todoId);
+        CREATE INDEX mark_tag ON mark(tagId);
+        """
+
+    // MARK: - The server
+
+    static func schema(version: Int) -> Schema {
+        let types = columns.map { table, columns in
+            let known = columns.filter { $0.since <= version }.map { ($0.name, $0.schema) }
+            return (
+                table,
+                TypeSchema(
+                    columns: Dictionary(uniqueKeysWithValues: known),
+                    uniqueIndexes: table == "tag" ? [UniqueIndex(["name"], onCollision: .mergeInto)] : [],
+                    editWins: table == "memo")
+            )
+        }
+        return Schema(id: "simulation", version: version, types: Dictionary(uniqueKeysWithValues: types))
+    }
+
+    // MARK: - Rows
 
     /// Few ids, the same for every device, so that devices meet in the same rows.
     static let idsPerTable = 10
@@ -80,4 +144,7 @@ enum Tables {
         bytes[15] = UInt8(number)
         return bytes
     }
+
+    /// The row that a reference's value names.
+    static func row(_ value: String, in table: String) -> RowName { RowName(table: table, id: value) }
 }

@@ -11,6 +11,8 @@ struct UserTransaction {
     let statements: Int
     private var random: SplitMix64
     private var lastValue = 0
+    private var knowsDue = false
+    private var removed: Set<RowName> = []
     /// Rows that were deleted and inserted again, which one cannot see afterwards.
     private(set) var reborn: Set<RowName> = []
 
@@ -27,21 +29,39 @@ struct UserTransaction {
     ///
     /// - Throws: What SQLite says, such as a broken constraint; Undo now and then, as an app does that changes its mind.
     mutating func run(in db: Database) throws {
-        for _ in 0..<statements { try runOne(db) }
+        knowsDue = try db.columns(in: "todo").contains { $0.name == "due" }
+        var before = try Self.ids(db)
+        for _ in 0..<statements {
+            try runOne(db)
+            let after = try Self.ids(db)
+            removed.formUnion(before.subtracting(after))
+            reborn.formUnion(after.intersection(removed))
+            before = after
+        }
         if chance(0.05) { throw Undo() }
     }
 
+    private static func ids(_ db: Database) throws -> Set<RowName> {
+        let union = Tables.names.map { "SELECT '\($0)', id FROM \($0)" }.joined(separator: " UNION ALL ")
+        var ids: Set<RowName> = []
+        let rows = try Row.fetchCursor(db.cachedStatement(sql: union))
+        while let row = try rows.next() { ids.insert(RowName(table: row[0], id: Rows.hex(row[1]))) }
+        return ids
+    }
+
     private mutating func runOne(_ db: Database) throws {
-        let table = ["list", "todo", "todo", "step"][Int(random.next() % 4)]
-        switch random.next() % 12 {
-        case 0, 1: try put(table, "INSERT OR IGNORE", in: db)
-        case 2: try put(table, "INSERT OR REPLACE", in: db)
-        case 3: try upsert(table, in: db)
-        case 4, 5, 6: try update(table, in: db)
-        case 7: try updateMany(table, in: db)
-        case 8: try delete(table, in: db)
-        case 9: try rebirth(table, in: db)
-        case 10: try rename(in: db)
+        let tables = ["list", "todo", "todo", "todo", "step", "step", "tag", "memo", "mark"]
+        let table = tables[Int(random.next() % UInt64(tables.count))]
+        switch random.next() % 16 {
+        case 0, 1, 2: try put(table, "INSERT OR IGNORE", in: db)
+        case 3: try put(table, "INSERT OR REPLACE", in: db)
+        case 4: try upsert(table, in: db)
+        case 5, 6, 7: try update(table, in: db)
+        case 8: try updateMany(table, in: db)
+        case 9: try delete(table, in: db)
+        case 10: try rebirth(table, in: db)
+        case 11: try rename(in: db)
+        case 12, 13: try count(table == "memo" ? "memo" : "tag", in: db)
         default: try toggle(in: db)
         }
     }
@@ -51,52 +71,66 @@ struct UserTransaction {
     private mutating func put(_ table: String, _ verb: String, in db: Database) throws {
         let id = anyID(table)
         if verb.hasSuffix("REPLACE") {
-            guard try !isReferredTo(table, id, db) else { return }
+            // The name may be another row's, which is replaced too.
+            let isHeld = try isRestricted(table, id, db) || table == "tag"
+            guard !isHeld else { return }
             try noteRebirth(table, id, db)
         }
         try insert(verb, table, id, in: db)
     }
 
     private mutating func insert(_ verb: String, _ table: String, _ id: Data, in db: Database) throws {
-        switch table {
-        case "list":
-            try db.execute(sql: "\(verb) INTO list(id, name, rank) VALUES (?, ?, ?)", arguments: [id, value(), rank()])
-        case "todo":
-            try db.execute(
-                sql: "\(verb) INTO todo(id, listId, content, note) VALUES (?, ?, ?, ?)",
-                arguments: [id, try existing("list", db), value(), value()])
-        default:
-            try db.execute(
-                sql: "\(verb) INTO step(id, todoId, parentId, label) VALUES (?, ?, ?, ?)",
-                arguments: [
-                    id, try existing("todo", db),
-                    Features.deletesParents && chance(0.5) ? try existing("step", db) : nil, value(),
-                ])
+        var values: [(String, (any DatabaseValueConvertible)?)] = [("id", id)]
+        for column in Tables.columns[table] ?? [] where column.since == 1 || knowsDue {
+            switch column.kind {
+            case .text: values.append((column.name, value()))
+            case .uniqueName: values.append((column.name, name()))
+            case .reference(let target, _):
+                values.append((column.name, chance(0.8) ? try existing(target, db) : nil))
+            case .plain where column.name == "rank": values.append((column.name, rank()))
+            case .plain, .counter: break
+            }
         }
+        let columns = values.map(\.0).joined(separator: ", ")
+        let marks = values.map { _ in "?" }.joined(separator: ", ")
+        // A step that is its own parent goes with itself.
+        try db.execute(
+            sql: "\(verb) INTO \(table)(\(columns)) VALUES (\(marks))", arguments: StatementArguments(values.map(\.1)))
     }
 
     private mutating func upsert(_ table: String, in db: Database) throws {
         let column = textColumn(table)
+        let text = table == "tag" ? name() : value()
+        // Of a tag the name may be taken: then the app, like any, leaves it.
+        let isTaken = table == "tag" ? try has("SELECT 1 FROM tag WHERE name = ?", text, db) : false
+        guard !isTaken else { return }
         try db.execute(
             sql: """
                 INSERT INTO \(table)(id, \(column)) VALUES (?, ?)
                 ON CONFLICT(id) DO UPDATE SET \(column) = excluded.\(column)
                 """,
-            arguments: [anyID(table), value()])
+            arguments: [anyID(table), text])
     }
 
     private mutating func update(_ table: String, in db: Database) throws {
         guard let id = try existing(table, db) else { return }
-        if chance(0.25), table != "list" {
-            let (column, parent) = table == "todo" ? ("listId", "list") : ("todoId", "todo")
+        let references = (Tables.columns[table] ?? []).compactMap { column in
+            if case .reference(let target, _) = column.kind { (column.name, target) } else { nil }
+        }
+        if chance(0.3), !references.isEmpty {
+            let (column, target) = references[Int(random.next() % UInt64(references.count))]
             try db.execute(
-                sql: "UPDATE \(table) SET \(column) = ? WHERE id = ?", arguments: [try existing(parent, db), id])
+                sql: "UPDATE \(table) SET \(column) = ? WHERE id = ?", arguments: [try existing(target, db), id])
+        } else if table == "tag" {
+            try db.execute(sql: "UPDATE OR IGNORE tag SET name = ? WHERE id = ?", arguments: [name(), id])
         } else {
-            try db.execute(sql: "UPDATE \(table) SET \(textColumn(table)) = ? WHERE id = ?", arguments: [value(), id])
+            let column = table == "todo" && knowsDue && chance(0.5) ? "due" : textColumn(table)
+            try db.execute(sql: "UPDATE \(table) SET \(column) = ? WHERE id = ?", arguments: [value(), id])
         }
     }
 
     private mutating func updateMany(_ table: String, in db: Database) throws {
+        if table == "tag" { return try db.execute(sql: "UPDATE tag SET likes = likes + 1") }
         if table == "todo", chance(0.5) {
             return try db.execute(
                 sql: "UPDATE todo SET note = ? || l.name FROM list l WHERE l.id = todo.listId AND todo.done = 0",
@@ -113,22 +147,29 @@ struct UserTransaction {
         try db.execute(sql: "UPDATE todo SET done = NOT done WHERE id = ?", arguments: [id])
     }
 
+    private mutating func count(_ table: String, in db: Database) throws {
+        guard let id = try existing(table, db) else { return }
+        let column = table == "tag" ? "likes" : "views"
+        try db.execute(
+            sql: "UPDATE \(table) SET \(column) = \(column) + ? WHERE id = ?",
+            arguments: [Int(random.next() % 3) + 1, id])
+    }
+
+    /// Lists, to-dos and steps take along what refers to them, or are taken out of it.
     private mutating func delete(_ table: String, in db: Database) throws {
-        guard let id = try existing(table, db), try !isReferredTo(table, id, db) else { return }
-        // Deleting what others may refer to needs to say what becomes of those: not in this app.
-        guard Features.deletesParents || table == "step" else { return }
+        guard let id = try existing(table, db), try !isRestricted(table, id, db) else { return }
         try db.execute(sql: "DELETE FROM \(table) WHERE id = ?", arguments: [id])
     }
 
     private mutating func rebirth(_ table: String, in db: Database) throws {
-        guard let id = try existing(table, db), try !isReferredTo(table, id, db) else { return }
-        try noteRebirth(table, id, db)
+        guard table != "tag", let id = try existing(table, db) else { return }
         try db.execute(sql: "DELETE FROM \(table) WHERE id = ?", arguments: [id])
-        try insert("INSERT", table, id, in: db)
+        removed.insert(RowName(table: table, id: Rows.hex(id)))
+        try insert("INSERT OR IGNORE", table, id, in: db)
     }
 
     private mutating func rename(in db: Database) throws {
-        guard let old = try existing("step", db), try !isReferredTo("step", old, db) else { return }
+        guard let old = try existing("step", db), try !isReferredTo(old, db) else { return }
         let new = anyID("step")
         guard try !exists("step", new, db) else { return }
         try db.execute(sql: "UPDATE step SET id = ? WHERE id = ?", arguments: [new, old])
@@ -145,6 +186,12 @@ struct UserTransaction {
         return chance(0.02) ? "\(Refusals.prefix)\(text)" : text
     }
 
+    /// One of few names, or none.
+    private mutating func name() -> String? {
+        let number = random.next() % 14
+        return number < 2 ? nil : "name \(number)"
+    }
+
     private mutating func rank() -> Int? { chance(0.3) ? nil : Int(random.next() % 5) }
 
     private mutating func anyID(_ table: String) -> Data {
@@ -157,27 +204,36 @@ struct UserTransaction {
     }
 
     private func textColumn(_ table: String) -> String {
-        table == "list" ? "name" : table == "todo" ? "content" : "label"
-    }
-
-    private mutating func noteRebirth(_ table: String, _ id: Data, _ db: Database) throws {
-        if try exists(table, id, db), let text = Rows.text(id.databaseValue) {
-            reborn.insert(RowName(table: table, id: text))
+        switch table {
+        case "list", "tag": "name"
+        case "todo": "content"
+        case "memo": "body"
+        case "mark": "remark"
+        default: "label"
         }
     }
 
-    private func exists(_ table: String, _ id: Data, _ db: Database) throws -> Bool {
-        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM \(table) WHERE id = ?)", arguments: [id]) ?? false
+    // MARK: - What is there
+
+    private mutating func noteRebirth(_ table: String, _ id: Data, _ db: Database) throws {
+        if try exists(table, id, db) { removed.insert(RowName(table: table, id: Rows.hex(id))) }
     }
 
-    private func isReferredTo(_ table: String, _ id: Data, _ db: Database) throws -> Bool {
-        let sql =
-            switch table {
-            case "list": "SELECT EXISTS (SELECT 1 FROM todo WHERE listId = ?)"
-            case "todo": "SELECT EXISTS (SELECT 1 FROM step WHERE todoId = ?)"
-            default: "SELECT EXISTS (SELECT 1 FROM step WHERE parentId = ?)"
-            }
-        return try Bool.fetchOne(db, sql: sql, arguments: [id]) ?? false
+    private func exists(_ table: String, _ id: Data, _ db: Database) throws -> Bool {
+        try has("SELECT 1 FROM \(table) WHERE id = ?", id, db)
+    }
+
+    /// Whether deleting a row would break a reference that stands against it.
+    private func isRestricted(_ table: String, _ id: Data, _ db: Database) throws -> Bool {
+        try table == "tag" && has("SELECT 1 FROM mark WHERE tagId = ?", id, db)
+    }
+
+    private func isReferredTo(_ step: Data, _ db: Database) throws -> Bool {
+        try has("SELECT 1 FROM step WHERE parentId = ?", step, db)
+    }
+
+    private func has(_ sql: String, _ value: (any DatabaseValueConvertible)?, _ db: Database) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT EXISTS (\(sql))", arguments: [value]) ?? false
     }
 }
 

@@ -2,81 +2,74 @@
 
 public import Foundation
 
-/// Runs seeds in child processes, one for each core, since one world runs on one thread.
+/// Runs each seed in a child process of its own, one for each core at a time, since one world runs on one thread.
+///
+/// What crashes, and what never ends, is so the failure of one seed and not the end of a campaign; and a seed meets in a
+/// campaign what it meets alone.
 public struct Workers: Sendable {
-    /// The program, which must understand `arguments(first, count)` and print its totals as JSON in one line.
+    /// The program, which must understand `arguments(seed)` and print a ``SeedOutcome`` as JSON.
     public var executable: URL
-    public var arguments: @Sendable (_ first: UInt64, _ count: Int) -> [String]
+    public var arguments: @Sendable (_ seed: UInt64) -> [String]
+    /// How many run at a time.
     public var count: Int
 
     public init(
         executable: URL, count: Int = max(1, ProcessInfo.processInfo.activeProcessorCount),
-        arguments: @escaping @Sendable (_ first: UInt64, _ count: Int) -> [String]
+        arguments: @escaping @Sendable (_ seed: UInt64) -> [String]
     ) {
         self.executable = executable
         self.count = count
         self.arguments = arguments
     }
 
-    /// The environment in which the order of sets and dictionaries is the same in every run.
-    public static var environment: [String: String] {
-        ProcessInfo.processInfo.environment.merging(["SWIFT_DETERMINISTIC_HASHING": "1"]) { $1 }
+    /// The order of sets and dictionaries is the same in every run. A crash is counted, not explained: that takes longer
+    /// than most runs, and running the seed alone explains it.
+    private static var environment: [String: String] {
+        ProcessInfo.processInfo.environment.merging(
+            ["SWIFT_DETERMINISTIC_HASHING": "1", "SWIFT_BACKTRACE": "enable=no"]
+        ) { $1 }
     }
 
-    /// Runs seeds in portions, until there are enough, one fails, or the time is over.
+    /// Runs seeds, until all were run or `next` says that it is enough. Those that were begun are run to their end.
     ///
     /// - Parameters:
-    ///   - progress: Called after each portion, from one task.
-    /// - Returns: The totals of what was run.
-    public func run(
-        from first: UInt64, count seeds: Int, portion: Int = 5, until deadline: Date = .distantFuture,
-        progress: @escaping (CampaignTotals) -> Void
-    ) async throws -> CampaignTotals {
-        var totals = CampaignTotals(from: first)
-        let end = first + UInt64(seeds)
-        var next = first
-        return try await withThrowingTaskGroup(of: CampaignTotals.self) { group in
+    ///   - next: The seed to begin now. Nil: no more.
+    ///   - done: Is told of each seed, in the order in which they end. An error that it throws ends the rest.
+    /// - Throws: What `done` throws, and when the program cannot be started.
+    public func run(next: () -> UInt64?, done: (SeedOutcome) throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: SeedOutcome.self) { group in
             func startOne() {
-                guard next < end, Date() < deadline, totals.failed.isEmpty else { return }
-                let (start, size) = (next, min(portion, Int(end - next)))
-                next += UInt64(size)
-                group.addTask { try await runPortion(start, size) }
+                if let seed = next() { group.addTask { try await run(seed) } }
             }
             for _ in 0..<count { startOne() }
-            while let part = try await group.next() {
-                totals.add(part)
-                progress(totals)
+            while let outcome = try await group.next() {
+                try done(outcome)
                 startOne()
             }
-            return totals
         }
     }
 
     @concurrent
-    private func runPortion(_ first: UInt64, _ count: Int) async throws -> CampaignTotals {
+    private func run(_ seed: UInt64) async throws -> SeedOutcome {
         let process = Process()
         process.executableURL = executable
-        process.arguments = arguments(first, count)
+        process.arguments = arguments(seed)
         process.environment = Self.environment
         let output = Pipe()
         process.standardOutput = output
         try process.run()
         let data = try output.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
-        guard let totals = try? JSONDecoder().decode(CampaignTotals.self, from: data) else {
-            throw WorkerFailure(first: first, count: count, status: process.terminationStatus)
-        }
-        return totals
+        if let outcome = try? JSONDecoder().decode(SeedOutcome.self, from: data) { return outcome }
+        return SeedOutcome(
+            seed: seed,
+            finding: Self.finding(status: process.terminationStatus, isSignal: process.terminationReason != .exit))
     }
-}
 
-/// A child process that ended without a result: it crashed.
-public struct WorkerFailure: Error, CustomStringConvertible {
-    public var first: UInt64
-    public var count: Int
-    public var status: Int32
-
-    public var description: String {
-        "The process that ran seeds \(first) to \(first + UInt64(count) - 1) ended with \(status) and no result."
+    /// What a process that ended without a result says of its seed.
+    static func finding(status: Int32, isSignal: Bool) -> String {
+        guard isSignal else { return "crashed: ended with status \(status) and no result" }
+        return TimeLimit.signals.contains(status)
+            ? "endless: took longer than it may" : "crashed: ended by signal \(status)"
     }
 }

@@ -6,6 +6,7 @@ import Optimist
 import OptimistCore
 import OptimistSession
 import OptimistTesting
+import OptimistWire
 
 /// What happens to a world from outside.
 extension World {
@@ -40,8 +41,13 @@ extension World {
         case .revoke: revoke(device)
         case .signOut: signOut(device)
         case .checkpoint: checkpoint(device)
+        case .deviceRestore: restore(event.device, after: event.amount)
+        case .serverRestore: restoreServer(after: event.amount)
+        case .upgrade: upgrade(device)
+        case .serverUpgrade: upgradeServer()
+        case .absence: leaveAlone()
         }
-        reach(event.kind.rawValue)
+        if !event.kind.isMetOnDisk { reach(event.kind.rawValue) }
     }
 
     private func setNetwork(_ device: SimulatedDevice, _ conditions: NetworkConditions, for seconds: Int) {
@@ -74,6 +80,56 @@ extension World {
         } catch { log("no checkpoint: \(error)") }
     }
 
+    // MARK: - Going back and going on
+
+    /// A copy is taken now, and put in the place of the file a while later: what was written meanwhile is gone.
+    private func restore(_ number: Int, after seconds: Int) {
+        let device = devices[number]
+        let copy = device.disk.copy(SimulatedDevice.fileName)
+        let at = Int64(scheduler.now / .milliseconds(1))
+        scheduler.after(.seconds(seconds)) { [self] in
+            if isHealed || copy.isEmpty { return }
+            device.kill()
+            device.disk.remove(SimulatedDevice.fileName)
+            device.disk.restore(copy)
+            withState { $0.history.forgive(device: number, since: at) }
+            log("\(device.name) is back to its file of \(at) ms")
+        }
+    }
+
+    private func restoreServer(after seconds: Int) {
+        let copy = serverDisk.copy(Self.serverFile)
+        scheduler.after(.seconds(seconds)) { [self] in
+            if isHealed || copy.isEmpty { return }
+            server.kill()
+            serverDisk.remove(Self.serverFile)
+            serverDisk.restore(copy)
+            do {
+                let rows = try readServer { try Rows.ofServer($0, after: 0) }
+                withState { $0.history.serverWentBack(to: rows) }
+                log("the server is back to its file of \(seconds) s ago")
+            } catch { find("the judges cannot read the copy of the server: \(error)") }
+        }
+    }
+
+    func upgrade(_ device: SimulatedDevice) {
+        if device.app.schemaVersion == Tables.latestVersion { return }
+        device.app = Tables.app(version: Tables.latestVersion)
+        device.kill()
+    }
+
+    func upgradeServer() {
+        if server.schema.version == Tables.latestVersion { return }
+        server.schema = Tables.schema(version: Tables.latestVersion)
+        server.kill()
+    }
+
+    private func leaveAlone() {
+        scheduler.skip(seconds: 100 * 86_400)
+        withState { $0.hasForgotten = true }
+        server.sweep()
+    }
+
     // MARK: - Writing
 
     private func write(_ event: Plan.Event) {
@@ -92,7 +148,6 @@ extension World {
                 withState { $0.history.returned(attempt) }
                 log("write \(number) of device \(event.device) has returned")
             } catch {
-                withState { $0.writesFailed += 1 }
                 log("write \(number) of device \(event.device) has failed: \(error)")
             }
         }
@@ -110,7 +165,8 @@ extension World {
         let now = Int64(scheduler.now / .milliseconds(1))
         let (attempt, write) = withState { state in
             let attempt = state.history.attempt(
-                device: event.device, at: now, before: before, after: after, reborn: reborn)
+                device: event.device, at: now, tag: "d\(event.device)w\(number)", before: before, after: after,
+                reborn: reborn)
             return (attempt, state.history.writes[attempt])
         }
         log("write \(number) of device \(event.device): \(write)")

@@ -5,13 +5,16 @@ import GRDB
 import Optimist
 import OptimistSession
 import OptimistTesting
+import OptimistWire
 
 /// When the judges look, and at what.
 extension World {
     /// Ends all trouble: from now on everything must become right by itself.
     func heal() {
         withState { $0.isHealed = true }
+        upgradeServer()
         for device in devices {
+            upgrade(device)
             device.link.conditions = .perfect
             device.mount?.heal()
             device.signIn()
@@ -21,27 +24,57 @@ extension World {
         log("— everything is healed")
     }
 
-    /// Every few seconds, what a device calls synced must be what the server has or had.
+    /// Every few seconds, what a device calls synced must be what the server has or had, and a device that is caught up
+    /// must have what the server has.
     func lookNowAndThen() {
         scheduler.after(.seconds(17)) { [self] in
-            for device in devices where device.launch != nil { look(at: device) }
+            followStatuses()
+            for device in devices where device.launch != nil && hasChanged(device) { look(at: device) }
             if !isHealed { lookNowAndThen() }
         }
     }
 
+    /// Whether anything was written since the judges last looked. What was true then is true still: the server has had it.
+    private func hasChanged(_ device: SimulatedDevice) -> Bool {
+        let changes = device.disk.changes
+        return withState { $0.looked.updateValue(changes, forKey: device.name) != changes }
+    }
+
     private func look(at device: SimulatedDevice) {
         do {
-            let (rows, unsettled) = try read(device) { db in (try Rows.all(db), try Self.unsettled(db)) }
-            let served = withState(\.history.served)
-            for (name, values) in rows.sorted(by: { $0.key < $1.key }) where !unsettled.contains(name) {
-                for (column, value) in values where served[name]?[column]?.contains(value) != true {
-                    find(
-                        "untrue: \(name).\(column) on \(device.name) is called synced, and the server never had "
-                            + (value ?? "null"))
-                    try log("entry of \(name) on \(device.name): \(entry(of: name, on: device))")
-                }
+            try read(device) { db in
+                let rows = try Rows.all(db)
+                try judgeSynced(rows, device, unsettled: try Self.unsettled(db))
+                if try isCaughtUp(db) { compare(device, rows, withState(\.history.present)) }
             }
         } catch { find("the judges cannot read \(device.name): \(error)") }
+    }
+
+    private func judgeSynced(_ rows: [RowName: Values], _ device: SimulatedDevice, unsettled: Set<RowName>) throws {
+        let served = withState(\.history.served)
+        for (name, values) in rows.sorted(by: { $0.key < $1.key }) where !unsettled.contains(name) {
+            for (column, value) in values
+            where Tables.column(column, of: name.table)?.kind != .counter
+                && served[name]?[column]?.contains(value) != true
+            {
+                find(
+                    "untrue: \(name).\(column) on \(device.name) is called synced, and the server never had "
+                        + (value ?? "null"))
+                try log("entry of \(name) on \(device.name): \(entry(of: name, on: device))")
+            }
+        }
+    }
+
+    /// Whether a device has received everything up to now, and says so of every row.
+    private func isCaughtUp(_ db: Database) throws -> Bool {
+        let here = SyncState(epoch: mounted.epoch, seq: withState(\.history.servedSeq)).description
+        return try Bool.fetchOne(
+            db,
+            sql: """
+                SELECT NOT EXISTS (SELECT 1 FROM optimist_table WHERE cursor IS NOT ? OR NOT isComplete)
+                AND NOT EXISTS (SELECT 1 FROM optimist_state WHERE state <> 'synced')
+                AND NOT EXISTS (SELECT 1 FROM optimist_unseen)
+                """, arguments: [here]) ?? false
     }
 
     /// What the engine has noted of a row, for people who look for a fault.
@@ -94,18 +127,28 @@ extension World {
             }
         }
         scheduler.run(for: .seconds(1))
+        for device in devices {
+            do {
+                try read(device) { db in
+                    let unsettled = try Row.fetchAll(db, sql: "SELECT * FROM optimist_state WHERE state <> 'synced'")
+                    let refused = try Row.fetchAll(db, sql: "SELECT * FROM optimist_rejection")
+                    for row in unsettled + refused { log("\(device.name) has \(row)") }
+                }
+            } catch { log("\(device.name) cannot be read: \(error)") }
+        }
     }
 
     /// Compares everything at the end.
     func judge() {
         let (history, server) = withState { ($0.history, $0.history.present) }
-        var rejected: Set<RowName> = []
+        var refused: [RowName: [Refused]] = [:]
         for device in devices {
             do {
                 try read(device) { db in
-                    try compare(device, try Rows.all(db), server)
+                    compare(device, try Rows.all(db), server)
+                    try judgeStatus(of: device, db)
                     try checkFile(db, device.name)
-                    rejected.formUnion(try Self.rejections(db))
+                    for (row, refusal) in try Self.rejections(db) { refused[row, default: []].append(refusal) }
                 }
             } catch { find("the judges cannot read \(device.name): \(error)") }
         }
@@ -113,16 +156,50 @@ extension World {
             find("the judges cannot read the server: \(error)")
         }
         let judge = Judge(
-            history: history, server: server, clocksAreRight: plan.clocksAreRight, rejected: rejected)
+            history: history, server: server, clocksAreRight: plan.clocksAreRight,
+            hasForgotten: withState(\.hasForgotten), refused: refused)
         for finding in judge.findings() { find(finding) }
     }
 
-    private func compare(_ device: SimulatedDevice, _ rows: [RowName: Values], _ server: [RowName: Values]) throws {
-        for name in Set(rows.keys).union(server.keys).sorted() where rows[name] != server[name] {
-            find(
-                "diverged: \(name) on \(device.name) is \(Self.text(rows[name])), on the server \(Self.text(server[name]))"
-            )
+    private func compare(_ device: SimulatedDevice, _ rows: [RowName: Values], _ server: [RowName: Values]) {
+        for name in Set(rows.keys).union(server.keys).sorted() {
+            let mine = rows[name]
+            // An app of the first version does not have every column.
+            let theirs = server[name].map { values in values.filter { column, _ in mine?[column] != nil || mine == nil }
+            }
+            if mine == theirs { continue }
+            find("diverged: \(name) on \(device.name) is \(Self.text(mine)), on the server \(Self.text(theirs))")
         }
+    }
+
+    // MARK: - What the app is told
+
+    /// Follows what every running app is told of its sync, as its screens do.
+    func followStatuses() {
+        for (number, device) in devices.enumerated() {
+            guard let launch = device.launch else { continue }
+            let isFollowed = withState { $0.followed.updateValue(device.launches, forKey: number) }
+            if isFollowed == device.launches { continue }
+            launch.process.spawn { [self] in
+                for await status in launch.engine.status { withState { $0.statuses[number] = status } }
+            }
+        }
+    }
+
+    /// The last word to the app must be how things are (Q3).
+    private func judgeStatus(of device: SimulatedDevice, _ db: Database) throws {
+        guard let number = devices.firstIndex(where: { $0 === device }) else { return }
+        guard let status = withState({ $0.statuses[number] }) else {
+            return find("untrue: \(device.name) tells nothing")
+        }
+        let (pending, parked, rejected) = (
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL"),
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_parked"),
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_rejection WHERE bundle IS NULL")
+        )
+        let (counts, isWorking) = (status.counts, [.idle, .syncing].contains(status.phase))
+        if counts.pending == pending, counts.parked == parked, counts.rejected == rejected, isWorking { return }
+        find("untrue: \(device.name) says \(status)")
     }
 
     private func checkFile(_ db: Database, _ name: String) throws {
@@ -134,23 +211,57 @@ extension World {
         for (what, sql) in Self.emptyAtRest where try Int.fetchOne(db, sql: sql) != 0 {
             find("stuck: \(what) on \(name)")
         }
-        let entries = try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_row") ?? 0
-        if entries > Tables.idsPerTable * Tables.names.count { find("grown: \(entries) entries on \(name)") }
+        for (what, most, sql) in Self.bounds {
+            let count = try Int.fetchOne(db, sql: sql) ?? 0
+            if count > most { find("grown: \(count) \(what) on \(name)") }
+        }
     }
+
+    private static let rows = Tables.idsPerTable * Tables.names.count
+
+    /// What may be in the tables of the engine's, at most.
+    private static let bounds = [
+        ("entries", rows, "SELECT count(*) FROM optimist_row"),
+        ("counters", rows * 20, "SELECT count(*) FROM optimist_counter"),
+        ("devices", 200, "SELECT count(*) FROM optimist_node"),
+        ("values of the engine's", 30, "SELECT count(*) FROM optimist_meta"),
+        (
+            "rejections and conflicts of a column at once", 40,
+            """
+            SELECT coalesce(max(count), 0) FROM (
+                SELECT count(*) AS count FROM optimist_rejection GROUP BY tbl, id, mine
+                UNION ALL SELECT count(*) FROM optimist_journal GROUP BY tbl, id, mine)
+            """
+        ),
+    ]
 
     private static let emptyAtRest = [
         ("pending rows", "SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL"),
         ("parked rows", "SELECT count(*) FROM optimist_parked"),
         ("joins", "SELECT count(*) FROM optimist_join"),
+        ("groups of all or nothing", "SELECT count(*) FROM optimist_whole"),
+        ("rows that a snapshot did not bring", "SELECT count(*) FROM optimist_unseen"),
+        ("values of unknown columns", "SELECT count(*) FROM optimist_unknown"),
         (
             "marks without a pending row",
             "SELECT count(*) FROM optimist_row WHERE pending IS NULL AND (dirty <> 0 OR sent <> 0 OR base IS NOT NULL)"
         ),
     ]
 
-    private static func rejections(_ db: Database) throws -> [RowName] {
+    private static func rejections(_ db: Database) throws -> [(RowName, Refused)] {
         try Row.fetchAll(
-            db, sql: "SELECT t.name, r.id FROM optimist_rejection r JOIN optimist_table t ON t.number = r.tbl"
-        ).compactMap { row in Rows.text(row[1]).map { RowName(table: row[0], id: $0) } }
+            db,
+            sql: """
+                SELECT t.name, r.id, r.kind, r.mine FROM optimist_rejection r JOIN optimist_table t ON t.number = r.tbl
+                """
+        ).compactMap { row -> (RowName, Refused)? in
+            guard let id = Rows.text(row[1]) else { return nil }
+            let mine = try JSON(parsing: (row[3] as String).utf8).object
+            let values = (mine?.members ?? []).map { ($0.key, Rows.text($0.value)) }
+            return (
+                RowName(table: row[0], id: id),
+                Refused(kind: row[2], values: Dictionary(values, uniquingKeysWith: { $1 }))
+            )
+        }
     }
 }

@@ -16,10 +16,16 @@ final class World: Sendable {
         var history = History()
         var findings: [String] = []
         var isHealed = false
+        var hasForgotten = false
         var reached: [String: Int] = [:]
         var writes = 0
         var log: [String] = []
-        var writesFailed = 0
+        /// What each running app has last been told of its sync, by the number of its device.
+        var statuses: [Int: SyncStatus] = [:]
+        /// How much had changed on each device's disk when the judges last looked at it.
+        var looked: [String: Int] = [:]
+        /// The launch of each device of which the status is followed.
+        var followed: [Int: Int] = [:]
     }
 
     let plan: Plan
@@ -39,7 +45,8 @@ final class World: Sendable {
         let serverDisk = SimulatedDisk(seed: plan.seed ^ 0x5E7)
         let mounted = Mounted()
         let server = SimulatedServer(
-            scheduler: scheduler, schema: Tables.schema, seed: plan.seed ^ 0x5E8, validate: Self.validate
+            scheduler: scheduler, schema: Tables.schema(version: plan.version ?? 1), seed: plan.seed ^ 0x5E8,
+            pageRows: plan.pageRows ?? RowSync.Limit.maxPageRows, validate: Self.validate
         ) { process, surroundings in
             let mount = serverDisk.mount()
             mounted.mount = mount
@@ -53,7 +60,8 @@ final class World: Sendable {
         self.mounted = mounted
         devices = (0..<plan.devices).map { number in
             SimulatedDevice(
-                name: "device \(number)", app: Tables.app, scheduler: scheduler, server: server,
+                name: "device \(number)", app: Tables.app(version: plan.version ?? 1), scheduler: scheduler,
+                server: server,
                 seed: plan.seed ^ (UInt64(number + 1) &* 0xD134_2543_DE82_EF95))
         }
         mounted.committed = { [weak self] in self?.lookAtServer() }
@@ -63,12 +71,18 @@ final class World: Sendable {
     final class Mounted: Sendable {
         private struct Content {
             var mount: DiskMount?
+            var epoch = ""
             var committed: @Sendable () -> Void = {}
         }
         private let content = Mutex(Content())
         var mount: DiskMount? {
             get { content.withLock(\.mount) }
             set { content.withLock { $0.mount = newValue } }
+        }
+        /// The life of the server's database that began with this start.
+        var epoch: String {
+            get { content.withLock(\.epoch) }
+            set { content.withLock { $0.epoch = newValue } }
         }
         var committed: @Sendable () -> Void {
             get { content.withLock(\.committed) }
@@ -96,6 +110,7 @@ final class World: Sendable {
         any SyncStore, epoch: String
     ) {
         let epoch = "e" + surroundings.makeID().uuidString.lowercased().prefix(8)
+        mounted.epoch = epoch
         let database = try ServerDatabase(
             path: mount.url(serverFile).path, epoch: epoch, day: Expiry.day(of: surroundings.now()))
         try database.pool.write { db in
@@ -130,7 +145,11 @@ final class World: Sendable {
         let seq = state.withLock { $0.history.servedSeq }
         do {
             let rows = try readServer { try Rows.ofServer($0, after: seq) }
-            state.withLock { $0.history.serve(rows) }
+            let torn = state.withLock { state in
+                let news = state.history.serve(rows)
+                return WholenessJudge(history: state.history).findings(news)
+            }
+            for finding in torn { find(finding) }
             for row in rows { log("server stored \(row.name) in \(row.seq): \(Self.text(row.values))") }
         } catch { find("the judges cannot read the server: \(error)") }
     }

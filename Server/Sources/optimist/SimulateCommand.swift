@@ -16,7 +16,9 @@ struct SimulateCommand: AsyncParsableCommand {
         abstract: "Runs devices, a server and all that can go wrong between them, from a seed.",
         discussion: """
             Each seed is a world of its own: devices that write, networks that lose, processes and disks that fail, and in \
-            the end judges who look for what was lost. The first seed that breaks a promise ends the run with its trace.
+            the end judges who look for what was lost. Every seed runs in a process of its own, so that a crash or an \
+            endless loop is the failure of that seed. The first of this run's failures is shown with its trace; the exit \
+            status is 1 if any seed failed, in earlier runs with the same --resume too.
             """)
 
     @Option(help: "How many seeds to run.")
@@ -31,11 +33,19 @@ struct SimulateCommand: AsyncParsableCommand {
     @Option(help: "Runs a plan that was saved, and prints what happened in it.", completion: .file())
     var plan: String?
 
-    @Option(help: "Ends after this many minutes, whatever is left.")
+    @Option(help: "Begins no more seeds after this many minutes.")
     var minutes: Double?
 
-    @Option(help: "Begins after the seeds that are noted in this file, and notes there what was run.")
+    @Option(help: "The CPU seconds that one seed may take; ten times as much on the clock.")
+    var limit = 300
+
+    @Option(
+        help: "Begins after the seeds that are noted in this file, and notes there what was run, after every seed.",
+        completion: .file())
     var resume: String?
+
+    @Flag(help: "Begins no more seeds after one has failed.")
+    var failFast = false
 
     @Flag(help: "Takes events away from a plan that fails for as long as it still fails.")
     var shrink = false
@@ -43,14 +53,17 @@ struct SimulateCommand: AsyncParsableCommand {
     @Option(help: "Where to save the plan that fails.", completion: .file())
     var save: String?
 
-    @Flag(help: ArgumentHelp("Runs the seeds here and prints the totals as JSON.", visibility: .hidden))
+    @Flag(help: ArgumentHelp("Runs the seed and prints its outcome as JSON.", visibility: .hidden))
     var worker = false
+
+    func validate() throws {
+        guard seeds >= 0, limit > 0 else { throw ValidationError("--seeds and --limit cannot be negative.") }
+    }
 
     func run() async throws {
         try beDeterministic()
-        if let seed { return try show(Plan(drawnFrom: seed)) }
+        if let seed { return try worker ? work(seed) : show(Plan(drawnFrom: seed)) }
         if let plan { return try show(Plan(contentsOf: URL(filePath: plan))) }
-        if worker { return try work() }
         try await campaign()
     }
 
@@ -67,14 +80,11 @@ struct SimulateCommand: AsyncParsableCommand {
         URL(filePath: Bundle.main.executablePath ?? CommandLine.arguments[0])
     }
 
-    private func work() throws {
-        var totals = CampaignTotals(from: from)
-        for seed in from..<(from + UInt64(seeds)) where totals.failed.isEmpty {
-            let start = Self.cpuSeconds
-            totals.add(WorldRun.run(Plan(drawnFrom: seed)), cpuSeconds: Self.cpuSeconds - start)
-        }
-        let encoded = try JSONEncoder().encode(totals)
-        FileHandle.standardOutput.write(encoded)
+    private func work(_ seed: UInt64) throws {
+        TimeLimit.set(cpuSeconds: limit)
+        let report = WorldRun.run(Plan(drawnFrom: seed))
+        let outcome = SeedOutcome(report, cpuSeconds: Self.cpuSeconds)
+        try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(outcome))
     }
 
     private static var cpuSeconds: Double {
@@ -87,19 +97,36 @@ struct SimulateCommand: AsyncParsableCommand {
         let file = resume.map { URL(filePath: $0) }
         var totals = CampaignTotals(from: from)
         if let file, FileManager.default.fileExists(atPath: file.path) { totals = try CampaignTotals(contentsOf: file) }
-        let workers = Workers(executable: Self.executable) { first, count in
-            ["simulate", "--worker", "--from", "\(first)", "--seeds", "\(count)"]
-        }
+        var left = totals.remaining(seeds)[...]
+        var news: [SeedOutcome] = []
         let deadline = minutes.map { Date(timeIntervalSinceNow: $0 * 60) } ?? .distantFuture
-        let done = try await workers.run(from: totals.next, count: seeds, until: deadline) { part in
-            FileHandle.standardError.write(Data("\r\(part.seeds) seeds, \(part.failed.count) failing ".utf8))
+        let workers = Workers(executable: Self.executable) { [limit] seed in
+            ["simulate", "--worker", "--seed", "\(seed)", "--limit", "\(limit)"]
         }
-        FileHandle.standardError.write(Data("\r".utf8))
-        totals.add(done)
-        if let file { try totals.save(to: file) }
+        try await workers.run {
+            Date() < deadline && (news.isEmpty || !failFast) ? left.popFirst() : nil
+        } done: { outcome in
+            totals.add(outcome)
+            if outcome.finding != nil { news.append(outcome) }
+            if let file { try totals.save(to: file) }
+            showProgress(totals)
+        }
         print(totals.summary)
         print("\(totals.seeds - totals.failed.count) passed, \(totals.failed.count) failed")
-        if let first = done.failed.first { try show(Plan(drawnFrom: first)) }
+        if let first = news.min(by: { $0.seed < $1.seed }) { try show(first) }
+        if !totals.failed.isEmpty { throw ExitCode.failure }
+    }
+
+    /// One line that is written over and over, for whoever watches.
+    private func showProgress(_ totals: CampaignTotals) {
+        guard isatty(STDERR_FILENO) != 0 else { return }
+        FileHandle.standardError.write(Data("\r\(totals.seeds) seeds, \(totals.failed.count) failing \r".utf8))
+    }
+
+    /// Shows a failure of the campaign, unless that would end this process too.
+    private func show(_ failure: SeedOutcome) throws {
+        guard failure.didEnd else { return print("Run it alone to see why: optimist simulate --seed \(failure.seed)") }
+        try show(Plan(drawnFrom: failure.seed))
     }
 
     private func show(_ plan: Plan) throws {

@@ -52,7 +52,7 @@ extension Booking {
                 for id in try children.ids(where: [referrer.column], are: [parent.id]) {
                     let child = RowRef(table: referrer.layout.number, id: id)
                     guard met.insert(child).inserted, let entry = try entries.entry(child), entry.isPending,
-                        let undone = try undone(entry, current: nil)
+                        let undone = try undone(entry, current: current(of: child))
                     else { continue }
                     found.append(undone)
                     if undone.change == .delete { next.append(child) }
@@ -86,9 +86,12 @@ extension Booking {
 
     private func undone(at index: Int) throws -> TakenBack? {
         guard let entry = try entries.entry(batch.sent[index].ref), entry.isPending else { return nil }
-        var current = verdicts[index].refusal?.current
-        if case .groupFailed(_, let row) = verdicts[index] { current = row }
-        return try undone(entry, current: current)
+        return try undone(entry, current: verdicts[index].current)
+    }
+
+    /// A row as the server has it, if this push's answer says so.
+    private func current(of ref: RowRef) -> RowPatch? {
+        batch.sent.firstIndex { $0.ref == ref }.flatMap { verdicts[$0].current }
     }
 
     private func undone(_ before: RowEntry, current: RowPatch?) throws -> TakenBack? {

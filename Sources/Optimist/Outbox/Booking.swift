@@ -153,6 +153,11 @@ struct Booking {
 extension Verdict {
     var refusal: Refusal? { if case .rejected(let refusal) = self { refusal } else { nil } }
 
+    /// The row as the server has it, which it says of what it did not take.
+    var current: RowPatch? {
+        if case .groupFailed(_, let row) = self { row } else { refusal?.current }
+    }
+
     var isGroupFailed: Bool { if case .groupFailed = self { true } else { false } }
 
     /// Whether the row was settled, one way or the other.

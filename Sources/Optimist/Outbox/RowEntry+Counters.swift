@@ -14,7 +14,7 @@ extension RowEntry {
         var counter = counters[column.bit] ?? Counter()
         let confirmed = counter.take(
             patch.values[column.name]?.int ?? 0, mine: patch.mine[column.name] ?? [:], seq: seq ?? self.seq,
-            clock: patch.clocks?[column.name], isDirty: isDirty)
+            clock: patch.clocks?[column.name], isDirty: isDirty || isHealing)
         counters[column.bit] = counter.totals.isEmpty ? nil : counter
         if isDirty { base[column.name] = String(confirmed) }
         return .int(confirmed &+ counter.unsent)

@@ -193,7 +193,7 @@ extension RowEntry {
             return Settlement(
                 change: .put(beginCounters(of: current, in: layout)), rejected: sentRow.kept(against: refusal.current))
         }
-        generation = acked
+        generation = acked + acked % 2
         counters = [:]
         return Settlement(change: .delete, rejected: sentRow.kept(against: refusal.current))
     }

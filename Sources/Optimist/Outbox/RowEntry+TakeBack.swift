@@ -18,10 +18,9 @@ extension RowEntry {
         }
         guard isKnownToServer, !heals else {
             let mine = kept(values, in: layout)
+            if let current { return (.create, bringBack(current, in: layout), mine) }
             if heals { acked = 0 }
-            becomeClean()
-            generation = acked
-            counters = [:]
+            giveUpUnknownLife()
             return (.create, .delete, mine)
         }
         let unsent = layout.columns(in: dirty)
@@ -30,6 +29,24 @@ extension RowEntry {
         takeBackCounters(in: dirty)
         becomeClean()
         return (.update, .set(restored), mine)
+    }
+
+    /// Gives up a life that the server never had. If it has an earlier one, that this one was to follow, it is left that the
+    /// user has deleted that: this stays unsent.
+    mutating func giveUpUnknownLife() {
+        counters = [:]
+        guard acked % 2 == 1 else {
+            becomeClean()
+            generation = acked
+            return
+        }
+        generation = acked + 1
+        dirty = TableLayout.lifeMask
+        stamps = [:]
+        sent = 0
+        base = [:]
+        due = nil
+        blocked = nil
     }
 
     /// The row lives on as the server has it.

@@ -27,17 +27,24 @@ extension Database {
     ///
     /// - Returns: Whether it was kept.
     func keepingWhatFits(_ work: () throws -> Void) throws -> Bool {
-        try deferringForeignKeys {
-            var fits = false
-            try inSavepoint {
-                do {
-                    try work()
-                    fits = holdsForeignKeys
-                } catch let error as DatabaseError where error.isConstraint {}
-                return fits ? .commit : .rollback
-            }
-            return fits
+        try deferringForeignKeys { try keepingWhatFitsAsItComes(work) }
+    }
+
+    /// Does some work, and undoes it if a constraint stands against it, foreign keys being checked when their table says so.
+    ///
+    /// To defer them makes SQLite prepare every statement anew, which takes longer than a few rows do.
+    ///
+    /// - Returns: Whether it was kept.
+    func keepingWhatFitsAsItComes(_ work: () throws -> Void) throws -> Bool {
+        var fits = false
+        try inSavepoint {
+            do {
+                try work()
+                fits = holdsForeignKeys
+            } catch let error as DatabaseError where error.isConstraint {}
+            return fits ? .commit : .rollback
         }
+        return fits
     }
 }
 

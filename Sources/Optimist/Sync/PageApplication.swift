@@ -8,6 +8,7 @@ import OptimistWire
 /// Rows are put before others are deleted, so that a child that has moved is not taken along with its former parent.
 /// Foreign keys are checked when all rows are there: a page may bring a child before its parent, and rows that refer to
 /// each other. If they do not hold then, the rows are taken once more one by one. What does not fit is parked (R4).
+/// A few rows are tried without all that first: they mostly fit, and are then applied sooner.
 struct PageApplication {
     private let layouts: [TableLayout]
     private let db: Database
@@ -32,10 +33,26 @@ struct PageApplication {
 
     private func apply(_ rows: [ReceivedRow], by oneByOne: RowApplication) throws {
         try forgetParked(rows)
-        if try fitsAtOnce(rows, by: oneByOne) { return }
-        // What was noted of devices in the first attempt was undone with it.
-        var fitting = Fitting(try RowApplication(layouts, db, at: milliseconds), db)
+        if rows.count <= Self.few {
+            if try fitsAsItComes(rows, by: oneByOne) { return }
+            if try fitsAtOnce(rows, by: anew()) { return }
+        } else if try fitsAtOnce(rows, by: oneByOne) {
+            return
+        }
+        var fitting = Fitting(try anew(), db)
         try fitting.fit(rows)
+    }
+
+    /// What was noted of devices in a first attempt was undone with it.
+    private func anew() throws -> RowApplication { try RowApplication(layouts, db, at: milliseconds) }
+
+    /// So many rows are tried as they come first. A device that is up to date receives no more at a time.
+    private static let few = 50
+
+    private func fitsAsItComes(_ rows: [ReceivedRow], by oneByOne: RowApplication) throws -> Bool {
+        guard try ParkedRows(db).isEmpty else { return false }
+        var oneByOne = oneByOne
+        return try db.keepingWhatFitsAsItComes { for row in rows { try oneByOne.apply(row) } }
     }
 
     private func fitsAtOnce(_ rows: [ReceivedRow], by oneByOne: RowApplication) throws -> Bool {

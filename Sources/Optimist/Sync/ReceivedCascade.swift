@@ -50,8 +50,7 @@ struct ReceivedCascade {
             if let loss = try Journal.Loss(entry.dirty, of: entry, by: .delete, in: table) {
                 try Journal(db).record(loss, of: child, at: milliseconds)
             }
-            entry.becomeClean()
-            if !entry.isKnownToServer { entry.generation = entry.acked }
+            if entry.isKnownToServer { entry.becomeClean() } else { entry.giveUpUnknownLife() }
             try entries.save(entry)
         }
     }

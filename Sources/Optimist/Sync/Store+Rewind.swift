@@ -57,6 +57,11 @@ extension Store {
                 pending = CASE WHEN acked = generation THEN coalesce(pending, max(clock, 1)) ELSE pending END
                 WHERE tbl = (SELECT number FROM optimist_table WHERE name = ?1) AND seq > ?2
                 """, arguments: [table, common])
+        try db.execute(
+            sql: """
+                UPDATE optimist_counter SET seq = ?2
+                WHERE tbl = (SELECT number FROM optimist_table WHERE name = ?1) AND seq > ?2
+                """, arguments: [table, common])
     }
 
     /// The verdicts of a push, as far as they can be believed: a database that went back may have lost a row that is

@@ -51,6 +51,7 @@ public final class SimulatedDisk: Sendable {
         var capacity: Int?
         var faultsMet: [DiskFault: Int] = [:]
         var crashesMet = 0
+        var changes = 0
     }
 
     let number: Int
@@ -80,6 +81,10 @@ public final class SimulatedDisk: Sendable {
         set { withState { $0.capacity = newValue } }
     }
 
+    /// How many operations changed what is on the disk so far, whoever made them: as long as it stays the same, so do the
+    /// files.
+    public var changes: Int { withState(\.changes) }
+
     /// How large all files are together.
     public var usedBytes: Int { withState { $0.usedBytes } }
 
@@ -93,6 +98,7 @@ public final class SimulatedDisk: Sendable {
     public func losePower() {
         let watchers = withState { state in
             let watchers = state.mounts.indices.flatMap { state.die($0) }
+            state.changes += 1
             for (name, index) in state.names.sorted(by: { $0.key < $1.key })
             where !state.files[index].losePower(&state.random) {
                 state.names[name] = nil
@@ -126,6 +132,7 @@ public final class SimulatedDisk: Sendable {
                 bytes.withUnsafeBytes { state.files[index].write($0, at: 0) }
                 state.files[index].sync()
             }
+            state.changes += 1
         }
     }
 
@@ -167,6 +174,7 @@ extension SimulatedDisk.State {
     mutating func admit(_ operation: DiskOperation, _ mount: Int) -> Admission {
         guard mounts[mount].isAlive else { return .isDead }
         mounts[mount].counts[operation, default: 0] += 1
+        if operation.isChange { changes += 1 }
         if operation.isChange, let fuse = mounts[mount].fuse {
             if fuse <= 0 {
                 crashesMet += 1

@@ -225,6 +225,30 @@ struct CounterTests {
         #expect(try await likes(restored) == 6)
     }
 
+    @Test
+    func `L3 M3 a server that went back learns what it had been told, though its transactions have the same numbers`()
+        async throws
+    {
+        try await confirmed()
+        for added in [3, 2] {
+            try await phone.execute("UPDATE photo SET likes = likes + \(added)")
+            try await phone.sync(with: server)
+        }
+        let device = try await phone.store.read { try DeviceIdentity.current(in: $0) }
+        let epochs = [RemoteEpoch(name: "m", firstSeq: 0), RemoteEpoch(name: "n", firstSeq: 2)]
+        try await phone.store.rewind(["photo"], to: epochs)
+        // Somebody else has brought back the row as it was before.
+        let patch = RowPatch(
+            generation: 1, clocks: ColumnClocks(common: Clock(stamp: Stamp(rawValue: 1), device: device)), seq: 9,
+            values: ["likes": 3], mine: ["likes": [device: 3]])
+        let row = PageRow(table: "photo", id: photo.id.uuidString.lowercased(), content: .row(patch))
+        try await phone.store.apply(
+            Page(from: "n.2", cursor: "n.9", hasMore: false, rows: [row]), to: ["photo"], initialCursor: "m.0")
+        #expect(try await likes() == 5)
+        let sent = try #require(try self.patch(try await phone.next()).values["likes"])
+        #expect(CounterPatch(json: sent) == .totals([.init(5)]))
+    }
+
     @Test func `W3 M3 a count that is taken back before it was sent is not sent`() async throws {
         try await confirmed(likes: 5)
         try await phone.execute("UPDATE photo SET likes = likes + 1")

@@ -91,6 +91,7 @@ private struct World {
         guard !pages.isEmpty else { return }
         let (index, page) = pages.remove(at: Int.random(in: 0..<pages.count, using: &random))
         try await phones[index].store.apply(page, to: ["todo"], initialCursor: "m.0")
+        try await phones[index].store.settleUnseen(.remove)
     }
 
     /// Lets everybody push and pull until nobody has anything more.
@@ -106,6 +107,7 @@ private struct World {
                 while true {
                     let page = try await pull(phone)
                     try await phone.store.apply(page, to: ["todo"], initialCursor: "m.0")
+                    try await phone.store.settleUnseen(.remove)
                     if !page.hasMore { break }
                 }
             }

@@ -271,6 +271,24 @@ struct FittingTests {
 
     // MARK: - R2 and M2: deletes
 
+    @Test func `R2 of a row that was deleted and made anew below a deleted parent, the delete is sent`() async throws {
+        try await store.take([.project(trip), .project(tour), .step(tickets, in: tour)], to: 1)
+        let (tickets, trip) = (tickets, trip)
+        try await store.write { db in
+            try tickets.delete(db)
+            try Step(id: tickets.id, text: "Anew", project: trip.id).insert(db)
+        }
+        try await store.take([.gone("project", trip.id)], from: 1, to: 2)
+        #expect(try await store.steps().isEmpty)
+        let push = try #require(try await store.nextPush(PushLimit())).push
+        #expect(push.rows.map(\.id) == [tickets.wireID])
+        guard case .delete(let tombstone)? = push.rows.first?.change else {
+            Issue.record("the user's delete is not sent")
+            return
+        }
+        #expect(tombstone.generation == 2)
+    }
+
     @Test func `R2 a received delete takes unsent children along, and the journal has them`() async throws {
         try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
         let (visa, trip) = (Step(text: "Visa", project: trip.id), trip)

@@ -1,0 +1,47 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// Counters are exact: what was added, each once (M3).
+///
+/// Rows that have become one are counted together. Rows that were deleted begin again with nothing, and are left out.
+struct CounterJudge {
+    let history: History
+    let server: [RowName: Values]
+    let refused: [RowName: [Refused]]
+    let fates: Fates
+
+    func findings() -> [String] {
+        var judged: Set<RowName> = []
+        var findings: [String] = []
+        for row in history.byRow.keys.sorted() where !judged.contains(row) {
+            guard let counter = Tables.columns[row.table]?.first(where: { $0.kind == .counter }) else { continue }
+            let rows = fates.namesakes(of: row)
+            judged.formUnion(rows)
+            guard rows.allSatisfy({ !wasDeleted($0) && refused[$0] == nil }) else { continue }
+            let present = rows.reduce(0) { sum, row in
+                sum + ((server[row]?[counter.name] ?? nil).flatMap { Int64($0) } ?? 0)
+            }
+            let (least, most) = added(to: rows)
+            guard rows.contains(where: { server[$0] != nil }), !(least...most).contains(present) else { continue }
+            let name = rows.sorted().map(\.description).joined(separator: "+")
+            findings.append("miscounted: \(name).\(counter.name) is \(present), and \(least) to \(most) was added")
+        }
+        return findings
+    }
+
+    private func wasDeleted(_ row: RowName) -> Bool {
+        history.writes(of: row).contains { $0.write.deleted.contains(row) }
+    }
+
+    /// What was certainly added, and what perhaps was too by writes of which nobody heard the end.
+    private func added(to rows: Set<RowName>) -> (least: Int64, most: Int64) {
+        var (least, most): (Int64, Int64) = (0, 0)
+        for row in rows {
+            for (_, write) in history.writes(of: row) {
+                let count = write.counts[row] ?? 0
+                most += count
+                if write.hasReturned { least += count }
+            }
+        }
+        return (least, most)
+    }
+}

@@ -1,0 +1,44 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// Groups are whole: when something of a transaction comes to the server, all of it is there (S2, V5).
+///
+/// What somebody else has touched as well may be another's by then, and what was refused takes along what refers to it.
+struct WholenessJudge {
+    let history: History
+
+    /// - Parameter news: The writes of which something has just come for the first time.
+    func findings(_ news: Set<Int>) -> [String] {
+        news.sorted().compactMap { number in
+            let write = history.writes[number]
+            let refused = write.cells.filter { $0.value.values.contains(where: Self.isRefused) }.keys
+            for (row, values) in write.cells.sorted(by: { $0.key < $1.key }) where !refused.contains(row) {
+                guard isOnlyIts(row, number), !refersToTouched(row, values, number) else { continue }
+                for (column, value) in values.sorted(by: { $0.key < $1.key })
+                where Tables.column(column, of: row.table)?.kind == .text
+                    && history.present[row]?[column] != .some(value)
+                {
+                    return "torn: a part of a transaction of device \(write.device) is on the server, "
+                        + "but not \(row).\(column) = \(value ?? "null")"
+                }
+            }
+            return nil
+        }
+    }
+
+    private static func isRefused(_ value: String?) -> Bool { value?.hasPrefix(Refusals.prefix) == true }
+
+    private func isOnlyIts(_ row: RowName, _ number: Int) -> Bool { history.byRow[row] == [number] }
+
+    /// Whether a row refers to one that others have touched too: it may have gone with that.
+    private func refersToTouched(_ row: RowName, _ values: Values, _ number: Int) -> Bool {
+        values.contains { column, value in
+            guard let value, case .reference(let table, _)? = Tables.column(column, of: row.table)?.kind else {
+                return false
+            }
+            return history.writes(of: RowName(table: table, id: value)).contains { entry in
+                !entry.write.deleted.isEmpty || entry.number != number
+                    || entry.write.cells.values.contains { $0.values.contains(where: Self.isRefused) }
+            }
+        }
+    }
+}
