@@ -71,12 +71,17 @@ struct Booking {
     private mutating func make(
         _ settlement: Settlement, of sent: SentRow, _ verdict: Verdict, in table: AppTable
     ) throws {
-        guard case .mergedInto(_, let winner) = verdict, settlement.change == .delete,
-            let id = table.layout.idForm.stored(winner)
-        else { return try table.make(settlement.change, at: sent.ref.id, keeping: settlement.kept) }
-        let mergers = Mergers(tables, references, db)
-        if try mergers.unite(sent.ref, with: RowRef(table: sent.ref.table, id: id), &entries) { return }
-        try table.make(settlement.change, at: sent.ref.id, keeping: settlement.kept)
+        guard settlement.change == .delete else {
+            return try table.make(settlement.change, at: sent.ref.id, keeping: settlement.kept)
+        }
+        if case .mergedInto(_, let winner) = verdict, let id = table.layout.idForm.stored(winner) {
+            let mergers = Mergers(tables, references, db)
+            if try mergers.unite(sent.ref, with: RowRef(table: sent.ref.table, id: id), &entries) { return }
+        }
+        var cascade = ReceivedCascade(entries, tables, references, db, at: now)
+        try cascade.prepare(deletionOf: sent.ref)
+        entries = cascade.entries
+        try table.make(.delete, at: sent.ref.id)
     }
 
     private func postpone(_ entry: inout RowEntry, _ verdict: Verdict) {

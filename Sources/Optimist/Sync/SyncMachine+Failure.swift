@@ -36,7 +36,8 @@ extension SyncMachine.Failure {
         switch failure {
         case .notSent, .unreachable, .upgradeRequired, .noSnapshots, .cursorLost, .forked: self = .transient
         case .throttled(let wait): self = .throttled(wait)
-        case .signedOut(let reason), .forbidden(let reason): self = .paused(reason)
+        case .signedOut(let reason): self = .signedOut(reason)
+        case .forbidden(let reason): self = .paused(reason)
         case .tooLarge(let isProtocolLimit): self = .tooLarge(isProtocolLimit: isProtocolLimit)
         case .refused: self = .refused
         case .pushRewound: self = .pushRewound

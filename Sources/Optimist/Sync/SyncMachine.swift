@@ -47,6 +47,8 @@ struct SyncMachine: Sendable {
         case device(String)
         case throttled(Duration)
         case paused(String)
+        /// The session of the request has ended.
+        case signedOut(String)
         case tooLarge(isProtocolLimit: Bool)
         case refused
         case pushRewound
@@ -90,8 +92,8 @@ struct SyncMachine: Sendable {
     private var isOnline = true
     /// Whether the monitor has spoken: its first word is how things are, and no change.
     private var hasHeardOfNetwork = false
-    /// Whether the session itself said that nobody is signed in.
-    private var isSignedOut = false
+    /// What the session itself said of whether somebody is signed in. Nil: nothing, as where there is none.
+    private var isSignedIn: Bool?
     private var pause: String?
     private var failure: String?
     /// What this device's disk said to the last attempt of each lane.
@@ -149,10 +151,10 @@ struct SyncMachine: Sendable {
         case .foreground:
             if isHalted { restart(now) } else { bringForward(Lane.allCases, by: .foreground) }
         case .signedIn:
-            isSignedOut = false
+            isSignedIn = true
             if isHalted { restart(now) }
         case .signedOut(let reason):
-            isSignedOut = true
+            isSignedIn = false
             halt(pause: reason)
         }
     }
@@ -237,7 +239,7 @@ struct SyncMachine: Sendable {
         case .rows: want(.push)
         case .watchdog:
             // A refusal may have been anybody's on the way, and nobody says when it is over.
-            if pause != nil, !isSignedOut { return restart(now) }
+            if pause != nil, isSignedIn != false { return restart(now) }
             set(.watchdog, Self.watchdogInterval)
             want(.push)
         case .poll:
@@ -292,6 +294,10 @@ struct SyncMachine: Sendable {
     private mutating func failed(_ lane: Lane, _ failure: Failure, _ now: Duration) {
         switch failure {
         case .paused(let reason): return halt(pause: reason)
+        case .signedOut(let reason):
+            // It was a request of an earlier session: somebody has signed in since.
+            guard isSignedIn == true else { return halt(pause: reason) }
+            effects.append(.reconnect)
         case .fatal(let message): return halt(failure: message)
         case .protocolError(let message):
             protocolErrors += 1

@@ -271,6 +271,20 @@ struct FittingTests {
 
     // MARK: - R2 and M2: deletes
 
+    @Test func `R2 an answer that a row is gone takes unsent children along, and the journal has them`() async throws {
+        try await store.take([.project(trip)], to: 1)
+        let visa = Step(text: "Visa", project: trip.id)
+        try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.write { try visa.insert($0) }
+        try await store.book([.gone], of: batch)
+        #expect(try await store.read { try Project.fetchCount($0) } == 0)
+        #expect(try await store.steps().isEmpty)
+        #expect(try await store.pendingCount() == 0)
+        let journal = try await store.read { try String.fetchAll($0, sql: "SELECT mine FROM optimist_journal") }
+        #expect(journal.contains { $0.contains("Visa") } && journal.contains { $0.contains("Mine") })
+    }
+
     @Test func `R2 of a row that was deleted and made anew below a deleted parent, the delete is sent`() async throws {
         try await store.take([.project(trip), .project(tour), .step(tickets, in: tour)], to: 1)
         let (tickets, trip) = (tickets, trip)

@@ -176,6 +176,17 @@ struct SyncMachineTests {
         #expect(run.machine.phase != .offline, "evidence counts more than a hint")
     }
 
+    @Test func `S7 a request of a session that another one has replaced does not pause sync`() {
+        var run = MachineRun(seed: 6)
+        run.handle(.started([:]))
+        run.handle(.signedIn)
+        run.finish(.pull, .pulled(.failed(.signedOut("Somebody else has signed in since."))))
+        #expect(run.machine.phase == .offline)
+        #expect(run.timers[.lane(.pull)] != nil)
+        run.handle(.signedOut("revoked"))
+        #expect(run.machine.phase == .paused(reason: "revoked"))
+    }
+
     @Test func `S7 a session that ended stops everything, and the next one starts it`() {
         var run = MachineRun(seed: 5)
         run.handle(.started([:]))
@@ -299,7 +310,7 @@ struct SyncMachineTests {
                 [
                     .transient, .transient, .throttled(.seconds(5)), .refused, .pushRewound,
                     .protocolError("x"),
-                    .paused("p"), .noPokes,
+                    .paused("p"), .signedOut("s"), .noPokes,
                 ].randomElement(using: &random) ?? .transient
             switch Int.random(in: 0..<14, using: &random) {
             case 0: run.handle(.wrote)
