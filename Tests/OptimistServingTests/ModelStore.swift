@@ -11,6 +11,8 @@ struct ModelStore {
     var clock = HybridClock()
     var milliseconds: Int64 = 1_800_000_000_000
     var schema = ModelStore.projects
+    var maxAnswerBytes = AnswerLimit.requestBytes
+    var maxSpread = Consequences.maxSpread
 
     /// Lists and to-dos that belong to them.
     static let projects = Schema(
@@ -31,7 +33,10 @@ struct ModelStore {
         let transaction = InMemoryTransaction(account, epochs: ["e"])
         do {
             let evaluation = try SetEvaluation(
-                operations, groups: groups, in: .init(schema: schema, origins: origins, unreadTypes: unreadTypes),
+                operations, groups: groups,
+                in: .init(
+                    schema: schema, origins: origins, unreadTypes: unreadTypes,
+                    maxAnswerBytes: maxAnswerBytes, maxSpread: maxSpread),
                 over: transaction, clock: ServerClock(hybrid: clock, milliseconds: milliseconds))
             clock.witness(evaluation.clock.hybrid.last)
             if !evaluation.changes.isEmpty { _ = transaction.append(evaluation.changes, day: 0) }

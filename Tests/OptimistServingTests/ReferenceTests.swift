@@ -41,6 +41,21 @@ struct ReferenceTests {
         #expect(store.seq == seq)
     }
 
+    @Test(arguments: [ColumnSchema.OnDelete.cascade, .setNull])
+    func `M2 a delete to which more rows refer than one transaction takes is refused, and the rest of the push is not`(
+        onDelete: ColumnSchema.OnDelete
+    ) {
+        var store = Self.store(onDelete)
+        store.push([Self.parent] + (1...6).map { Self.child($0) })
+        store.maxSpread = 5
+        let verdicts = store.push([Self.deletion, .update(.todo(1), ["content": "b"], at: .at(9))])
+        #expect(verdicts[0].error?.type == "tooLarge" && verdicts[1].isAcceptedAsSent)
+        #expect(store.row(.list)?.isAlive == true)
+        #expect(store.value(.todo(6), "listId")?.string == RowKey.list.id)
+        store.maxSpread = 6
+        #expect(store.push([Self.deletion])[0].isAcceptedAsSent)
+    }
+
     @Test
     func `M2 cascade: it goes on through rows that refer to each other, circles and rows that refer to themselves`() {
         var store = Self.store(.cascade)

@@ -146,4 +146,32 @@ struct ValidationTests {
         #expect(store.push(operations, groups: chain).allSatisfy { $0.isAcceptedAsSent })
         #expect(store.seq == 1)
     }
+
+    @Test func `V1 refusals that carry more of the server's rows than an answer holds are put off, group by group`() {
+        var store = ModelStore()
+        let text = JSON.string(String(repeating: "x", count: 900))
+        let todos = (0..<6).map(RowKey.todo)
+        store.push(todos.map { .create($0, ["content": text], at: .at(0)) })
+        store.maxAnswerBytes = 2_500
+        let updates = todos.map { RowOperation.update($0, ["priority": "no number"], at: .at(1)) }
+        #expect(
+            store.push(updates).map { $0.error?.type }
+                == Array(repeating: "invalidProperties", count: 2) + Array(repeating: "rateLimit", count: 4))
+        // A group waits whole, and a large one goes as the first.
+        let deletes = todos[1...].map { RowOperation.destroy($0, at: .at(1), generation: 2) }
+        let verdicts = store.push([updates[0]] + deletes, groups: [todos])
+        #expect(verdicts.map { $0.error?.type } == ["invalidProperties"] + Array(repeating: "groupFailed", count: 5))
+        let other = RowOperation.update(.todo(9), ["content": 3], at: .at(1))
+        store.maxAnswerBytes = 10_000
+        store.push([.create(.todo(9), ["content": text], at: .at(0))])
+        store.maxAnswerBytes = 2_500
+        let both = store.push([other, updates[0]] + deletes, groups: [todos])
+        #expect(both.map { $0.error?.type } == ["invalidProperties"] + Array(repeating: "rateLimit", count: 6))
+        // What was applied may be said again; nothing changes by that.
+        store.push(todos.map { .update($0, ["content": text], at: .at(9)) })
+        let seq = store.seq
+        let late = todos.map { RowOperation.update($0, ["content": "late"], at: .at(5)) }
+        #expect(store.push(late).map(\.isRefusal) == [false, false, true, true, true, true])
+        #expect(store.seq == seq)
+    }
 }

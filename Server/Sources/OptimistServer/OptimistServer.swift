@@ -31,9 +31,10 @@ public final class OptimistServer: Service {
 
     /// Opens the data, or makes it, and begins a new epoch. Nothing is listened to yet.
     ///
-    /// - Throws: ``OptimistError`` with code `unreadableData`, `newerData`, `dataInUse` or `schemaConflict`, in a
-    ///   sentence that says what to do. Files that are not this server's are left untouched.
+    /// - Throws: ``OptimistError`` with code `unreadableData`, `newerData`, `dataInUse`, `schemaConflict` or `diskTrouble`,
+    ///   in a sentence that says what to do. Files that are not this server's are left untouched.
     public init(configuration: ServerConfiguration) async throws {
+        Self.ignoreBrokenPipes()
         self.configuration = configuration
         let surroundings = configuration.surroundings
         try configuration.schema.checkServable()
@@ -46,12 +47,15 @@ public final class OptimistServer: Service {
                 .unreadableData, "The data directory \(directory.path) cannot be made.", cause: error)
         }
         lock = try DirectoryLock(directory: directory)
-        database = try ServerDatabase(
-            path: directory.appending(path: "optimist.sqlite").path,
-            epoch: "e" + surroundings.makeID().uuidString.lowercased().replacing("-", with: "").prefix(12),
-            day: Expiry.day(of: surroundings.now()))
-        try SchemaRegister.accept(configuration.schema, in: database.pool)
-        let keys = try ServerKeys(directory: directory)
+        let keys: ServerKeys
+        (database, keys) = try OptimistError.explainingDisk(of: directory) {
+            let database = try ServerDatabase(
+                path: directory.appending(path: "optimist.sqlite").path,
+                epoch: "e" + surroundings.makeID().uuidString.lowercased().replacing("-", with: "").prefix(12),
+                day: Expiry.day(of: surroundings.now()))
+            try SchemaRegister.accept(configuration.schema, in: database.pool)
+            return (database, try ServerKeys(directory: directory))
+        }
         let commits = GroupCommit(writer: database.pool)
         store = SQLiteSyncStore(database, commits: commits)
         registry = Accounts(
@@ -78,7 +82,6 @@ public final class OptimistServer: Service {
     ///
     /// - Throws: ``OptimistError`` with code `addressInUse` when the port is taken.
     public func run() async throws {
-        ignoreBrokenPipes()
         let router = Router(context: ServerContext.self)
         routes.add(to: router)
         let application = Application(
@@ -127,7 +130,7 @@ public final class OptimistServer: Service {
 
     /// A client that leaves in the middle of an answer, and a file that has reached its limit, are errors and no
     /// signals.
-    private func ignoreBrokenPipes() {
+    private static func ignoreBrokenPipes() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
     }

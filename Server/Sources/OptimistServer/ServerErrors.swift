@@ -6,6 +6,8 @@ public import OptimistCore
 extension OptimistError.Code {
     /// The data directory holds something that this server did not write, or that is damaged.
     public static let unreadableData = Self("unreadableData")
+    /// The disk has no room, or fails.
+    public static let diskTrouble = Self("diskTrouble")
     /// The data was written by a later version of the server.
     public static let newerData = Self("newerData")
     /// Another server has the data directory.

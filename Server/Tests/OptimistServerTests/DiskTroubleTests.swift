@@ -2,6 +2,7 @@
 
 import Foundation
 import GRDB
+import OptimistCore
 import OptimistServing
 import OptimistTesting
 import OptimistWire
@@ -95,6 +96,31 @@ struct DiskTroubleTests {
             if answered.contains(number) { #expect(isThere[0], "push \(number) was answered") }
         }
         try server.database.pool.close()
+    }
+
+    @Test(arguments: [(DiskFault.full, "room"), (.ioError, "ulimit")])
+    func `V4: a start without room on the disk, or on one that fails, says so and does no harm`(
+        fault: DiskFault, word: String
+    ) throws {
+        let directory = URL(filePath: "/data")
+        for skipping in 0..<12 {
+            let mount = SimulatedDisk(seed: 1).mount()
+            let path = mount.url("optimist.sqlite").path
+            try StoreFile.open(path, epoch: "e1").database.pool.close()
+            mount.fail(fault, on: [.write, .truncate, .sync], skipping: skipping, times: .max)
+            do {
+                try OptimistError.explainingDisk(of: directory) {
+                    let database = try ServerDatabase(path: path, epoch: "e2", day: 20_001)
+                    try SchemaRegister.accept(.planner, in: database.pool)
+                }
+                #expect(skipping > 0, "nothing was written")
+            } catch let error as OptimistError {
+                #expect(error.code == .diskTrouble && error.message.contains(word), "\(error)")
+                #expect(error.message.contains("/data"))
+            }
+            mount.heal()
+            try StoreFile.open(path, epoch: "e3").database.pool.close()
+        }
     }
 
     @Test func `the problem that a client hears names the disk, and says when to come again`() {

@@ -16,11 +16,6 @@ struct CounterTable {
 
     init(_ db: Database) throws {
         self.db = db
-        // A file may be inspected before it is brought to the present version.
-        guard try Meta.int(.version, in: db) ?? 0 >= 2 else {
-            tables = []
-            return
-        }
         tables = try Int64.fetchSet(
             db.cachedStatement(sql: "SELECT number FROM optimist_table WHERE counters IS NOT NULL"))
     }

@@ -97,16 +97,7 @@ extension RowEntry {
                 continue
             }
             let answer = won.values[column.name]
-            guard let mine = sentRow.values[column.name] ?? answer.map({ _ in .null }) else {
-                let held = heldValue(of: column)
-                if unsentStamp(of: column.name) != stamp {
-                    base[column.name] = try quote(column, held)
-                    continue
-                }
-                cleared |= column.mask
-                if !held.isNull { taken.append(column.name, held) }
-                continue
-            }
+            guard let mine = sentRow.values[column.name] else { continue }
             let clock = answer == nil ? Clock(stamp: stamp, device: device) : won.clocks?[column.name]
             let server = settledValue(answer ?? mine, clock, isReplaced: answer != nil && isFirst, of: column)
             if unsentStamp(of: column.name) != stamp {
@@ -126,11 +117,6 @@ extension RowEntry {
         clear(cleared, in: layout)
         if !taken.isEmpty, isAlive { settlement.change = .set(taken) }
         return settlement
-    }
-
-    /// What the server holds of a column that was null here, and so went without being named: whatever a page has brought.
-    private func heldValue(of column: TableLayout.Column) -> JSON {
-        base[column.name].flatMap(SQLLiteral.parse).map(column.form.wire) ?? .null
     }
 
     /// What the server holds of a column after an answer: the answer's value or, if a page was later, the page's.

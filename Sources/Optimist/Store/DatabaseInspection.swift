@@ -43,12 +43,25 @@ public struct DatabaseInspection: Sendable {
                     .notADatabase,
                     "\(url.lastPathComponent) is a database, but no store of Optimist's has written it yet.")
             }
-            return try DatabaseInspection(db, limit: limit)
+            let version = Int(try Meta.int(.version, in: db) ?? 0)
+            if version == EngineSchema.version { return try DatabaseInspection(db, version: version, limit: limit) }
+            return try Self.upgraded(db).read { try DatabaseInspection($0, version: version, limit: limit) }
         }
     }
 
-    private init(_ db: Database, limit: Int) throws {
-        version = Int(try Meta.int(.version, in: db) ?? 0)
+    /// A copy of a file of an earlier version, brought up to the present one, in a temporary file without a name.
+    private static func upgraded(_ db: Database) throws -> DatabaseQueue {
+        let copy = try DatabaseQueue(path: "")
+        try copy.writeWithoutTransaction { copy in
+            try db.backup(to: copy)
+            try CaptureTriggers.removeAll(in: copy)
+            try EngineSchema.migrate(copy)
+        }
+        return copy
+    }
+
+    private init(_ db: Database, version: Int, limit: Int) throws {
+        self.version = version
         device = try DeviceIdentity.current(in: db)
         account = try Meta.string(.account, in: db)
         lastPush = try Meta.int(.push, in: db) ?? 0

@@ -17,14 +17,16 @@ struct Consequences {
     /// The columns that may refer to deleted rows.
     private var unchecked: [(key: RowKey, columns: Set<String>)] = []
     private var restricted: [(target: RowKey, type: String, column: String)] = []
-    private var deleteCount = 0
+    private var spreadCount = 0
+    private let maxSpread: Int
 
-    /// The most rows that one push may delete without naming them.
-    static let maxDeletes = 100_000
+    /// The most rows that deletes of one push may delete or change without naming them.
+    static let maxSpread = 100_000
 
-    init(_ rows: WorkingRows, clock: ServerClock) {
+    init(_ rows: WorkingRows, clock: ServerClock, maxSpread: Int = Self.maxSpread) {
         self.rows = rows
         self.clock = clock
+        self.maxSpread = maxSpread
     }
 
     /// Puts a row here as its operations left it.
@@ -103,42 +105,44 @@ extension Consequences {
         }
     }
 
-    /// Does to the rows that refer to deleted ones what the schema says.
+    /// Does to the rows that refer to deleted ones what the schema says. They are counted before they are read.
     private mutating func spreadDeletes() throws {
         let targets = dead
         dead = []
         for (type, column, definition) in rows.schema.references(to: Set(targets.map(\.type))) {
-            let ids = targets.filter { $0.type == definition.target }.map(\.id)
-            let found = try rows.holders(type, column, ids)
+            guard let onDelete = definition.onDelete else { continue }
+            let named = targets.filter { $0.type == definition.target }
+            let found = try rows.holders(type, column, named.map(\.id)).filter { !$0.value.isEmpty }
+            if onDelete == .restrict {
+                restricted += named.filter { found[$0.id] != nil }.map { ($0, type, column) }
+                continue
+            }
+            for target in named {
+                spreadCount += found[target.id]?.count ?? 0
+                guard spreadCount > maxSpread, let cause = rows.rows[target]?.cause else { continue }
+                return blame(cause, SetError("tooLarge", "More than \(maxSpread) rows refer to what it would delete."))
+            }
             try rows.load(found.values.joined())
-            for target in targets where target.type == definition.target {
-                for referrer in found[target.id] ?? [] {
-                    try spread(target, to: referrer, column, definition.onDelete)
-                }
+            for target in named {
+                for referrer in found[target.id] ?? [] { try spread(target, to: referrer, column, onDelete) }
             }
         }
     }
 
     private mutating func spread(
-        _ target: RowKey, to referrer: RowKey, _ column: String, _ onDelete: ColumnSchema.OnDelete?
+        _ target: RowKey, to referrer: RowKey, _ column: String, _ onDelete: ColumnSchema.OnDelete
     ) throws {
         guard let cause = rows.rows[target]?.cause, try rows.row(referrer)?.isAlive == true else { return }
         switch onDelete {
         case .cascade: try delete(referrer, with: target, cause)
         case .setNull: try put(.null, referrer, column, cause)
-        case .restrict: restricted.append((target, referrer.type, column))
-        case nil: break
+        case .restrict: break
         }
     }
 
     /// Deletes a row with the one that it belongs to. No edit of it is later than that, whatever the type says.
     private mutating func delete(_ key: RowKey, with target: RowKey, _ cause: WorkingRow.Cause) throws {
         guard let row = try rows.row(key), row.isAlive else { return }
-        deleteCount += 1
-        if deleteCount == Self.maxDeletes + 1 {
-            blame(cause, SetError("tooLarge", "It would delete more than \(Self.maxDeletes) rows with it."))
-        }
-        if deleteCount > Self.maxDeletes { return }
         let keepsCells = rows.schema.types[key.type]?.editWins == true
         let deletion = [try rows.row(target)?.deletion, keepsCells ? row.lastEdit : nil].compactMap(\.self).max()
         let stamp = deletion ?? tick(after: row)

@@ -53,7 +53,7 @@ extension MergeRow {
 
 extension JSON {
     /// How much room a value takes, in bytes of its text before escaping.
-    fileprivate var weight: Int {
+    var weight: Int {
         switch self {
         case .null, .bool, .int, .double: 8
         case .string(let text): text.utf8.count

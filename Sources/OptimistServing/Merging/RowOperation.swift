@@ -12,6 +12,14 @@ public struct RowOperation: Sendable {
 
     public var key: RowKey
     public var action: Action
+
+    /// Whether doing it once more changes nothing, as its sender says when it was written (S3).
+    var isRepeatable: Bool {
+        switch action {
+        case .create(let patch), .update(let patch): patch.clocks != nil
+        case .destroy(let tombstone): tombstone != nil
+        }
+    }
 }
 
 /// What became of it.
@@ -25,6 +33,15 @@ enum RowVerdict: Hashable, Sendable {
     case refused(SetError)
 
     var isRefusal: Bool { if case .refused = self { true } else { false } }
+
+    /// How much of the server's row it carries, in bytes of its text before escaping.
+    var weight: Int {
+        switch self {
+        case .accepted(let patch?): JSON.object(patch.values).weight
+        case .refused(let error): error.current.map { JSON.object($0.values).weight } ?? 0
+        case .accepted, .gone, .mergedInto: 0
+        }
+    }
 }
 
 /// What one operation made of its row, before other rows have their say.

@@ -33,6 +33,10 @@ struct SetEvaluation {
         var validate: ServingSettings.Validation = { _ in nil }
         /// The types whose rows the push names, and could not be read.
         var unreadTypes: Set<String> = []
+        /// About how much of the server's own rows the answer may hold.
+        var maxAnswerBytes = AnswerLimit.requestBytes
+        /// How many rows the push may delete or change without naming them.
+        var maxSpread = Consequences.maxSpread
     }
 
     /// The rounds after which a push is put off, so that none takes for ever.
@@ -57,6 +61,7 @@ struct SetEvaluation {
         try failBlocked()
         let rows = try settle()
         verdicts = try operations.indices.map { try verdict(of: $0, rows) }
+        putOffTheLargest()
         changes = try rows.order.compactMap { try change(of: $0, rows) }
     }
 }
@@ -167,7 +172,8 @@ extension SetEvaluation {
     /// Leaves out what is at fault until nothing is.
     private mutating func settle() throws -> WorkingRows {
         for _ in 0..<Self.maxRounds {
-            var consequences = Consequences(WorkingRows(schema: context.schema, reader: reader), clock: clock)
+            var consequences = Consequences(
+                WorkingRows(schema: context.schema, reader: reader), clock: clock, maxSpread: context.maxSpread)
             try apply(to: &consequences)
             try consequences.settle { evaluations[$0]?.entries.contains($1) == true }
             clock = consequences.clock
@@ -218,6 +224,25 @@ extension SetEvaluation {
             if working.row.generation != life { return .accepted(won: working.row.patch(for: context.origins)) }
             let columns = lost.union(working.altered)
             return .accepted(won: columns.isEmpty ? nil : working.row.patch(of: columns, for: context.origins))
+        }
+    }
+
+    /// Puts off the units whose answers find no room beside those of others, since refusals and lost edits come with the
+    /// server's rows. What may not be repeated is answered all the same, and so is the first that is large.
+    private mutating func putOffTheLargest() {
+        var room = context.maxAnswerBytes
+        let later = SetError("rateLimit", "The server's rows are too large for one answer: send fewer.")
+        for unit in units.all.indices {
+            let indices = units.all[unit].operations
+            let weight = indices.reduce(0) { $0 + verdicts[$1].weight }
+            if weight <= room || room == context.maxAnswerBytes {
+                room = max(room - weight, 0)
+                continue
+            }
+            for index in indices
+            where units.hasFailed(unit) || (verdicts[index].weight > 0 && operations[index].isRepeatable) {
+                verdicts[index] = .refused(later)
+            }
         }
     }
 

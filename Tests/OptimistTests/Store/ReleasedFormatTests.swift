@@ -62,6 +62,20 @@ struct ReleasedFormatTests {
     }
 
     @Test(arguments: 1..<EngineSchema.version)
+    func `L5 a file of each released format can be inspected, and stays as it was`(format: Int) throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString).sqlite")
+        let released = try #require(Self.folder).appending(path: "format-\(format).sqlite")
+        try FileManager.default.copyItem(at: released, to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let inspection = try DatabaseInspection(of: file)
+        #expect(inspection.version == format)
+        #expect(inspection.pending.map(\.id).sorted() == [text(3), text(4), text(8), text(11)])
+        #expect(inspection.rejections.map(\.rowID) == [text(7)])
+        #expect(inspection.tables.first { $0.name == "task" }?.rows == 7)
+        #expect(try Data(contentsOf: file) == Data(contentsOf: released))
+    }
+
+    @Test(arguments: 1..<EngineSchema.version)
     func `L5 a file of each released format is edited, pushed and received into`(format: Int) async throws {
         let store = try open(format)
         try await store.write { db in

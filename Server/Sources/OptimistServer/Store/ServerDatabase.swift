@@ -46,6 +46,8 @@ package struct ServerDatabase: Sendable {
         let found: (version: Int, isEmpty: Bool)
         do {
             found = try look(path)
+        } catch let error as DatabaseError where [.SQLITE_FULL, .SQLITE_IOERR].contains(error.resultCode) {
+            throw error
         } catch {
             throw OptimistError(
                 .unreadableData,
@@ -80,8 +82,6 @@ package struct ServerDatabase: Sendable {
         try db.execute(sql: "PRAGMA user_version = \(version)")
     }
 
-    /// The tables of the first version.
-    ///
     /// A server that died while it made the file, before that had a WAL, has left something half written. To take it back,
     /// SQLite must be able to write.
     private static func look(_ path: String) throws -> (version: Int, isEmpty: Bool) {
@@ -103,7 +103,8 @@ package struct ServerDatabase: Sendable {
         }
     }
 
-    /// Every table that belongs to an account leads with its id, so that accounts can be spread over machines unchanged.
+    /// The tables of the first version. Every table that belongs to an account leads with its id, so that accounts can be
+    /// spread over machines unchanged.
     static func makeTables(_ db: Database) throws {
         try db.execute(
             sql: """
