@@ -72,8 +72,8 @@ extension RowEntry {
         let sentColumns = Set(layout.columns(in: sentRow.mask).map(\.name))
         let others = JSONObject(won.values.members.filter { !sentColumns.contains($0.key) })
         let reception = try receive(
-            RowPatch(generation: generation, clocks: won.clocks, values: others), device: device, in: layout,
-            quote: quote)
+            RowPatch(generation: generation, clocks: won.clocks, values: others, mine: won.mine),
+            device: device, in: layout, quote: quote)
         if case .set(let received) = reception.change {
             guard case .set(let settled) = settlement.change else {
                 settlement.change = reception.change

@@ -94,13 +94,14 @@ extension RowEntry {
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Reception {
         var taken = JSONObject()
+        // A whole row, as a page brings it, does not name the counters in which nobody has counted.
+        for column in layout.rules.counters.isEmpty ? [] : layout.counters
+        where patch.seq != nil || patch.values[column.name] != nil {
+            let isDirty = dirty & column.mask != 0
+            taken.append(column.name, takeCounter(column, from: patch, seq: patch.seq, isDirty: isDirty))
+        }
         for (name, value) in patch.values {
-            guard let column = layout[column: name] else { continue }
-            if column.isCounter {
-                let isDirty = dirty & column.mask != 0
-                taken.append(name, takeCounter(column, from: patch, seq: patch.seq, isDirty: isDirty))
-                continue
-            }
+            guard let column = layout[column: name], !column.isCounter else { continue }
             let clock = patch.clocks?[name]
             guard clock.map({ isNews($0, of: column) }) ?? isInOrder else { continue }
             if let clock { confirm(column, clock) }

@@ -21,6 +21,7 @@ extension Store {
         let from = intakes.lazy.filter { asked.contains($0.table) }.compactMap(\.state).first
         // What a table without a state knows, as during a resync, it has from the last epoch that was noted.
         let latest = lineage.mine.last.map { SyncState(epoch: $0.name, seq: .max) } ?? from
+        let counting = Set(layouts.filter { !$0.rules.counters.isEmpty }.map(\.name))
         var wentBack = false
         for intake in intakes {
             let isAsked = asked.contains(intake.table)
@@ -35,8 +36,11 @@ extension Store {
                 continue
             }
             wentBack = wentBack || isAsked
-            // Rows that were deleted before the snapshot was taken, and that the server has again, are not known here.
-            if let present = epochs.last, !intake.awaitsSnapshot, let since = intake.since, since <= common {
+            // Rows that were deleted before the snapshot was taken, and that the server has again, are not known here. Nor
+            // is what a counter was without the counts of others that the server has lost.
+            if let present = epochs.last, !intake.awaitsSnapshot, let since = intake.since, since <= common,
+                !counting.contains(intake.table)
+            {
                 try intake.move(to: SyncState(epoch: present.name, seq: common), in: db)
             } else {
                 try Intake.startOver(intake.table, in: db)

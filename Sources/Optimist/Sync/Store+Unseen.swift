@@ -124,9 +124,9 @@ struct UnseenSettling {
         var going: [ReceivedRow] = []
         for id in ids {
             let ref = RowRef(table: layout.number, id: id)
-            guard var entry = try entries.entry(ref), entry.isAlive, entry.isKnownToServer, entry.seq <= start else {
-                continue
-            }
+            guard var entry = try entries.entry(ref), entry.isAlive, entry.isKnownToServer, !entry.isHealing,
+                entry.seq <= start
+            else { continue }
             if entry.isPending || answer == .keep {
                 entry.beginAnew(in: layout)
                 try entries.save(entry)
