@@ -71,7 +71,7 @@ struct Judge {
         if isConsequence(last, in: column, of: row, was: value) { return nil }
         let others = history.writes(of: row).filter { other in
             other.number != number && wrote(last, column, row, in: other.write)
-                && (other.write.device != write.device || other.number > number)
+                && (other.write.isApart(from: write) || other.number > number)
         }
         if others.isEmpty { return "\(last ?? "null") is there, which nobody else wrote" }
         // Texts are written once only: there the time of the last writer is known.
@@ -115,7 +115,7 @@ struct Judge {
         let isExplained =
             fates.mortal.contains(row)
             && (deletions.isEmpty || isMortalOtherwise(row)
-                || deletions.contains { $0.write.device != write.device || $0.number >= number })
+                || deletions.contains { $0.write.isApart(from: write) || $0.number >= number })
         if !isExplained { return "the row is gone and nobody deleted it" }
         guard row.table == "memo", clocksAreRight, !hasForgotten, deletions.count == 1,
             let deletion = deletions.first?.write, deletion.at + 1 < write.at, !write.inserted.contains(row)
