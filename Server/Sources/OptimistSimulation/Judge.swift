@@ -122,6 +122,8 @@ struct Judge {
             && (deletions.isEmpty || isMortalOtherwise(row)
                 || deletions.contains { $0.write.device != write.device || $0.number >= number })
         if !isExplained { return "the row is gone and nobody deleted it" }
+        // An edit outlives the deletion of its own life. Of one before that nothing shows (M2).
+        if history.writes(of: row).contains(where: { $0.write.shortLived.contains(row) }) { return nil }
         guard row.table == "memo", clocksAreRight, !hasForgotten, deletions.count == 1,
             let deletion = deletions.first?.write, deletion.at + 1 < write.at, !write.inserted.contains(row)
         else { return nil }
