@@ -16,6 +16,8 @@ struct History {
         var counts: [RowName: Int64] = [:]
         var inserted: Set<RowName> = []
         var deleted: Set<RowName> = []
+        /// What began a life and ended it again.
+        var shortLived: Set<RowName> = []
     }
 
     private(set) var writes: [Write] = []
@@ -35,9 +37,9 @@ struct History {
     /// - Returns: Its number.
     mutating func attempt(
         device: Int, at milliseconds: Int64, tag: String, before: [RowName: Values], after: [RowName: Values],
-        reborn: Set<RowName>
+        reborn: Set<RowName>, shortLived: Set<RowName>
     ) -> Int {
-        var write = Write(device: device, at: milliseconds)
+        var write = Write(device: device, at: milliseconds, shortLived: shortLived)
         for (name, new) in after {
             let old = reborn.contains(name) ? nil : before[name]
             var changed = old.map { old in new.filter { old[$0.key] != .some($0.value) } } ?? new
@@ -52,7 +54,7 @@ struct History {
         write.deleted = Set(before.keys.filter { after[$0] == nil || reborn.contains($0) })
         writes.append(write)
         numbers[tag] = writes.count - 1
-        for name in Set(write.cells.keys).union(write.deleted).union(write.counts.keys) {
+        for name in Set(write.cells.keys).union(write.deleted).union(write.counts.keys).union(shortLived) {
             byRow[name, default: []].append(writes.count - 1)
         }
         return writes.count - 1

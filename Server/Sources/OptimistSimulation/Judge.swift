@@ -79,10 +79,15 @@ struct Judge {
         return others.contains { $0.write.at >= write.at } ? nil : "\(last) is there, which is older"
     }
 
-    /// Whether a write gave a column a value. What the writer's version of the app does not have is null in a new row.
+    /// Whether a write gave a column a value. What the writer's version of the app does not have is null in a new row, or
+    /// goes along from the life that the device knew (L1).
     private func wrote(_ value: String?, _ column: String, _ row: RowName, in write: History.Write) -> Bool {
-        guard let written = write.cells[row]?[column] else { return value == nil && write.inserted.contains(row) }
-        return written == value
+        if let written = write.cells[row]?[column] { return written == value }
+        guard write.inserted.contains(row) else { return false }
+        return value == nil
+            || history.writes(of: row).contains {
+                $0.write.at <= write.at && $0.write.cells[row]?[column] == .some(value)
+            }
     }
 
     private func isRefused(_ value: String?, _ column: String, _ row: RowName) -> Bool {
@@ -117,6 +122,8 @@ struct Judge {
             && (deletions.isEmpty || isMortalOtherwise(row)
                 || deletions.contains { $0.write.isApart(from: write) || $0.number >= number })
         if !isExplained { return "the row is gone and nobody deleted it" }
+        // An edit outlives the deletion of its own life. Of one before that nothing shows (M2).
+        if history.writes(of: row).contains(where: { $0.write.shortLived.contains(row) }) { return nil }
         guard row.table == "memo", clocksAreRight, !hasForgotten, deletions.count == 1,
             let deletion = deletions.first?.write, deletion.at + 1 < write.at, !write.inserted.contains(row)
         else { return nil }

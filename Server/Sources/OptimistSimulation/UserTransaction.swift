@@ -15,6 +15,8 @@ struct UserTransaction {
     private var removed: Set<RowName> = []
     /// Rows that were deleted and inserted again, which one cannot see afterwards.
     private(set) var reborn: Set<RowName> = []
+    /// Rows that were inserted, or inserted again, and are not there in the end, which one cannot see either.
+    private(set) var shortLived: Set<RowName> = []
 
     struct Undo: Error {}
 
@@ -36,8 +38,10 @@ struct UserTransaction {
             let after = try Self.ids(db)
             removed.formUnion(before.subtracting(after))
             reborn.formUnion(after.intersection(removed))
+            shortLived.formUnion(after.subtracting(before))
             before = after
         }
+        shortLived = shortLived.union(reborn).subtracting(before)
         if chance(0.05) { throw Undo() }
     }
 

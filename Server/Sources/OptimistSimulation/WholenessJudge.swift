@@ -12,7 +12,7 @@ struct WholenessJudge {
             let write = history.writes[number]
             let refused = write.cells.filter { $0.value.values.contains(where: Self.isRefused) }.keys
             for (row, values) in write.cells.sorted(by: { $0.key < $1.key }) where !refused.contains(row) {
-                guard isOnlyIts(row, number), !refersToTouched(row, values, number) else { continue }
+                guard isOnlyIts(row, number), !refersToTouched(row, number) else { continue }
                 for (column, value) in values.sorted(by: { $0.key < $1.key })
                 where Tables.column(column, of: row.table)?.kind == .text
                     && history.present[row]?[column] != .some(value)
@@ -29,16 +29,32 @@ struct WholenessJudge {
 
     private func isOnlyIts(_ row: RowName, _ number: Int) -> Bool { history.byRow[row] == [number] }
 
-    /// Whether a row refers to one that others have touched too: it may have gone with that.
-    private func refersToTouched(_ row: RowName, _ values: Values, _ number: Int) -> Bool {
-        values.contains { column, value in
+    /// Whether a row refers to one that others have touched too, or to one that does: it may have gone with that.
+    private func refersToTouched(_ row: RowName, _ number: Int) -> Bool {
+        var met: Set<RowName> = [row]
+        var next = [row]
+        while let row = next.popLast() {
+            for target in targets(of: row, number) where met.insert(target).inserted {
+                if isTouched(target, number) { return true }
+                next.append(target)
+            }
+        }
+        return false
+    }
+
+    private func targets(of row: RowName, _ number: Int) -> [RowName] {
+        (history.writes[number].cells[row] ?? [:]).compactMap { column, value in
             guard let value, case .reference(let table, _)? = Tables.column(column, of: row.table)?.kind else {
-                return false
+                return nil
             }
-            return history.writes(of: RowName(table: table, id: value)).contains { entry in
-                !entry.write.deleted.isEmpty || entry.number != number
-                    || entry.write.cells.values.contains { $0.values.contains(where: Self.isRefused) }
-            }
+            return RowName(table: table, id: value)
+        }
+    }
+
+    private func isTouched(_ row: RowName, _ number: Int) -> Bool {
+        history.writes(of: row).contains { entry in
+            !entry.write.deleted.isEmpty || entry.number != number
+                || entry.write.cells.values.contains { $0.values.contains(where: Self.isRefused) }
         }
     }
 }

@@ -161,12 +161,12 @@ extension World {
         let before = try Rows.all(db)
         try transaction.run(in: db)
         let after = try Rows.all(db)
-        let reborn = transaction.reborn
+        let (reborn, shortLived) = (transaction.reborn, transaction.shortLived)
         let now = Int64(scheduler.now / .milliseconds(1))
         let (attempt, write) = withState { state in
             let attempt = state.history.attempt(
                 device: event.device, at: now, tag: "d\(event.device)w\(number)", before: before, after: after,
-                reborn: reborn)
+                reborn: reborn, shortLived: shortLived)
             return (attempt, state.history.writes[attempt])
         }
         log("write \(number) of device \(event.device): \(write)")

@@ -7,7 +7,7 @@ import OptimistWire
 struct Booking {
     /// How long a row waits that the server could not take for now, without a word on how long.
     static let retryPauseMilliseconds: Int64 = 5_000
-    private static let longestPauseMilliseconds: Int64 = 3_600_000
+    private static let longestPauseMilliseconds: Int64 = 900_000
     /// How long a row waits for the one it refers to, if nothing settles it before.
     private static let blockedPauseMilliseconds: Int64 = 30_000
     /// How long a row is held that cannot be sent or taken back, and nobody says why.
@@ -97,7 +97,8 @@ struct Booking {
         }
     }
 
-    /// Doubles with each time that the row was put off since it was last settled, up to an hour.
+    /// Doubles with each time that the row was put off since it was last settled, up to a quarter of an
+    /// hour: a server that did not know a column, say, may know it any time, and nobody tells.
     private static func retryPause(after retries: Int) -> Int64 {
         min(retryPauseMilliseconds << min(retries, 20), longestPauseMilliseconds)
     }

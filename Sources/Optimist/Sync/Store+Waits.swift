@@ -1,11 +1,13 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import GRDB
+import OptimistCore
 import OptimistWire
 
 extension Store {
-    /// The longest wait taken over from an earlier launch: the clock may have been set since.
-    private static let longestWait = Duration.seconds(3600)
+    /// The longest wait taken over from an earlier launch: the clock may have been set since. What no server demanded is
+    /// never longer than the backoff's.
+    private static func longestWait(isDemanded: Bool) -> Duration { isDemanded ? .seconds(3600) : Backoff().ceiling }
 
     /// Keeps a lane's wait over a relaunch (S5). Nil forgets it.
     func saveWait(of lane: SyncMachine.Lane, failures: Int, wait: Duration?, isDemanded: Bool) async throws {
@@ -27,9 +29,11 @@ extension Store {
                 guard let text = try Meta.string(.wait(of: lane), in: db), let json = try? JSON(parsing: text.utf8),
                     let failures = json["failures"]?.int, let due = json["due"]?.int
                 else { continue }
-                let remaining = min(max(.milliseconds(due - now), .zero), Self.longestWait)
+                let isDemanded = json["demanded"]?.bool ?? false
+                let longest = Self.longestWait(isDemanded: isDemanded)
                 waits[lane] = SyncMachine.Wait(
-                    failures: Int(failures), remaining: remaining, isDemanded: json["demanded"]?.bool ?? false)
+                    failures: Int(failures), remaining: min(max(.milliseconds(due - now), .zero), longest),
+                    isDemanded: isDemanded)
             }
             return waits
         }
