@@ -7,6 +7,7 @@ struct CounterJudge {
     let history: History
     let server: [RowName: Values]
     let refused: [RowName: [Refused]]
+    let journaled: [RowName: Int64]
     let fates: Fates
 
     func findings() -> [String] {
@@ -43,6 +44,7 @@ struct CounterJudge {
                 most += count
                 if write.hasReturned { least += count }
             }
+            least -= journaled[row] ?? 0
         }
         return (least, most)
     }
