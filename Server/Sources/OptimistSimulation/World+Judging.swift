@@ -99,7 +99,7 @@ extension World {
                 SELECT r.* FROM optimist_row r JOIN optimist_table t ON t.number = r.tbl
                 WHERE t.name = ? AND lower(hex(r.id)) = ?
                 """
-            return (try Row.fetchOne(db, sql: sql, arguments: [name.table, name.id])?.description ?? "none") + (try Row.fetchAll(db, sql: "SELECT node, total, confirmed, seq FROM optimist_counter WHERE hex(id) = '" + name.id.uppercased() + "'")).description + (try Row.fetchAll(db, sql: "SELECT * FROM optimist_parked")).description
+            return try Row.fetchOne(db, sql: sql, arguments: [name.table, name.id])?.description ?? "none"
         }
     }
 
