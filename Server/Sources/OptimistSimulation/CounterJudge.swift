@@ -7,6 +7,7 @@ struct CounterJudge {
     let history: History
     let server: [RowName: Values]
     let refused: [RowName: [Refused]]
+    let journaled: [RowName: Int64]
     let fates: Fates
 
     func findings() -> [String] {
@@ -17,6 +18,8 @@ struct CounterJudge {
             let rows = fates.namesakes(of: row)
             judged.formUnion(rows)
             guard rows.allSatisfy({ !wasDeleted($0) && refused[$0] == nil }) else { continue }
+            // What a row that became one with another had counted is on the server only: a restored one may have lost it.
+            if rows.count > 1, history.hasServerGoneBack { continue }
             let present = rows.reduce(0) { sum, row in
                 sum + ((server[row]?[counter.name] ?? nil).flatMap { Int64($0) } ?? 0)
             }
@@ -41,6 +44,7 @@ struct CounterJudge {
                 most += count
                 if write.hasReturned { least += count }
             }
+            least -= journaled[row] ?? 0
         }
         return (least, most)
     }

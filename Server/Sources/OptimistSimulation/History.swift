@@ -8,6 +8,8 @@ struct History {
         var at: Int64
         /// Whether the app was told that it succeeded and the device still has it. If not, it may have happened or not.
         var hasReturned = false
+        /// Whether the device has gone back to a file from before it, so that it is like another device's.
+        var isForgotten = false
         /// What was written, but for counters.
         var cells: [RowName: Values] = [:]
         /// What was added to counters.
@@ -25,6 +27,8 @@ struct History {
     private(set) var served: [RowName: [String: Set<String?>]] = [:]
     private(set) var servedSeq: Int64 = 0
     private(set) var present: [RowName: Values] = [:]
+    /// Whether the server has gone back to a copy of its file.
+    private(set) var hasServerGoneBack = false
     /// The writes by what all their texts begin with.
     private var numbers: [String: Int] = [:]
 
@@ -64,6 +68,7 @@ struct History {
     mutating func forgive(device: Int, since milliseconds: Int64) {
         for index in writes.indices where writes[index].device == device && writes[index].at >= milliseconds {
             writes[index].hasReturned = false
+            writes[index].isForgotten = true
         }
     }
 
@@ -89,6 +94,7 @@ struct History {
 
     /// Takes note that the server went back to a copy of its file.
     mutating func serverWentBack(to rows: [(name: RowName, seq: Int64, values: Values?)]) {
+        hasServerGoneBack = true
         present = [:]
         servedSeq = 0
         _ = serve(rows)
@@ -102,6 +108,11 @@ struct History {
         guard words.count == 1, let tag = words[0].split(separator: ".").first else { return nil }
         return numbers[String(tag)]
     }
+}
+
+extension History.Write {
+    /// Whether the device of another write may not have known of this one when it made that.
+    func isApart(from other: History.Write) -> Bool { device != other.device || isForgotten }
 }
 
 extension History.Write: CustomStringConvertible {

@@ -19,17 +19,20 @@ struct Judge {
     let hasForgotten: Bool
     /// What was refused, on all devices.
     let refused: [RowName: [Refused]]
+    /// What was added to counters and was lost with its row, as the journals say.
+    let journaled: [RowName: Int64]
     let fates: Fates
 
     init(
         history: History, server: [RowName: Values], clocksAreRight: Bool, hasForgotten: Bool,
-        refused: [RowName: [Refused]]
+        refused: [RowName: [Refused]], journaled: [RowName: Int64]
     ) {
         self.history = history
         self.server = server
         self.clocksAreRight = clocksAreRight
         self.hasForgotten = hasForgotten
         self.refused = refused
+        self.journaled = journaled
         fates = Fates(history)
     }
 
@@ -54,7 +57,9 @@ struct Judge {
                 findings.append("invented: \(row).\(column) = \(value ?? "null")")
             }
         }
-        return findings + CounterJudge(history: history, server: server, refused: refused, fates: fates).findings()
+        let counters = CounterJudge(
+            history: history, server: server, refused: refused, journaled: journaled, fates: fates)
+        return findings + counters.findings()
     }
 
     // MARK: - Lost
@@ -70,9 +75,11 @@ struct Judge {
         guard let last = final[column], last != value else { return nil }
         if isConsequence(last, in: column, of: row, was: value) { return nil }
         if isTakenBack(last, column, row, number, was: value) { return nil }
-        let others = history.writes(of: row).filter { other in
-            other.number != number && wrote(last, column, row, in: other.write)
-                && (other.write.device != write.device || other.number > number)
+        let others = fates.namesakes(of: row).flatMap { one in
+            history.writes(of: one).filter { other in
+                other.number != number && wrote(last, column, one, in: other.write)
+                    && (other.write.isApart(from: write) || other.number > number)
+            }
         }
         if others.isEmpty { return "\(last ?? "null") is there, which nobody else wrote" }
         // Texts are written once only: there the time of the last writer is known.
@@ -99,7 +106,7 @@ struct Judge {
             fates.mortal.contains(RowName(table: table, id: value))
         else { return false }
         return history.writes(of: row).contains {
-            $0.number < number && $0.write.device == history.writes[number].device
+            $0.number < number && !$0.write.isApart(from: history.writes[number])
                 && wrote(last, column, row, in: $0.write)
         }
     }
@@ -134,7 +141,7 @@ struct Judge {
         let isExplained =
             fates.mortal.contains(row)
             && (deletions.isEmpty || isMortalOtherwise(row)
-                || deletions.contains { $0.write.device != write.device || $0.number >= number })
+                || deletions.contains { $0.write.isApart(from: write) || $0.number >= number })
         if !isExplained { return "the row is gone and nobody deleted it" }
         // An edit outlives the deletion of its own life. Of one before that nothing shows (M2).
         if history.writes(of: row).contains(where: { $0.write.shortLived.contains(row) }) { return nil }
@@ -192,7 +199,11 @@ struct Judge {
 
     private func isInvented(_ value: String?, _ column: String, _ row: RowName) -> Bool {
         if Tables.column(column, of: row.table)?.kind == .counter { return false }
-        if history.writes(of: row).contains(where: { $0.write.cells[row]?[column] == .some(value) }) { return false }
+        // What was written to a row that has become one with this one is this one's.
+        let isWritten = fates.namesakes(of: row).contains { one in
+            history.writes(of: one).contains { $0.write.cells[one]?[column] == .some(value) }
+        }
+        if isWritten { return false }
         // A column that the writers' version of the app does not have.
         if value == nil, (Tables.column(column, of: row.table)?.since ?? 1) > 1 { return false }
         return !isConsequence(value, in: column, of: row, was: nil)

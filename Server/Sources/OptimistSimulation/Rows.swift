@@ -22,9 +22,10 @@ typealias Values = [String: String?]
 enum Rows {
     static func all(_ db: Database) throws -> [RowName: Values] {
         var rows: [RowName: Values] = [:]
+        // The one column that not every version of the app has.
+        let version = try db.columns(in: "todo").contains { $0.name == "due" } ? 2 : 1
         for table in Tables.names {
-            let known = Set(try db.columns(in: table).map(\.name))
-            let columns = (Tables.columns[table] ?? []).map(\.name).filter(known.contains)
+            let columns = (Tables.columns[table] ?? []).filter { $0.since <= version }.map(\.name)
             let cursor = try Row.fetchCursor(
                 db.cachedStatement(sql: "SELECT id, \(columns.joined(separator: ", ")) FROM \(table)"))
             while let row = try cursor.next() {

@@ -98,8 +98,8 @@ struct UserTransaction {
         let columns = values.map(\.0).joined(separator: ", ")
         let marks = values.map { _ in "?" }.joined(separator: ", ")
         // A step that is its own parent goes with itself.
-        try db.execute(
-            sql: "\(verb) INTO \(table)(\(columns)) VALUES (\(marks))", arguments: StatementArguments(values.map(\.1)))
+        try db.cachedStatement(sql: "\(verb) INTO \(table)(\(columns)) VALUES (\(marks))").execute(
+            arguments: StatementArguments(values.map(\.1)))
     }
 
     private mutating func upsert(_ table: String, in db: Database) throws {
@@ -123,13 +123,18 @@ struct UserTransaction {
         }
         if chance(0.3), !references.isEmpty {
             let (column, target) = references[Int(random.next() % UInt64(references.count))]
-            try db.execute(
-                sql: "UPDATE \(table) SET \(column) = ? WHERE id = ?", arguments: [try existing(target, db), id])
+            try db.cachedStatement(sql: "UPDATE \(table) SET \(column) = ? WHERE id = ?").execute(arguments: [
+                try existing(target, db), id,
+            ])
         } else if table == "tag" {
-            try db.execute(sql: "UPDATE OR IGNORE tag SET name = ? WHERE id = ?", arguments: [name(), id])
+            try db.cachedStatement(sql: "UPDATE OR IGNORE tag SET name = ? WHERE id = ?").execute(arguments: [
+                name(), id,
+            ])
         } else {
             let column = table == "todo" && knowsDue && chance(0.5) ? "due" : textColumn(table)
-            try db.execute(sql: "UPDATE \(table) SET \(column) = ? WHERE id = ?", arguments: [value(), id])
+            try db.cachedStatement(sql: "UPDATE \(table) SET \(column) = ? WHERE id = ?").execute(arguments: [
+                value(), id,
+            ])
         }
     }
 
@@ -148,7 +153,7 @@ struct UserTransaction {
 
     private mutating func toggle(in db: Database) throws {
         guard let id = try existing("todo", db) else { return }
-        try db.execute(sql: "UPDATE todo SET done = NOT done WHERE id = ?", arguments: [id])
+        try db.cachedStatement(sql: "UPDATE todo SET done = NOT done WHERE id = ?").execute(arguments: [id])
     }
 
     private mutating func count(_ table: String, in db: Database) throws {
@@ -162,12 +167,12 @@ struct UserTransaction {
     /// Lists, to-dos and steps take along what refers to them, or are taken out of it.
     private mutating func delete(_ table: String, in db: Database) throws {
         guard let id = try existing(table, db), try !isRestricted(table, id, db) else { return }
-        try db.execute(sql: "DELETE FROM \(table) WHERE id = ?", arguments: [id])
+        try db.cachedStatement(sql: "DELETE FROM \(table) WHERE id = ?").execute(arguments: [id])
     }
 
     private mutating func rebirth(_ table: String, in db: Database) throws {
         guard table != "tag", let id = try existing(table, db) else { return }
-        try db.execute(sql: "DELETE FROM \(table) WHERE id = ?", arguments: [id])
+        try db.cachedStatement(sql: "DELETE FROM \(table) WHERE id = ?").execute(arguments: [id])
         removed.insert(RowName(table: table, id: Rows.hex(id)))
         try insert("INSERT OR IGNORE", table, id, in: db)
     }
@@ -176,7 +181,7 @@ struct UserTransaction {
         guard let old = try existing("step", db), try !isReferredTo(old, db) else { return }
         let new = anyID("step")
         guard try !exists("step", new, db) else { return }
-        try db.execute(sql: "UPDATE step SET id = ? WHERE id = ?", arguments: [new, old])
+        try db.cachedStatement(sql: "UPDATE step SET id = ? WHERE id = ?").execute(arguments: [new, old])
     }
 
     // MARK: - Draws
@@ -203,7 +208,7 @@ struct UserTransaction {
     }
 
     private mutating func existing(_ table: String, _ db: Database) throws -> Data? {
-        let ids = try Data.fetchAll(db, sql: "SELECT id FROM \(table) ORDER BY id")
+        let ids = try Data.fetchAll(db.cachedStatement(sql: "SELECT id FROM \(table) ORDER BY id"))
         return ids.isEmpty ? nil : ids[Int(random.next() % UInt64(ids.count))]
     }
 
@@ -237,7 +242,7 @@ struct UserTransaction {
     }
 
     private func has(_ sql: String, _ value: (any DatabaseValueConvertible)?, _ db: Database) throws -> Bool {
-        try Bool.fetchOne(db, sql: "SELECT EXISTS (\(sql))", arguments: [value]) ?? false
+        try Bool.fetchOne(db.cachedStatement(sql: "SELECT EXISTS (\(sql))"), arguments: [value]) ?? false
     }
 }
 

@@ -103,7 +103,12 @@ extension World {
                 SELECT r.* FROM optimist_row r JOIN optimist_table t ON t.number = r.tbl
                 WHERE t.name = ? AND lower(hex(r.id)) = ?
                 """
-            return (try Row.fetchOne(db, sql: sql, arguments: [name.table, name.id])?.description ?? "none") + (try Row.fetchAll(db, sql: "SELECT node, total, confirmed, seq FROM optimist_counter WHERE hex(id) = '" + name.id.uppercased() + "'")).description + (try Row.fetchAll(db, sql: "SELECT * FROM optimist_parked")).description
+            return (try Row.fetchOne(db, sql: sql, arguments: [name.table, name.id])?.description ?? "none")
+                + (try Row.fetchAll(
+                    db,
+                    sql: "SELECT node, total, confirmed, seq FROM optimist_counter WHERE hex(id) = '"
+                        + name.id.uppercased() + "'")).description
+                + (try Row.fetchAll(db, sql: "SELECT * FROM optimist_parked")).description
         }
     }
 
@@ -163,6 +168,7 @@ extension World {
     func judge() {
         let (history, server) = withState { ($0.history, $0.history.present) }
         var refused: [RowName: [Refused]] = [:]
+        var journaled: [RowName: Int64] = [:]
         for device in devices {
             do {
                 try read(device) { db in
@@ -170,6 +176,7 @@ extension World {
                     try judgeStatus(of: device, db)
                     try checkFile(db, device.name)
                     for (row, refusal) in try Self.rejections(db) { refused[row, default: []].append(refusal) }
+                    for (row, count) in try Self.journaledCounts(db) { journaled[row, default: 0] += count }
                 }
             } catch { find("the judges cannot read \(device.name): \(error)") }
         }
@@ -178,7 +185,7 @@ extension World {
         }
         let judge = Judge(
             history: history, server: server, clocksAreRight: plan.clocksAreRight,
-            hasForgotten: withState(\.hasForgotten), refused: refused)
+            hasForgotten: withState(\.hasForgotten), refused: refused, journaled: journaled)
         for finding in judge.findings() { find(finding) }
     }
 
@@ -268,6 +275,19 @@ extension World {
             "SELECT count(*) FROM optimist_row WHERE pending IS NULL AND (dirty <> 0 OR sent <> 0 OR base IS NOT NULL)"
         ),
     ]
+
+    /// What was added to counters and is in the journal.
+    private static func journaledCounts(_ db: Database) throws -> [(RowName, Int64)] {
+        try Row.fetchAll(
+            db, sql: "SELECT t.name, j.id, j.mine FROM optimist_journal j JOIN optimist_table t ON t.number = j.tbl"
+        ).compactMap { row -> (RowName, Int64)? in
+            guard let id = Rows.text(row[1]), let mine = try JSON(parsing: (row[2] as String).utf8).object else {
+                return nil
+            }
+            let added = mine.members.compactMap { $0.value["@add"]?.int }.reduce(0, +)
+            return (RowName(table: row[0], id: id), added)
+        }
+    }
 
     private static func rejections(_ db: Database) throws -> [(RowName, Refused)] {
         try Row.fetchAll(

@@ -128,7 +128,9 @@ struct Booking {
         case .put(let values), .set(let values):
             guard let table = tables[settled.ref.table] else { return settled }
             var parked = settled
-            let patch = parked.withdraw(values, in: table.layout)
+            var isWhole = false
+            if case .put = change { isWhole = true }
+            let patch = parked.withdraw(values, isWhole: isWhole, in: table.layout)
             try ParkedRows(db).park(ReceivedRow(ref: settled.ref, content: .row(patch)), reason: reason, awaiting: nil)
             return parked
         case .none, .delete:

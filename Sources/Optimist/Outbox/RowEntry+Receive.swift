@@ -32,6 +32,9 @@ extension RowEntry {
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Reception {
         let life = patch.generation ?? 1
+        if life == generation, isKnownToServer, known == 0, patch.seq != nil {
+            return try putAnew(patch, in: layout, quote: quote)
+        }
         let isInOrder = (patch.seq ?? .max) >= seq
         if isForgotten(in: life, at: patch.seq) { (generation, acked) = (0, 0) }
         seq = max(seq, patch.seq ?? 0)
@@ -87,6 +90,25 @@ extension RowEntry {
         confirm(patch, in: layout)
         becomeClean()
         return Reception(change: .put(beginCounters(of: patch, in: layout)), lost: lost)
+    }
+
+    /// Of this life nothing of the server's is here, though it has been heard of: as when it was parked. What the table has
+    /// is of an earlier life, but for what is unsent.
+    private mutating func putAnew(
+        _ patch: RowPatch, in layout: TableLayout, quote: (TableLayout.Column, JSON) throws -> String
+    ) rethrows -> Reception {
+        seq = max(seq, patch.seq ?? 0)
+        confirm(patch, in: layout)
+        var values = patch.values
+        for column in layout.columns {
+            let isDirty = dirty & column.mask != 0
+            if column.isCounter {
+                values[column.name] = takeCounter(column, from: patch, seq: patch.seq, isDirty: isDirty)
+            } else if isDirty {
+                base[column.name] = try quote(column, patch.values[column.name] ?? .null)
+            }
+        }
+        return Reception(change: .put(values), kept: dirty & ~TableLayout.lifeMask)
     }
 
     private mutating func mergeColumns(

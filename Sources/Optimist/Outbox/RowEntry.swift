@@ -111,10 +111,12 @@ struct RowEntry: Equatable, Sendable {
     /// What is not here must not count as confirmed: a page that brings it again would otherwise be no news. What is edited
     /// or received meanwhile is later, and stays: so the values leave with their clocks.
     ///
-    /// - Parameter values: As the app's table was to show them.
+    /// - Parameters:
+    ///   - values: As the app's table was to show them.
+    ///   - isWhole: Whether it is the whole row, as a page would bring it.
     /// - Returns: The values as the server has them, to be received once they fit.
-    mutating func withdraw(_ values: JSONObject, in layout: TableLayout) -> RowPatch {
-        var patch = RowPatch(generation: generation, clocks: confirmed, values: values)
+    mutating func withdraw(_ values: JSONObject, isWhole: Bool, in layout: TableLayout) -> RowPatch {
+        var patch = RowPatch(generation: generation, clocks: confirmed, seq: isWhole ? seq : nil, values: values)
         for column in layout.counters {
             guard let shown = values[column.name]?.int, let counter = counters[column.bit] else { continue }
             patch.values[column.name] = .int(shown &- counter.unsent)

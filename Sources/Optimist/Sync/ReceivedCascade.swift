@@ -46,13 +46,22 @@ struct ReceivedCascade {
         case .cascade:
             if isMoved { return try takeBack(referrer.column, of: &entry, in: table) }
             try prepare(deletionOf: child)
-            guard entry.isPending else { return }
+            guard entry.isPending else { return try forgetConfirmed(entry) }
             if let loss = try Journal.Loss(entry.dirty, of: entry, by: .delete, in: table) {
                 try Journal(db).record(loss, of: child, at: milliseconds)
             }
             if entry.isKnownToServer { entry.becomeClean() } else { entry.giveUpUnknownLife() }
             try entries.save(entry)
         }
+    }
+
+    /// A row that goes with an unsent parent may be alive on the server, below another life of that parent's: whatever a page
+    /// brings of it is news then.
+    private mutating func forgetConfirmed(_ entry: RowEntry) throws {
+        guard entry.isAlive, entry.known != 0 else { return }
+        var forgotten = entry
+        forgotten.known = 0
+        try entries.save(forgotten)
     }
 
     private mutating func takeBack(_ column: TableLayout.Column, of entry: inout RowEntry, in table: AppTable) throws {

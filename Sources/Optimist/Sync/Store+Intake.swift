@@ -44,9 +44,6 @@ extension Store {
 
     static func startResync(of table: String, in db: Database) throws {
         try UnseenRows.expectAll(of: table, in: db)
-        try db.execute(
-            sql: "DELETE FROM optimist_parked WHERE tbl = (SELECT number FROM optimist_table WHERE name = ?)",
-            arguments: [table])
         try Intake.startOver(table, in: db)
     }
 

@@ -17,12 +17,14 @@ struct UnseenRows {
         removing = try RowStatement("DELETE FROM optimist_unseen WHERE tbl = ? AND id = ?", in: db)
     }
 
-    /// Expects every row of a table that the server is known to have had.
+    /// Expects every row of a table that the server is known to have had, those that are parked too.
     static func expectAll(of table: String, in db: Database) throws {
         try db.execute(
             sql: """
                 INSERT OR IGNORE INTO optimist_unseen SELECT tbl, id FROM optimist_row
-                WHERE tbl = (SELECT number FROM optimist_table WHERE name = ?) AND acked > 0 AND generation & 1
+                WHERE tbl = (SELECT number FROM optimist_table WHERE name = ?1) AND acked > 0 AND generation & 1
+                UNION SELECT tbl, id FROM optimist_parked
+                WHERE tbl = (SELECT number FROM optimist_table WHERE name = ?1)
                 """, arguments: [table])
     }
 
@@ -124,6 +126,7 @@ struct UnseenSettling {
         var going: [ReceivedRow] = []
         for id in ids {
             let ref = RowRef(table: layout.number, id: id)
+            try ParkedRows(db).remove(ref)
             guard var entry = try entries.entry(ref), entry.isAlive, entry.isKnownToServer, !entry.isHealing,
                 entry.seq <= start
             else { continue }

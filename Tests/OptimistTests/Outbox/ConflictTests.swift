@@ -142,6 +142,6 @@ struct ConflictTests {
         let conflict = try #require(conflicts.first)
         #expect(conflict.mine == ["likes": ["@add": 2]])
         try await phone.store.restore(conflict.id)
-        #expect(try await phone.rows("photo")[id] == ["title": "Lake", "likes": 6])
+        #expect(try await phone.rows("photo")[id] == ["title": "Lake", "likes": 6, "views": 0])
     }
 }
