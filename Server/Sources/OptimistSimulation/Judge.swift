@@ -74,6 +74,7 @@ struct Judge {
         guard let final = server[row] else { return lossOfRow(row, number, write) }
         guard let last = final[column], last != value else { return nil }
         if isConsequence(last, in: column, of: row, was: value) { return nil }
+        if isTakenBack(last, column, row, number, was: value) { return nil }
         let others = fates.namesakes(of: row).flatMap { one in
             history.writes(of: one).filter { other in
                 other.number != number && wrote(last, column, one, in: other.write)
@@ -95,6 +96,19 @@ struct Judge {
             || history.writes(of: row).contains {
                 $0.write.at <= write.at && $0.write.cells[row]?[column] == .some(value)
             }
+    }
+
+    /// Whether a row that its own device had put below one that is deleted went back to where it was (R2).
+    private func isTakenBack(
+        _ last: String?, _ column: String, _ row: RowName, _ number: Int, was value: String?
+    ) -> Bool {
+        guard let value, case .reference(let table, .cascade)? = Tables.column(column, of: row.table)?.kind,
+            fates.mortal.contains(RowName(table: table, id: value))
+        else { return false }
+        return history.writes(of: row).contains {
+            $0.number < number && !$0.write.isApart(from: history.writes[number])
+                && wrote(last, column, row, in: $0.write)
+        }
     }
 
     private func isRefused(_ value: String?, _ column: String, _ row: RowName) -> Bool {

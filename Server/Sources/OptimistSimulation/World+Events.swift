@@ -104,6 +104,8 @@ extension World {
             server.kill()
             serverDisk.remove(Self.serverFile)
             serverDisk.restore(copy)
+            // Until it starts, there is no epoch in which anybody could be caught up.
+            mounted.epoch = ""
             do {
                 let rows = try readServer { try Rows.ofServer($0, after: 0) }
                 withState { $0.history.serverWentBack(to: rows) }

@@ -51,17 +51,25 @@ extension World {
         } catch { find("the judges cannot read \(device.name): \(error)") }
     }
 
-    /// - Parameter isWithin: Whether the device has a part of a transaction. SQLite then has set references to null at once
-    ///   whose rows are deleted in the other part.
     private func judgeSynced(
         _ rows: [RowName: Values], _ device: SimulatedDevice, unsettled: Set<RowName>, isWithin: Bool
     ) throws {
         let (served, present) = withState { ($0.history.served, $0.history.present) }
+        /// Whether SQLite has set a reference to null whose row is deleted, before the server could: the rest of that
+        /// transaction is not here yet, or the deletion is this device's own.
+        func hasLost(_ column: String, _ row: RowName) -> Bool {
+            guard case .reference(let table, .setNull)? = Tables.column(column, of: row.table)?.kind else {
+                return false
+            }
+            guard let values = present[row] else { return isWithin }
+            guard let target = (values[column] ?? nil).map({ RowName(table: table, id: $0) }) else { return false }
+            return rows[target] == nil && unsettled.contains(target)
+        }
         for (name, values) in rows.sorted(by: { $0.key < $1.key }) where !unsettled.contains(name) {
             for (column, value) in values
             where Tables.column(column, of: name.table)?.kind != .counter
                 && served[name]?[column]?.contains(value) != true
-                && !(isWithin && present[name] == nil && value == nil && Self.isSetNull(column, of: name))
+                && !(value == nil && hasLost(column, name))
             {
                 find(
                     "untrue: \(name).\(column) on \(device.name) is called synced, and the server never had "
@@ -69,10 +77,6 @@ extension World {
                 try log("entry of \(name) on \(device.name): \(entry(of: name, on: device))")
             }
         }
-    }
-
-    private static func isSetNull(_ column: String, of row: RowName) -> Bool {
-        if case .reference(_, .setNull)? = Tables.column(column, of: row.table)?.kind { true } else { false }
     }
 
     /// Whether a device's cursor is inside a transaction, one that is larger than a page.

@@ -19,12 +19,16 @@ struct Booking {
     let tables: AppTables
     let references: ReferenceGraph
     let db: Database
+    /// The device's time of day.
     let now: Int64
+    /// The server's, from which waits count: the device's may be set back meanwhile.
+    private let corrected: Int64
     private var missed: MissedRows
 
-    init(_ verdicts: [Verdict], of batch: PushBatch, layouts: [TableLayout], _ db: Database, at milliseconds: Int64)
-        throws
-    {
+    init(
+        _ verdicts: [Verdict], of batch: PushBatch, layouts: [TableLayout], _ db: Database, at milliseconds: Int64,
+        corrected: Int64
+    ) throws {
         self.batch = batch
         self.verdicts = verdicts
         entries = try RowEntryTable(db)
@@ -32,6 +36,7 @@ struct Booking {
         references = ReferenceGraph(layouts)
         self.db = db
         now = milliseconds
+        self.corrected = corrected
         missed = MissedRows(layouts, db, at: milliseconds)
     }
 
@@ -88,10 +93,10 @@ struct Booking {
         guard entry.isPending else { return }
         switch verdict {
         case .retry(let after):
-            entry.due = now + (after.map { $0.milliseconds } ?? Self.retryPause(after: entry.retries))
+            entry.due = corrected + (after.map { $0.milliseconds } ?? Self.retryPause(after: entry.retries))
             entry.retries += 1
         case .blocked(let by):
-            entry.due = now + Self.blockedPauseMilliseconds
+            entry.due = corrected + Self.blockedPauseMilliseconds
             entry.blocked = by
         default: break
         }
@@ -130,7 +135,7 @@ struct Booking {
             return parked
         case .none, .delete:
             var held = before
-            held.due = now + Self.heldMilliseconds
+            held.due = corrected + Self.heldMilliseconds
             return held
         }
     }
@@ -152,7 +157,7 @@ struct Booking {
             for sent in batch.sent[group] {
                 try db.cachedStatement(
                     sql: "UPDATE optimist_row SET due = ? WHERE tbl = ? AND id = ? AND pending IS NOT NULL"
-                ).execute(arguments: [now + Self.retryPauseMilliseconds, sent.ref.table, sent.ref.id])
+                ).execute(arguments: [corrected + Self.retryPauseMilliseconds, sent.ref.table, sent.ref.id])
             }
         }
     }

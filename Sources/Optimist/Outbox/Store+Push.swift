@@ -24,7 +24,7 @@ extension Store {
     ///
     /// - Parameter paused: Tables that are left out.
     func pushOutlook(without paused: Set<String> = []) async throws -> (isSendable: Bool, nextDue: Duration?) {
-        let now = milliseconds
+        let now = correctedMilliseconds
         return try await read { db in
             let units = try SendableUnits(
                 db, at: now, of: self.layouts, withheld: self.withheld(paused))
@@ -38,7 +38,7 @@ extension Store {
     ///
     /// - Returns: Nil if nothing is to be sent now.
     func nextPush(_ limit: PushLimit, without paused: Set<String> = []) async throws -> PushBatch? {
-        let now = milliseconds
+        let now = correctedMilliseconds
         return try await apply { db in
             let sendable = try SendableUnits(db, at: now, of: self.layouts, withheld: self.withheld(paused))
             var reading = UnitReading(entries: try RowEntryTable(db), tables: AppTables(self.layouts, db), now: now)

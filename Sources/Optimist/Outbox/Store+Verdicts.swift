@@ -21,7 +21,7 @@ extension Store {
 
     private func book(_ verdicts: [Verdict], of batch: PushBatch, in db: Database, at now: Int64) throws {
         for case .merged(_, let won) in verdicts { witness(won.clocks) }
-        var booking = try Booking(verdicts, of: batch, layouts: layouts, db, at: now)
+        var booking = try Booking(verdicts, of: batch, layouts: layouts, db, at: now, corrected: correctedMilliseconds)
         try booking.book()
         try PageApplication(layouts, db, at: now).retryParked()
         try Meta.set(.inFlight, to: nil, in: db)
@@ -44,7 +44,7 @@ extension Store {
 
     /// Holds a unit that makes the server refuse whole pushes: it stays pending and is tried again after a day (S9).
     func hold(_ batch: PushBatch) async throws {
-        let due = milliseconds + Booking.heldMilliseconds
+        let due = correctedMilliseconds + Booking.heldMilliseconds
         try await apply { db in
             for sent in batch.sent {
                 try db.execute(

@@ -4,7 +4,10 @@ import OptimistWire
 
 extension RowEvaluation {
     /// Sizes are `tooLarge`; everything else that a column cannot hold is `invalidProperties`.
-    func objection(to patch: RowPatch) -> RowStep? {
+    ///
+    /// An older app that replaces a row takes along what the row has in columns that it does not know, of a counter its sum
+    /// (L1).
+    func objection(to patch: RowPatch, isCreate: Bool) -> RowStep? {
         var invalid: [(column: String, why: String)] = []
         var oversized: [(column: String, why: String)] = []
         for (column, value) in patch.values {
@@ -15,12 +18,17 @@ extension RowEvaluation {
             if definition.type == .counter, patch.clocks == nil, Self.needsClock(value) {
                 invalid.append((column, "needs the clock of its total"))
             }
+            if definition.type == .counter, isCreate, patch.clocks != nil, Self.isSum(value) { continue }
             guard let why = definition.objection(to: value) else { continue }
             if definition.isTooLarge(value) { oversized.append((column, why)) } else { invalid.append((column, why)) }
         }
         let (code, found) = invalid.isEmpty ? ("tooLarge", oversized) : ("invalidProperties", invalid)
         guard let first = found.first else { return nil }
         return refused(code, "The column \"\(first.column)\" \(first.why).", found.map(\.column))
+    }
+
+    private static func isSum(_ value: JSON) -> Bool {
+        value.int.map { $0.magnitude <= CounterPatch.limit } ?? false
     }
 
     private static func needsClock(_ value: JSON) -> Bool {

@@ -47,7 +47,7 @@ struct RowEvaluation {
 
 extension RowEvaluation {
     private mutating func merge(_ patch: RowPatch, isCreate: Bool, _ clock: inout ServerClock) -> RowStep {
-        if let objection = objection(to: patch) { return objection }
+        if let objection = objection(to: patch, isCreate: isCreate) { return objection }
         guard let generation = generation(of: patch, isCreate: isCreate) else {
             return refused("notFound", "The row is not there, or no more.")
         }
@@ -98,7 +98,9 @@ extension RowEvaluation {
         incoming.cells.reserveCapacity(patch.values.count)
         for (column, value) in patch.values {
             if type.columns[column]?.type == .counter {
-                let totals = CounterPatch(json: value).map { stamping.totals($0, column, patch.clocks?[column]) }
+                let totals =
+                    CounterPatch(json: value).map { stamping.totals($0, column, patch.clocks?[column]) }
+                    ?? (generation > row.generation ? stamping.total(value, column, patch.clocks?[column]) : nil)
                 if let totals, !totals.isEmpty { incoming.counters[column] = totals }
             } else if let stamp = stamping.stamp(
                 value, column, patch.clocks?[column], isStampedBySender: patch.clocks != nil)

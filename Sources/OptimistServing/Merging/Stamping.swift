@@ -59,6 +59,14 @@ struct Stamping {
         }
     }
 
+    /// The sum that an app took along from an earlier life of the row, without knowing that it is a counter. It is the
+    /// server's own total, to which others add, and counts once: as the new life begins.
+    mutating func total(_ sum: JSON, _ column: String, _ given: Clock?) -> [String: CounterTotal]? {
+        guard let sum = sum.int, let given else { return nil }
+        let stamp = accept(given, column, giver: "\(given.device)/\(ServerClock.device)")
+        return [ServerClock.device: CounterTotal(sum, stamp)]
+    }
+
     /// A device's clock, or what stands in its place if it runs ahead.
     private mutating func accept(_ given: Clock, _ column: String, giver: String) -> Clock {
         if let replaced = memory.replaced[column]?[giver], given <= replaced.given {

@@ -146,6 +146,20 @@ struct AppVersionTests {
         #expect(try await new.rows("item").values.first == ["title": "Ship", "colour": "red", "likes": 0])
     }
 
+    @Test func `L1 M3 an old app that replaces a row keeps a count that it does not know`() async throws {
+        let (old, new) = (try old(), try new())
+        let item = App.ColouredItem(title: "Boat", likes: 3)
+        try await new.store.write { try item.insert($0) }
+        try await new.sync(with: server)
+        try await old.sync(with: server)
+        try await old.store.write { try App.Item(id: item.id, title: "Ship").insert($0, onConflict: .replace) }
+        try await old.sync(with: server)
+        try await new.sync(with: server)
+        #expect(try await old.store.rejections().isEmpty)
+        #expect(server.rows("item").values.first == ["title": "Ship", "likes": 3])
+        #expect(try await new.rows("item").values.first == ["title": "Ship", "likes": 3])
+    }
+
     @Test func `L1 an old app that updates a whole record sends only what changed`() async throws {
         let (old, new) = (try old(), try new())
         let item = App.ColouredItem(title: "Boat", colour: "red")

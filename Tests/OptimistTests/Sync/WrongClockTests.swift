@@ -137,6 +137,21 @@ struct WrongClockTests {
         #expect(reader.store.correctedMilliseconds == Self.now)
     }
 
+    @Test func `M4 a row that is put off waits by the server's time, and no longer when the clock is set back`()
+        async throws
+    {
+        let phone = try Phone(at: Self.now)
+        try await phone.store.write { try Todo(content: "Tickets").insert($0) }
+        let batch = try #require(try await phone.store.nextPush(PushLimit()))
+        try await phone.store.book([.retry(after: .seconds(60))], of: batch)
+        phone.advance(59_000 - Self.day)
+        let date = Date(timeIntervalSince1970: Double(Self.now / 1000 + 59))
+        try await phone.store.correctClock(by: date, roundTrip: .zero)
+        #expect(try await phone.store.pushOutlook().nextDue == .seconds(1))
+        phone.advance(1000)
+        #expect(try await phone.store.nextPush(PushLimit()) != nil)
+    }
+
     @Test func `M4 where confirmed clocks are far ahead the clock begins again once, and not at every answer`()
         async throws
     {
