@@ -45,14 +45,14 @@ extension World {
             try read(device) { db in
                 let rows = try Rows.all(db)
                 try judgeSynced(
-                    rows, device, unsettled: try Self.unsettled(db), isWithin: try Self.isWithinTransaction(db))
+                    rows, device, db, unsettled: try Self.unsettled(db), isWithin: try Self.isWithinTransaction(db))
                 if try isCaughtUp(db) { compare(device, rows, withState(\.history.present)) }
             }
         } catch { find("the judges cannot read \(device.name): \(error)") }
     }
 
     private func judgeSynced(
-        _ rows: [RowName: Values], _ device: SimulatedDevice, unsettled: Set<RowName>, isWithin: Bool
+        _ rows: [RowName: Values], _ device: SimulatedDevice, _ db: Database, unsettled: Set<RowName>, isWithin: Bool
     ) throws {
         let (served, present) = withState { ($0.history.served, $0.history.present) }
         /// Whether SQLite has set a reference to null whose row is deleted, before the server could: the rest of that
@@ -74,7 +74,7 @@ extension World {
                 find(
                     "untrue: \(name).\(column) on \(device.name) is called synced, and the server never had "
                         + (value ?? "null"))
-                try log("entry of \(name) on \(device.name): \(entry(of: name, on: device))")
+                try log("entry of \(name) on \(device.name): \(Self.entry(of: name, in: db))")
             }
         }
     }
@@ -97,19 +97,12 @@ extension World {
     }
 
     /// What the engine has noted of a row, for people who look for a fault.
-    private func entry(of name: RowName, on device: SimulatedDevice) throws -> String {
-        try read(device) { db in
-            let sql = """
-                SELECT r.* FROM optimist_row r JOIN optimist_table t ON t.number = r.tbl
-                WHERE t.name = ? AND lower(hex(r.id)) = ?
-                """
-            return (try Row.fetchOne(db, sql: sql, arguments: [name.table, name.id])?.description ?? "none")
-                + (try Row.fetchAll(
-                    db,
-                    sql: "SELECT node, total, confirmed, seq FROM optimist_counter WHERE hex(id) = '"
-                        + name.id.uppercased() + "'")).description
-                + (try Row.fetchAll(db, sql: "SELECT * FROM optimist_parked")).description
-        }
+    private static func entry(of name: RowName, in db: Database) throws -> String {
+        let sql = """
+            SELECT r.* FROM optimist_row r JOIN optimist_table t ON t.number = r.tbl
+            WHERE t.name = ? AND lower(hex(r.id)) = ?
+            """
+        return try Row.fetchOne(db, sql: sql, arguments: [name.table, name.id])?.description ?? "none"
     }
 
     /// The rows that are openly not as the server has them.
