@@ -46,7 +46,7 @@ extension World {
                 let rows = try Rows.all(db)
                 try judgeSynced(
                     rows, device, db, unsettled: try Self.unsettled(db), isWithin: try Self.isWithinTransaction(db))
-                if try isCaughtUp(db) { compare(device, rows, withState(\.history.present)) }
+                if try isCaughtUp(db) { try compare(device, rows, withState(\.history.present), db) }
             }
         } catch { find("the judges cannot read \(device.name): \(error)") }
     }
@@ -102,7 +102,9 @@ extension World {
             SELECT r.* FROM optimist_row r JOIN optimist_table t ON t.number = r.tbl
             WHERE t.name = ? AND lower(hex(r.id)) = ?
             """
-        return try Row.fetchOne(db, sql: sql, arguments: [name.table, name.id])?.description ?? "none"
+        let entry = try Row.fetchOne(db, sql: sql, arguments: [name.table, name.id])?.description ?? "none"
+        let tables = try Row.fetchAll(db, sql: "SELECT * FROM optimist_table").description
+        return entry + ", " + tables
     }
 
     /// The rows that are openly not as the server has them.
@@ -165,7 +167,7 @@ extension World {
         for device in devices {
             do {
                 try read(device) { db in
-                    compare(device, try Rows.all(db), server)
+                    try compare(device, try Rows.all(db), server, db)
                     try judgeStatus(of: device, db)
                     try checkFile(db, device.name)
                     for (row, refusal) in try Self.rejections(db) { refused[row, default: []].append(refusal) }
@@ -182,14 +184,18 @@ extension World {
         for finding in judge.findings() { find(finding) }
     }
 
-    private func compare(_ device: SimulatedDevice, _ rows: [RowName: Values], _ server: [RowName: Values]) {
+    private func compare(
+        _ device: SimulatedDevice, _ rows: [RowName: Values], _ server: [RowName: Values], _ db: Database
+    ) throws {
         for name in Set(rows.keys).union(server.keys).sorted() {
             let mine = rows[name]
             // An app of the first version does not have every column.
-            let theirs = server[name].map { values in values.filter { column, _ in mine?[column] != nil || mine == nil }
+            let theirs = server[name].map { values in
+                values.filter { column, _ in mine?[column] != nil || mine == nil }
             }
             if mine == theirs { continue }
             find("diverged: \(name) on \(device.name) is \(Self.text(mine)), on the server \(Self.text(theirs))")
+            try log("entry of \(name) on \(device.name): \(Self.entry(of: name, in: db))")
         }
     }
 
