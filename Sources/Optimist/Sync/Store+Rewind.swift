@@ -61,6 +61,12 @@ extension Store {
                 pending = CASE WHEN acked = generation THEN coalesce(pending, max(clock, 1)) ELSE pending END
                 WHERE tbl = (SELECT number FROM optimist_table WHERE name = ?1) AND seq > ?2
                 """, arguments: [table, common])
+        // What is parked was never here, and the server has it no longer: whoever wrote it sends it again.
+        try db.execute(
+            sql: """
+                DELETE FROM optimist_parked
+                WHERE tbl = (SELECT number FROM optimist_table WHERE name = ?1) AND seq > ?2
+                """, arguments: [table, common])
         try db.execute(
             sql: """
                 UPDATE optimist_counter SET seq = ?2
