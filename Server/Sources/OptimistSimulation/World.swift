@@ -33,6 +33,7 @@ final class World: Sendable {
     let server: SimulatedServer
     let serverDisk: SimulatedDisk
     let devices: [SimulatedDevice]
+    private let files = JudgeFiles()
     private let state = Mutex(State())
     private let isLogging: Bool
 
@@ -161,22 +162,12 @@ final class World: Sendable {
     }
 
     func readServer<Value>(_ read: (Database) throws -> Value) throws -> Value {
-        try Self.read(serverDisk, Self.serverFile, read)
+        try files.read(Self.serverFile, on: serverDisk, of: "server", while: server.process, read)
     }
 
     func read<Value>(_ device: SimulatedDevice, _ read: (Database) throws -> Value) throws -> Value {
-        try Self.read(device.disk, SimulatedDevice.fileName, read)
-    }
-
-    /// Reads as another process would. The file is left as it is: somebody else has it open.
-    private static func read<Value>(
-        _ disk: SimulatedDisk, _ name: String, _ read: (Database) throws -> Value
-    ) throws -> Value {
-        let mount = disk.mount()
-        let queue = try DatabaseQueue(path: mount.url(name).path)
-        let value = try queue.read(read)
-        try queue.close()
-        return value
+        try files.read(
+            SimulatedDevice.fileName, on: device.disk, of: device.name, while: device.launch?.process, read)
     }
 }
 

@@ -1,0 +1,44 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistTesting
+import Synchronization
+
+/// The files as the judges read them: as another process would, by connections that end with the process whose file it is.
+final class JudgeFiles: Sendable {
+    private struct Connection {
+        let mount: DiskMount
+        let queue: DatabaseQueue
+    }
+
+    private let connections = Mutex<[String: Connection]>([:])
+
+    /// Reads a file.
+    ///
+    /// - Parameters:
+    ///   - owner: Names the file among all.
+    ///   - process: The process that has it open. Nil: nobody has, and it is opened for this once.
+    func read<Value>(
+        _ name: String, on disk: SimulatedDisk, of owner: String, while process: SimulatedProcess?,
+        _ read: (Database) throws -> Value
+    ) throws -> Value {
+        if let known = connections.withLock({ $0[owner] }) { return try known.queue.read(read) }
+        let mount = disk.mount()
+        let queue = try DatabaseQueue(path: mount.url(name).path)
+        guard let process else {
+            let value = try queue.read(read)
+            try queue.close()
+            return value
+        }
+        connections.withLock { $0[owner] = Connection(mount: mount, queue: queue) }
+        process.onDeath { [self] in end(owner) }
+        return try queue.read(read)
+    }
+
+    /// Lets go of a file without touching it: a connection that closes last would tidy up what a crash has left.
+    private func end(_ owner: String) {
+        let connection = connections.withLock { $0.removeValue(forKey: owner) }
+        connection?.mount.kill()
+    }
+}
