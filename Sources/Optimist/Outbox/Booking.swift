@@ -128,9 +128,9 @@ struct Booking {
         case .put(let values), .set(let values):
             guard let table = tables[settled.ref.table] else { return settled }
             var parked = settled
-            var isWhole = false
-            if case .put = change { isWhole = true }
-            let patch = parked.withdraw(values, isWhole: isWhole, in: table.layout)
+            var whole: JSONObject?
+            if case .put = change { whole = values } else { whole = try served(values, settled, in: table) }
+            let patch = parked.withdraw(whole ?? values, isWhole: whole != nil, in: table.layout)
             try ParkedRows(db).park(ReceivedRow(ref: settled.ref, content: .row(patch)), reason: reason, awaiting: nil)
             return parked
         case .none, .delete:
@@ -138,6 +138,18 @@ struct Booking {
             held.due = corrected + Self.heldMilliseconds
             return held
         }
+    }
+
+    /// The whole row as the server has it, of which an answer sets some values. What this booking deletes may take along the
+    /// row here, before those fit.
+    private func served(_ values: JSONObject, _ settled: RowEntry, in table: AppTable) throws -> JSONObject? {
+        guard let present = try table.values(settled.ref.id) else { return nil }
+        let columns = table.layout.columns.compactMap { column -> (String, JSON)? in
+            let isUnsent = settled.dirty & column.mask != 0 && !column.isCounter
+            let other = isUnsent ? settled.baseValue(of: column) : present[column.name]
+            return (values[column.name] ?? other).map { (column.name, $0) }
+        }
+        return JSONObject(columns)
     }
 
     /// Lets the rows go that waited for one that is settled now.

@@ -228,6 +228,24 @@ struct FittingTests {
         #expect(try await store.read { try Step.fetchAll($0).map(\.project) } == [trip.id])
     }
 
+    @Test func `R4 what an answer sets and is parked comes in whole, though the row has gone with its former parent`()
+        async throws
+    {
+        let tickets = tickets
+        try await store.write { try tickets.insert($0) }
+        let theirs = Clock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "OtherPhone")
+        let won = RowPatch(clocks: ColumnClocks(common: theirs), values: ["project": .string(trip.wireID)])
+        let batch = try await store.nextPush(PushLimit())
+        try await store.book([.merged(seq: 3, won)], of: try #require(batch))
+        #expect(try await store.counts().parked == 1)
+        try await store.apply { db in
+            try db.execute(sql: "DELETE FROM step WHERE id = ?", arguments: [tickets.id])
+        }
+        try await store.take([.project(trip)], to: 1)
+        #expect(try await store.counts().parked == 0)
+        #expect(try await store.steps() == [tickets.text])
+    }
+
     @Test func `R4 a later life that an answer brings and that is parked comes in whole`() async throws {
         let tickets = tickets
         try await store.write { try tickets.insert($0) }
