@@ -50,7 +50,12 @@ struct ReceivedCascade {
             if let loss = try Journal.Loss(entry.dirty, of: entry, by: .delete, in: table) {
                 try Journal(db).record(loss, of: child, at: milliseconds)
             }
-            if entry.isKnownToServer { entry.becomeClean() } else { entry.giveUpUnknownLife() }
+            if entry.isKnownToServer {
+                entry.becomeClean()
+                entry.known = 0
+            } else {
+                entry.giveUpUnknownLife()
+            }
             try entries.save(entry)
         }
     }
