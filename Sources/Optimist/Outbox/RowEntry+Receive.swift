@@ -36,6 +36,7 @@ extension RowEntry {
             return try putAnew(patch, in: layout, quote: quote)
         }
         let isInOrder = (patch.seq ?? .max) >= seq
+        let isLater = !isHealing && patch.seq.map { $0 > seq } ?? false
         if isForgotten(in: life, at: patch.seq) { (generation, acked) = (0, 0) }
         seq = max(seq, patch.seq ?? 0)
         if acked < life, life == generation {
@@ -49,7 +50,7 @@ extension RowEntry {
             return try rejoin(life, patch, device: device, in: layout, quote: quote)
         }
         if life > generation { return begin(life, patch, in: layout) }
-        let reception = try mergeColumns(of: patch, isInOrder: isInOrder, in: layout, quote: quote)
+        let reception = try mergeColumns(of: patch, isInOrder: isInOrder, isLater: isLater, in: layout, quote: quote)
         if isHealing, isCovered(by: patch, in: layout) { stopHealing() }
         return reception
     }
@@ -111,8 +112,10 @@ extension RowEntry {
         return Reception(change: .put(values), kept: dirty & ~TableLayout.lifeMask)
     }
 
+    /// - Parameter isLater: Whether the server has changed the row since what is known of it. An older clock is then no
+    ///   echo of what came before: the server has forgotten the row, and got it back from a device that knew less.
     private mutating func mergeColumns(
-        of patch: RowPatch, isInOrder: Bool, in layout: TableLayout,
+        of patch: RowPatch, isInOrder: Bool, isLater: Bool, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Reception {
         var taken = JSONObject()
@@ -125,14 +128,14 @@ extension RowEntry {
         for (name, value) in patch.values {
             guard let column = layout[column: name], !column.isCounter else { continue }
             let clock = patch.clocks?[name]
-            guard clock.map({ isNews($0, of: column) }) ?? isInOrder else { continue }
+            guard clock.map({ isNews($0, of: column, isLater: isLater) }) ?? isInOrder else { continue }
             if let clock { confirm(column, clock) }
             if dirty & column.mask != 0 { base[name] = try quote(column, value) } else { taken.append(name, value) }
         }
         return Reception(change: taken.isEmpty ? .none : .set(taken))
     }
 
-    private func isNews(_ clock: Clock, of column: TableLayout.Column) -> Bool {
-        confirmedClock(of: column).map { clock > $0 } ?? true
+    private func isNews(_ clock: Clock, of column: TableLayout.Column, isLater: Bool) -> Bool {
+        confirmedClock(of: column).map { clock > $0 || (isLater && clock < $0) } ?? true
     }
 }

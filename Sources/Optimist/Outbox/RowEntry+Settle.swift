@@ -224,14 +224,16 @@ extension RowEntry {
                 if unsentStamp(of: column.name) == sentRow.stamps[column.name] { cleared |= column.mask }
                 continue
             }
-            let server = refusal.current?.values[column.name]
+            // A page may have brought something later than the refusal knows of.
+            let server = refusal.current?.values[column.name].map { value in
+                settledValue(value, refusal.current?.clocks?[column.name], isReplaced: false, of: column)
+            }
             if unsentStamp(of: column.name) != sentRow.stamps[column.name] {
                 if let server { base[column.name] = try quote(column, server) }
                 continue
             }
             mine.append(column.name, sentRow.values[column.name] ?? .null)
             restored.append(column.name, server ?? baseValue(of: column) ?? .null)
-            if let clock = refusal.current?.clocks?[column.name] { confirm(column, clock) }
             cleared |= column.mask
         }
         clear(cleared, in: layout)

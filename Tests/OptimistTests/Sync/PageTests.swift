@@ -66,6 +66,29 @@ struct PageTests {
         #expect(try await store.pendingCount() == 0)
     }
 
+    @Test func `V2 R2 a refusal that knows less than a page has brought restores what the page brought`() async throws {
+        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine'") }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        let theirs: JSONObject = ["content": "theirs", "date": "2026-11-21", "priority": 5, "done": false]
+        try await store.receive([pageRow(todo, seq: 3, stamp: 1_790_000_001_000, theirs)], from: "e1.1", to: "e1.3")
+        guard case .row(let older) = pageRow(todo, seq: 2, whole).content else { return }
+        try await store.book(
+            [.rejected(Refusal(code: "forbidden", message: "no", current: older))], of: batch)
+        #expect(try await store.todos().first?.content == "theirs")
+        #expect(try await store.pendingCount() == 0)
+    }
+
+    /// It forgot the row, and a device that knew less of it gave it back.
+    @Test func `L4 what the server says later counts, though its clocks are older`() async throws {
+        let late: JSONObject = ["content": "late", "date": "2026-11-21", "priority": 5, "done": false]
+        try await store.receive([pageRow(todo, seq: 1, stamp: 1_790_000_001_000, late)], from: "e1.0", to: "e1.1")
+        try await store.receive([pageRow(todo, seq: 7, whole)], from: "e1.1", to: "e1.7")
+        #expect(try await store.todos().first?.content == whole["content"]?.string)
+        try await store.receive([pageRow(todo, seq: 6, stamp: 1_790_000_000_500, late)], from: "e1.7", to: "e1.8")
+        #expect(try await store.todos().first?.content == "late", "an earlier word counts by its clock alone")
+    }
+
     @Test func `R2 a received delete applies at once and keeps the pending edits in the journal`() async throws {
         try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine'") }
