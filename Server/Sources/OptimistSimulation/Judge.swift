@@ -78,7 +78,7 @@ struct Judge {
         let others = fates.namesakes(of: row).flatMap { one in
             history.writes(of: one).filter { other in
                 other.number != number && wrote(last, column, one, in: other.write)
-                    && (other.write.isApart(from: write) || other.number > number)
+                    && (hasForgotten || other.write.isApart(from: write) || other.number > number)
             }
         }
         if others.isEmpty { return "\(last ?? "null") is there, which nobody else wrote" }
@@ -115,15 +115,16 @@ struct Judge {
         refused[row]?.contains { refused in refused.values[column] == .some(value) } == true
     }
 
-    /// Whether the device itself replaced a value by one that was then refused, perhaps with all of the row.
+    /// Whether the device itself replaced a value by one that was then refused, perhaps with all of the row; or deleted the
+    /// row, and that was refused: then the row is back as the server had it.
     private func wasReplacedAndRefused(_ column: String, _ row: RowName, _ number: Int, _ write: History.Write) -> Bool
     {
         guard let refused = refused[row] else { return false }
         let wasWhole = refused.contains { $0.kind == "create" }
         return history.writes(of: row).contains { other in
-            guard other.number > number, other.write.device == write.device,
-                let later = other.write.cells[row]?[column]
-            else { return false }
+            guard other.number > number, other.write.device == write.device else { return false }
+            if other.write.deleted.contains(row), refused.contains(where: { $0.kind == "delete" }) { return true }
+            guard let later = other.write.cells[row]?[column] else { return false }
             return wasWhole || isRefused(later, column, row)
         }
     }

@@ -56,7 +56,9 @@ extension World {
             logStatuses()
         }
         followStatuses()
-        scheduler.run(for: .seconds(5))
+        // A lane that failed just before may wait a minute for its next attempt, and the app is told so.
+        let rest = scheduler.now + .seconds(120)
+        repeat { scheduler.run(for: .seconds(5)) } while !isEveryAppContent && scheduler.now < rest
         judge()
     }
 

@@ -213,6 +213,11 @@ extension World {
         }
     }
 
+    /// Whether every app was told that sync works.
+    var isEveryAppContent: Bool {
+        withState { state in devices.indices.allSatisfy { state.statuses[$0].map { $0.phase.isWorking } ?? false } }
+    }
+
     /// The last word to the app must be how things are (Q3).
     private func judgeStatus(of device: SimulatedDevice, _ db: Database) throws {
         guard let number = devices.firstIndex(where: { $0 === device }) else { return }
@@ -224,8 +229,10 @@ extension World {
             try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_parked"),
             try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_rejection WHERE bundle IS NULL")
         )
-        let (counts, isWorking) = (status.counts, [.idle, .syncing].contains(status.phase))
-        if counts.pending == pending, counts.parked == parked, counts.rejected == rejected, isWorking { return }
+        let counts = status.counts
+        if counts.pending == pending, counts.parked == parked, counts.rejected == rejected, status.phase.isWorking {
+            return
+        }
         find("untrue: \(device.name) says \(status)")
     }
 
@@ -304,4 +311,8 @@ extension World {
             )
         }
     }
+}
+
+extension SyncStatus.Phase {
+    fileprivate var isWorking: Bool { self == .idle || self == .syncing }
 }
