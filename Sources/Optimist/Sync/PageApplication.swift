@@ -100,7 +100,6 @@ struct RowApplication {
     let db: Database
     private let milliseconds: Int64
     private let device: String
-    private var isAnythingPending: Bool?
     /// Tables of whose rows in this page nothing is here: they need not be looked up.
     private var fresh: Set<Int64> = []
     private var isAnythingUnknown: Bool?
@@ -196,11 +195,9 @@ struct RowApplication {
             {
                 try Mergers(tables, references, db).repoint(from: row.ref, to: id)
             }
-            if try anythingIsPending() {
-                var cascade = ReceivedCascade(entries, tables, references, db, at: milliseconds)
-                try cascade.prepare(deletionOf: row.ref)
-                entries = cascade.entries
-            }
+            var cascade = ReceivedCascade(entries, tables, references, db, at: milliseconds)
+            try cascade.prepare(deletionOf: row.ref)
+            entries = cascade.entries
             try table.make(change, at: row.ref.id)
         case .set(let values):
             try table.make(change, at: row.ref.id)
@@ -229,13 +226,5 @@ struct RowApplication {
         case .row(let patch): try unknown.note(patch, at: row.ref, in: table.layout)
         case .deleted: try unknown.forget(row.ref)
         }
-    }
-
-    private mutating func anythingIsPending() throws -> Bool {
-        if let known = isAnythingPending { return known }
-        let found =
-            try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM optimist_row WHERE pending IS NOT NULL)") ?? true
-        isAnythingPending = found
-        return found
     }
 }

@@ -60,8 +60,8 @@ struct ReceivedCascade {
         }
     }
 
-    /// A row that goes with an unsent parent may be alive on the server, below another life of that parent's: whatever a page
-    /// brings of it is news then.
+    /// A row that goes along may be alive on the server, below another life of its parent's, which is unsent here or comes
+    /// with a later page: whatever a page brings of the row is news then.
     private mutating func forgetConfirmed(_ entry: RowEntry) throws {
         guard entry.isAlive, entry.known != 0 else { return }
         var forgotten = entry

@@ -321,6 +321,15 @@ struct FittingTests {
         #expect(journal.contains { $0.contains("Visa") } && journal.contains { $0.contains("Mine") })
     }
 
+    @Test func `R1 R2 a row that goes with the former life of its parent comes back when it is brought again`() async throws {
+        try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
+        try await store.take([.gone("project", trip.id)], from: 1, to: 2)
+        #expect(try await store.steps().isEmpty)
+        try await store.take([.project(trip, seq: 3), .step(tickets, in: trip)], from: 2, to: 3)
+        #expect(try await store.projects() == ["Trip"])
+        #expect(try await store.steps() == ["Tickets"])
+    }
+
     @Test func `R2 of a row that was deleted and made anew below a deleted parent, the delete is sent`() async throws {
         try await store.take([.project(trip), .project(tour), .step(tickets, in: tour)], to: 1)
         let (tickets, trip) = (tickets, trip)
