@@ -321,7 +321,9 @@ struct FittingTests {
         #expect(journal.contains { $0.contains("Visa") } && journal.contains { $0.contains("Mine") })
     }
 
-    @Test func `R1 R2 a row that goes with the former life of its parent comes back when it is brought again`() async throws {
+    @Test func `R1 R2 a row that goes with the former life of its parent comes back when it is brought again`()
+        async throws
+    {
         try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
         try await store.take([.gone("project", trip.id)], from: 1, to: 2)
         #expect(try await store.steps().isEmpty)
