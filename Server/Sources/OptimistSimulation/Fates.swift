@@ -8,22 +8,27 @@ struct Fates {
     /// The rows that may be gone.
     let mortal: Set<RowName>
     private let union: [RowName: RowName]
+    private let owners: [RowName: Set<RowName>]
 
     init(_ history: History) {
         let union = Self.namesakes(history)
         let counts = union.values.reduce(into: [:]) { $0[$1, default: 0] += 1 }
         let merged = union.filter { counts[$0.value] ?? 1 > 1 }.keys
         var mortal = Set(history.writes.flatMap(\.deleted)).union(merged)
-        let parents = Self.owners(history)
+        let owners = Self.owners(history)
         var hasGrown = true
         while hasGrown {
-            let more = parents.filter { !mortal.contains($0.key) && !$0.value.isDisjoint(with: mortal) }.keys
+            let more = owners.filter { !mortal.contains($0.key) && !$0.value.isDisjoint(with: mortal) }.keys
             mortal.formUnion(more)
             hasGrown = !more.isEmpty
         }
         self.mortal = mortal
         self.union = union
+        self.owners = owners
     }
+
+    /// Whether a row has ever belonged to one that may be gone, so that it may have gone with that.
+    func hasMortalOwner(_ row: RowName) -> Bool { owners[row]?.isDisjoint(with: mortal) == false }
 
     /// Whether two rows may have become one.
     func mayBeOne(_ a: RowName, _ b: RowName) -> Bool { union[a] != nil && union[a] == union[b] }
@@ -61,10 +66,10 @@ struct Fates {
         for write in history.writes {
             for (row, values) in write.cells {
                 for (column, value) in values {
-                    guard let value,
-                        case .reference(let table, .cascade)? = Tables.column(column, of: row.table)?.kind
-                    else { continue }
-                    owners[row, default: []].insert(RowName(table: table, id: value))
+                    guard let owner = Tables.target(of: value, in: column, of: row.table, on: .cascade) else {
+                        continue
+                    }
+                    owners[row, default: []].insert(owner)
                 }
             }
         }

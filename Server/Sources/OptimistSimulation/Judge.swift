@@ -73,7 +73,7 @@ struct Judge {
         if wasReplacedAndRefused(column, row, number, write) { return nil }
         guard let final = server[row] else { return lossOfRow(row, number, write) }
         guard let last = final[column], last != value else { return nil }
-        if isConsequence(last, in: column, of: row, was: value) { return nil }
+        if isConsequence(last, in: column, of: row) { return nil }
         if isTakenBack(last, column, row, number, was: value) { return nil }
         let others = fates.namesakes(of: row).flatMap { one in
             history.writes(of: one).filter { other in
@@ -102,8 +102,8 @@ struct Judge {
     private func isTakenBack(
         _ last: String?, _ column: String, _ row: RowName, _ number: Int, was value: String?
     ) -> Bool {
-        guard let value, case .reference(let table, .cascade)? = Tables.column(column, of: row.table)?.kind,
-            fates.mortal.contains(RowName(table: table, id: value))
+        guard let owner = Tables.target(of: value, in: column, of: row.table, on: .cascade),
+            fates.mortal.contains(owner)
         else { return false }
         return history.writes(of: row).contains {
             $0.number < number && !$0.write.isApart(from: history.writes[number])
@@ -154,28 +154,18 @@ struct Judge {
 
     /// Whether a row may have gone with another one, or into another one.
     private func isMortalOtherwise(_ row: RowName) -> Bool {
-        fates.namesakes(of: row).count > 1
-            || history.writes(of: row).contains { entry in
-                (entry.write.cells[row] ?? [:]).contains { column, value in
-                    guard let value, case .reference(let table, .cascade)? = Tables.column(column, of: row.table)?.kind
-                    else { return false }
-                    return fates.mortal.contains(RowName(table: table, id: value))
-                }
-            }
+        fates.namesakes(of: row).count > 1 || fates.hasMortalOwner(row)
     }
 
     /// Whether a reference is what the server makes of it: null if its target is gone, another row if its target became that.
-    private func isConsequence(_ last: String?, in column: String, of row: RowName, was value: String?) -> Bool {
-        guard case .reference(let table, let onDelete)? = Tables.column(column, of: row.table)?.kind else {
-            return false
+    private func isConsequence(_ last: String?, in column: String, of row: RowName) -> Bool {
+        let values = history.writes(of: row).compactMap { $0.write.cells[row]?[column] ?? nil }
+        func targets(_ onDelete: ColumnSchema.OnDelete? = nil) -> [RowName] {
+            values.compactMap { Tables.target(of: $0, in: column, of: row.table, on: onDelete) }
         }
-        let targets = history.writes(of: row).compactMap { $0.write.cells[row]?[column] ?? nil }
-        guard let last else {
-            return onDelete == .setNull
-                && targets.contains { fates.mortal.contains(RowName(table: table, id: $0)) }
-        }
-        let present = RowName(table: table, id: last)
-        return targets.contains { fates.mayBeOne(RowName(table: table, id: $0), present) }
+        guard let last else { return targets(.setNull).contains(where: fates.mortal.contains) }
+        guard let present = Tables.target(of: last, in: column, of: row.table) else { return false }
+        return targets().contains { fates.mayBeOne($0, present) }
     }
 
     // MARK: - Back again, invented
@@ -207,6 +197,6 @@ struct Judge {
         if isWritten { return false }
         // A column that the writers' version of the app does not have.
         if value == nil, (Tables.column(column, of: row.table)?.since ?? 1) > 1 { return false }
-        return !isConsequence(value, in: column, of: row, was: nil)
+        return !isConsequence(value, in: column, of: row)
     }
 }

@@ -13,8 +13,6 @@ public struct Plan: Codable, Sendable, Hashable {
     public var clocksAreRight: Bool
     /// The most rows of one page. Nil: as many as the server usually gives.
     public var pageRows: Int?
-    /// The version of the app with which every device begins, and the server. Nil: the first.
-    public var version: Int?
     /// The chaos lasts so long; then everything is healed.
     public var seconds: Double
     public var events: [Event]

@@ -145,6 +145,15 @@ enum Tables {
         return bytes
     }
 
-    /// The row that a reference's value names.
-    static func row(_ value: String, in table: String) -> RowName { RowName(table: table, id: value) }
+    /// The row that a value of a column refers to. Nil: to none.
+    ///
+    /// - Parameter onDelete: Only if this is what the column does when that row is deleted. Nil: whatever it does.
+    static func target(
+        of value: String?, in column: String, of table: String, on onDelete: ColumnSchema.OnDelete? = nil
+    ) -> RowName? {
+        guard let value, case .reference(let target, let action)? = self.column(column, of: table)?.kind,
+            onDelete == nil || onDelete == action
+        else { return nil }
+        return RowName(table: target, id: value)
+    }
 }

@@ -76,8 +76,7 @@ struct UserTransaction {
         let id = anyID(table)
         if verb.hasSuffix("REPLACE") {
             // The name may be another row's, which is replaced too.
-            let isHeld = try isRestricted(table, id, db) || table == "tag"
-            guard !isHeld else { return }
+            guard table != "tag" else { return }
             try noteRebirth(table, id, db)
         }
         try insert(verb, table, id, in: db)
@@ -97,7 +96,6 @@ struct UserTransaction {
         }
         let columns = values.map(\.0).joined(separator: ", ")
         let marks = values.map { _ in "?" }.joined(separator: ", ")
-        // A step that is its own parent goes with itself.
         try db.cachedStatement(sql: "\(verb) INTO \(table)(\(columns)) VALUES (\(marks))").execute(
             arguments: StatementArguments(values.map(\.1)))
     }

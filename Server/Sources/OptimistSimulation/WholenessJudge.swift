@@ -44,10 +44,7 @@ struct WholenessJudge {
 
     private func targets(of row: RowName, _ number: Int) -> [RowName] {
         (history.writes[number].cells[row] ?? [:]).compactMap { column, value in
-            guard let value, case .reference(let table, _)? = Tables.column(column, of: row.table)?.kind else {
-                return nil
-            }
-            return RowName(table: table, id: value)
+            Tables.target(of: value, in: column, of: row.table)
         }
     }
 

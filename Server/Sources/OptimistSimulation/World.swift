@@ -46,7 +46,7 @@ final class World: Sendable {
         let serverDisk = SimulatedDisk(seed: plan.seed ^ 0x5E7)
         let mounted = Mounted()
         let server = SimulatedServer(
-            scheduler: scheduler, schema: Tables.schema(version: plan.version ?? 1), seed: plan.seed ^ 0x5E8,
+            scheduler: scheduler, schema: Tables.schema(version: 1), seed: plan.seed ^ 0x5E8,
             pageRows: plan.pageRows ?? RowSync.Limit.maxPageRows, validate: Self.validate
         ) { process, surroundings in
             let mount = serverDisk.mount()
@@ -61,7 +61,7 @@ final class World: Sendable {
         self.mounted = mounted
         devices = (0..<plan.devices).map { number in
             SimulatedDevice(
-                name: "device \(number)", app: Tables.app(version: plan.version ?? 1), scheduler: scheduler,
+                name: "device \(number)", app: Tables.app(version: 1), scheduler: scheduler,
                 server: server,
                 seed: plan.seed ^ (UInt64(number + 1) &* 0xD134_2543_DE82_EF95))
         }

@@ -121,7 +121,8 @@ extension SentRow {
 }
 
 extension TableLayout {
-    var counters: [Column] { columns.filter(\.isCounter) }
+    /// Most tables have none, and are asked for each row.
+    var counters: [Column] { rules.counters.isEmpty ? [] : columns.filter(\.isCounter) }
 }
 
 extension TableLayout.Column {

@@ -120,7 +120,7 @@ extension RowEntry {
     ) rethrows -> Reception {
         var taken = JSONObject()
         // A whole row, as a page brings it, does not name the counters in which nobody has counted.
-        for column in layout.rules.counters.isEmpty ? [] : layout.counters
+        for column in layout.counters
         where patch.seq != nil || patch.values[column.name] != nil {
             let isDirty = dirty & column.mask != 0
             taken.append(column.name, takeCounter(column, from: patch, seq: patch.seq, isDirty: isDirty))

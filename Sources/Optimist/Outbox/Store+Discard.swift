@@ -70,7 +70,7 @@ private struct Discard {
     mutating func undo() throws {
         let ordered = references.order(rows)
         let fits =
-            try db.keepingWhatFits { try make(ordered, vacating: false) }
+            try db.keepingWhatFits { try make(ordered) }
             || db.keepingWhatFits { try make(ordered, vacating: true) }
         if !fits { return try undoSingly(ordered) }
         for row in ordered { try entries.save(row.entry) }

@@ -133,28 +133,26 @@ struct AppVersionTests {
         #expect(try await old.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_unknown") } == 0)
     }
 
-    @Test func `L1 an old app that replaces a row does not erase what it does not know`() async throws {
-        let (old, new) = (try old(), try new())
-        let item = App.ColouredItem(title: "Boat", colour: "red")
+    /// The new app makes a row, the old one replaces it, and everything is exchanged.
+    private func replace(_ item: App.ColouredItem, of new: Device, on old: Device) async throws {
         try await new.store.write { try item.insert($0) }
         try await new.sync(with: server)
         try await old.sync(with: server)
         try await old.store.write { try App.Item(id: item.id, title: "Ship").insert($0, onConflict: .replace) }
         try await old.sync(with: server)
         try await new.sync(with: server)
+    }
+
+    @Test func `L1 an old app that replaces a row does not erase what it does not know`() async throws {
+        let (old, new) = (try old(), try new())
+        try await replace(App.ColouredItem(title: "Boat", colour: "red"), of: new, on: old)
         #expect(server.rows("item").values.first == ["title": "Ship", "colour": "red", "likes": 0])
         #expect(try await new.rows("item").values.first == ["title": "Ship", "colour": "red", "likes": 0])
     }
 
     @Test func `L1 M3 an old app that replaces a row keeps a count that it does not know`() async throws {
         let (old, new) = (try old(), try new())
-        let item = App.ColouredItem(title: "Boat", likes: 3)
-        try await new.store.write { try item.insert($0) }
-        try await new.sync(with: server)
-        try await old.sync(with: server)
-        try await old.store.write { try App.Item(id: item.id, title: "Ship").insert($0, onConflict: .replace) }
-        try await old.sync(with: server)
-        try await new.sync(with: server)
+        try await replace(App.ColouredItem(title: "Boat", likes: 3), of: new, on: old)
         #expect(try await old.store.rejections().isEmpty)
         #expect(server.rows("item").values.first == ["title": "Ship", "likes": 3])
         #expect(try await new.rows("item").values.first == ["title": "Ship", "likes": 3])
