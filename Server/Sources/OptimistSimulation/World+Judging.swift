@@ -45,31 +45,33 @@ extension World {
             try read(device) { db in
                 let rows = try Rows.all(db)
                 try judgeSynced(
-                    rows, device, db, unsettled: try Self.unsettled(db), isWithin: try Self.isWithinTransaction(db))
+                    rows, device, db, unsettled: try Self.unsettled(db))
                 if try isCaughtUp(db) { try compare(device, rows, withState(\.history.present), db) }
             }
         } catch { find("the judges cannot read \(device.name): \(error)") }
     }
 
     private func judgeSynced(
-        _ rows: [RowName: Values], _ device: SimulatedDevice, _ db: Database, unsettled: Set<RowName>, isWithin: Bool
+        _ rows: [RowName: Values], _ device: SimulatedDevice, _ db: Database, unsettled: Set<RowName>
     ) throws {
-        let (served, present) = withState { ($0.history.served, $0.history.present) }
-        /// Whether SQLite has set a reference to null whose row is deleted, before the server could: the rest of that
-        /// transaction is not here yet, or the deletion is this device's own.
-        func hasLost(_ column: String, _ row: RowName) -> Bool {
-            guard case .reference(let table, .setNull)? = Tables.column(column, of: row.table)?.kind else {
-                return false
-            }
-            guard let values = present[row] else { return isWithin }
-            guard let target = (values[column] ?? nil).map({ RowName(table: table, id: $0) }) else { return false }
-            return rows[target] == nil && unsettled.contains(target)
+        let served = withState(\.history.served)
+        /// Whether a reference is as SQLite or a merge has left it since its row went from here: what the server makes of it
+        /// comes with a later page, or waits for this device's own delete.
+        func isLeftBehind(_ value: String?, _ column: String, _ row: RowName) -> Bool {
+            guard case .reference(let table, let onDelete)? = Tables.column(column, of: row.table)?.kind,
+                value != nil || onDelete == .setNull
+            else { return false }
+            return served[row]?[column]?.contains { $0.map { rows[RowName(table: table, id: $0)] == nil } ?? false } == true
+        }
+        /// Whether nobody but a newer app has given the column a value, which is not here yet.
+        func isNew(_ column: String, of row: RowName) -> Bool {
+            (Tables.column(column, of: row.table)?.since ?? 1) > 1
         }
         for (name, values) in rows.sorted(by: { $0.key < $1.key }) where !unsettled.contains(name) {
             for (column, value) in values
             where Tables.column(column, of: name.table)?.kind != .counter
                 && served[name]?[column]?.contains(value) != true
-                && !(value == nil && hasLost(column, name))
+                && !isLeftBehind(value, column, name) && !(value == nil && isNew(column, of: name))
             {
                 find(
                     "untrue: \(name).\(column) on \(device.name) is called synced, and the server never had "
@@ -77,11 +79,6 @@ extension World {
                 try log("entry of \(name) on \(device.name): \(Self.entry(of: name, in: db))")
             }
         }
-    }
-
-    /// Whether a device's cursor is inside a transaction, one that is larger than a page.
-    private static func isWithinTransaction(_ db: Database) throws -> Bool {
-        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM optimist_table WHERE cursor LIKE '%.%.%')") ?? false
     }
 
     /// Whether a device has received everything up to now, and says so of every row.
@@ -107,11 +104,17 @@ extension World {
         return entry + ", " + tables
     }
 
-    /// The rows that are openly not as the server has them.
+    /// The rows that are openly not as the server has them, and those of whose present life nothing of the server's is here:
+    /// what was parked of it was dropped when the server went back, and comes with a page.
     private static func unsettled(_ db: Database) throws -> Set<RowName> {
         Set(
             try Row.fetchAll(
-                db, sql: "SELECT tableName, id FROM optimist_state WHERE state NOT IN ('synced')"
+                db,
+                sql: """
+                    SELECT tableName, id FROM optimist_state WHERE state <> 'synced'
+                    UNION SELECT t.name, r.id FROM optimist_row r JOIN optimist_table t ON t.number = r.tbl
+                    WHERE r.known = 0 AND r.generation & 1
+                    """
             ).compactMap { row in Rows.text(row[1]).map { RowName(table: row[0], id: $0) } })
     }
 

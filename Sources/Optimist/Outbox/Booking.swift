@@ -60,7 +60,11 @@ struct Booking {
         postpone(&entry, verdict)
         try record(settlement, sent, before, in: table)
         do {
-            try make(settlement, of: sent, verdict, in: table)
+            if verdict == .gone, settlement.change == .delete, try cascade.takesKnownRows(with: sent.ref) {
+                entry = try holdBackDeletion(entry, before)
+            } else {
+                try make(settlement, of: sent, verdict, in: table)
+            }
         } catch let error as DatabaseError where error.isConstraint {
             entry = try setAside(settlement.change, entry, before, reason: error.message)
         }
@@ -83,10 +87,24 @@ struct Booking {
             let mergers = Mergers(tables, references, db)
             if try mergers.unite(sent.ref, with: RowRef(table: sent.ref.table, id: id), &entries) { return }
         }
-        var cascade = ReceivedCascade(entries, tables, references, db, at: now)
+        var cascade = cascade
         try cascade.prepare(deletionOf: sent.ref)
         entries = cascade.entries
         try table.make(.delete, at: sent.ref.id)
+    }
+
+    private var cascade: ReceivedCascade { ReceivedCascade(entries, tables, references, db, at: now) }
+
+    /// The row is gone, and of what would go along with it the server has told no news yet: pages bring them. Until then the
+    /// row stays, without what was unsent.
+    private func holdBackDeletion(_ entry: RowEntry, _ before: RowEntry) throws -> RowEntry {
+        let tombstone = Tombstone(generation: entry.generation, clock: nil)
+        try ParkedRows(db).holdBack(ReceivedRow(ref: entry.ref, content: .deleted(tombstone)))
+        var waiting = before
+        waiting.becomeClean()
+        waiting.settled = entry.settled
+        waiting.acked = max(before.acked, before.generation)
+        return waiting
     }
 
     private func postpone(_ entry: inout RowEntry, _ verdict: Verdict) {

@@ -10,11 +10,13 @@ extension Store {
     /// The verdicts of a push that is no longer the one on its way, since another was assembled, are left: everything
     /// is in the later one.
     ///
+    /// - Parameter epoch: The life of the remote's database in which they were given, if it has such.
     /// - Throws: `DatabaseError` if this device could not book them. Nothing is changed then, and the push is repeated (V4).
-    func book(_ verdicts: [Verdict], of batch: PushBatch) async throws {
+    func book(_ verdicts: [Verdict], of batch: PushBatch, in epoch: String? = nil) async throws {
         let now = milliseconds
         try await apply { db in
             guard try Meta.int(.inFlight, in: db) == batch.push.number else { return }
+            if let epoch { try Self.note(epoch: epoch, in: db) }
             try self.book(verdicts, of: batch, in: db, at: now)
         }
     }
@@ -23,7 +25,7 @@ extension Store {
         for case .merged(_, let won) in verdicts { witness(won.clocks) }
         var booking = try Booking(verdicts, of: batch, layouts: layouts, db, at: now, corrected: correctedMilliseconds)
         try booking.book()
-        try PageApplication(layouts, db, at: now).retryParked()
+        try PageApplication(layouts, db, at: now, hasMore: true).retryParked()
         try Meta.set(.inFlight, to: nil, in: db)
         try Meta.set(.lastSync, to: now, in: db)
     }

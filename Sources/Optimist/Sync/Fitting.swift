@@ -25,20 +25,24 @@ struct Fitting {
     /// Applies what fits, of these rows and of those that are parked, and parks the rest.
     mutating func fit(_ received: [ReceivedRow]) throws {
         if try received.isEmpty && parked.isEmpty { return }
-        var left = try parked.takeReady(rows.tables, includingOthers: true) + received
+        var left = try ready(includingOthers: true) + received
         var reasons: [RowRef: String] = [:]
-        var ready: [ReceivedRow]
+        var others: [ReceivedRow]
         repeat {
             try fitOneByOne(&left, &reasons)
-            ready = try parked.takeReady(rows.tables, includingOthers: false)
-            left += ready
-        } while !ready.isEmpty
+            others = try ready(includingOthers: false)
+            left += others
+        } while !others.isEmpty
         if left.count <= Self.maxTogether {
             left = try fitTogether(left + parked.take(awaiting: Set(left.map(\.ref))))
         }
         for row in left {
             try parked.park(row, reason: reasons[row.ref], awaiting: try missingParent(of: row, among: []))
         }
+    }
+
+    private func ready(includingOthers: Bool) throws -> [ReceivedRow] {
+        try parked.takeReady(rows.tables, includingOthers: includingOthers, hasMore: rows.hasMore)
     }
 
     /// Tries rows as often as one of them lets another in.

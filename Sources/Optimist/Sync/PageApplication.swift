@@ -5,7 +5,8 @@ import OptimistWire
 
 /// Applies received rows to the app's tables, within one transaction.
 ///
-/// Rows are put before others are deleted, so that a child that has moved is not taken along with its former parent.
+/// Rows are put before others are deleted, so that a child that has moved is not taken along with its former parent. A
+/// child may move with a later page too: until the last one, a deletion that would take such rows along waits.
 /// Foreign keys are checked when all rows are there: a page may bring a child before its parent, and rows that refer to
 /// each other. If they do not hold then, the rows are taken once more one by one. What does not fit is parked (R4).
 /// A few rows are tried without all that first: they mostly fit, and are then applied sooner.
@@ -13,22 +14,25 @@ struct PageApplication {
     private let layouts: [TableLayout]
     private let db: Database
     private let milliseconds: Int64
+    private let hasMore: Bool
 
-    init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64) {
+    /// - Parameter hasMore: Whether later pages bring what the server has changed by now too.
+    init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64, hasMore: Bool = false) {
         self.layouts = layouts
         self.db = db
         self.milliseconds = milliseconds
+        self.hasMore = hasMore
     }
 
     func apply(_ rows: [PageRow]) throws {
-        var oneByOne = try RowApplication(layouts, db, at: milliseconds)
+        var oneByOne = try anew()
         try oneByOne.lookAhead(rows)
         try apply(oneByOne.inOrder(rows), by: oneByOne)
     }
 
     /// Applies rows in the order in which they are given.
     func apply(_ rows: [ReceivedRow]) throws {
-        try apply(rows, by: RowApplication(layouts, db, at: milliseconds))
+        try apply(rows, by: anew())
     }
 
     private func apply(_ rows: [ReceivedRow], by oneByOne: RowApplication) throws {
@@ -44,7 +48,7 @@ struct PageApplication {
     }
 
     /// What was noted of devices in a first attempt was undone with it.
-    private func anew() throws -> RowApplication { try RowApplication(layouts, db, at: milliseconds) }
+    private func anew() throws -> RowApplication { try RowApplication(layouts, db, at: milliseconds, hasMore: hasMore) }
 
     /// So many rows are tried as they come first. A device that is up to date receives no more at a time.
     private static let few = 50
@@ -81,7 +85,7 @@ struct PageApplication {
     /// Tries the parked rows again, after something has gone that may have stood in their way.
     func retryParked() throws {
         if try ParkedRows(db).isEmpty { return }
-        var fitting = Fitting(try RowApplication(layouts, db, at: milliseconds), db)
+        var fitting = Fitting(try anew(), db)
         try fitting.fit([])
     }
 }
@@ -98,18 +102,20 @@ struct RowApplication {
     let tables: AppTables
     let references: ReferenceGraph
     let db: Database
+    let hasMore: Bool
     private let milliseconds: Int64
     private let device: String
     /// Tables of whose rows in this page nothing is here: they need not be looked up.
     private var fresh: Set<Int64> = []
     private var isAnythingUnknown: Bool?
 
-    init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64) throws {
+    init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64, hasMore: Bool = false) throws {
         entries = try RowEntryTable(db)
         tables = AppTables(layouts, db)
         references = ReferenceGraph(layouts)
         self.db = db
         self.milliseconds = milliseconds
+        self.hasMore = hasMore
         device = try DeviceIdentity.current(in: db)
     }
 
@@ -168,12 +174,20 @@ struct RowApplication {
             case .row(let patch): try entry.receive(patch, device: device, in: table.layout, quote: table.quote)
             case .deleted(let tombstone): entry.receive(tombstone, device: device, in: table.layout)
             }
+        if reception.change == .delete, try mustWait(row) { return try ParkedRows(db).holdBack(row) }
         let loss = try known.flatMap { try Journal.Loss(reception.lost, of: $0, by: reception.change, in: table) }
         try make(reception, of: row, in: table)
         if let loss { try Journal(db).record(loss, of: row.ref, at: milliseconds) }
         if entry != known { try entries.save(entry) }
         try noteUnknown(row, in: table)
     }
+
+    private func mustWait(_ row: ReceivedRow) throws -> Bool {
+        guard hasMore, case .deleted(let tombstone) = row.content, tombstone.mergedInto == nil else { return false }
+        return try cascade.takesKnownRows(with: row.ref)
+    }
+
+    private var cascade: ReceivedCascade { ReceivedCascade(entries, tables, references, db, at: milliseconds) }
 
     /// What does not fit is looked up like any other row when it is tried again.
     private mutating func applyFresh(_ ref: RowRef, _ patch: RowPatch, in table: AppTable) throws {
@@ -195,7 +209,7 @@ struct RowApplication {
             {
                 try Mergers(tables, references, db).repoint(from: row.ref, to: id)
             }
-            var cascade = ReceivedCascade(entries, tables, references, db, at: milliseconds)
+            var cascade = cascade
             try cascade.prepare(deletionOf: row.ref)
             entries = cascade.entries
             try table.make(change, at: row.ref.id)

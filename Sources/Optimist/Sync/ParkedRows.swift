@@ -31,6 +31,11 @@ struct ParkedRows {
         ])
     }
 
+    /// Keeps a deletion until everything else is here that the server has changed meanwhile.
+    func holdBack(_ row: ReceivedRow) throws { try park(row, reason: Self.heldBack, awaiting: nil) }
+
+    private static let heldBack = "rows that refer to it may have another owner by now"
+
     func remove(_ ref: RowRef) throws {
         try db.cachedStatement(sql: "DELETE FROM optimist_parked WHERE tbl = ? AND id = ?")
             .execute(arguments: [ref.table, ref.id])
@@ -38,9 +43,15 @@ struct ParkedRows {
 
     /// Takes out the parked rows whose parents are here now, oldest first.
     ///
-    /// - Parameter tables: Where the parents are looked up.
-    func takeReady(_ tables: AppTables, includingOthers: Bool) throws -> [ReceivedRow] {
-        var ready = includingOthers ? try take("parentTable IS NULL") : []
+    /// - Parameters:
+    ///   - tables: Where the parents are looked up.
+    ///   - includingOthers: Whether those are tried too that something else stands in the way of.
+    ///   - hasMore: Whether deletions are still held back.
+    func takeReady(_ tables: AppTables, includingOthers: Bool, hasMore: Bool) throws -> [ReceivedRow] {
+        var ready: [ReceivedRow] = []
+        if includingOthers {
+            ready += try take("parentTable IS NULL AND NOT (?1 AND reason = ?2)", [hasMore, Self.heldBack])
+        }
         let parents = try Int64.fetchAll(
             db.cachedStatement(sql: "SELECT DISTINCT parentTable FROM optimist_parked WHERE parentTable IS NOT NULL"))
         for parent in parents {

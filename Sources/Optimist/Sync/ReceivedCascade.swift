@@ -27,6 +27,18 @@ struct ReceivedCascade {
         self.milliseconds = milliseconds
     }
 
+    /// Whether a row goes along that the server knows: it may be below another one there by now.
+    func takesKnownRows(with ref: RowRef) throws -> Bool {
+        guard let table = tables[ref.table] else { return false }
+        for referrer in references.referrers(to: table.layout.name) where referrer.onDelete == .cascade {
+            for id in try tables[referrer.layout.number]?.ids(where: [referrer.column], are: [ref.id]) ?? [] {
+                let child = try entries.entry(RowRef(table: referrer.layout.number, id: id))
+                if let child, child.isKnownToServer, !child.isMoved(by: referrer) { return true }
+            }
+        }
+        return false
+    }
+
     mutating func prepare(deletionOf ref: RowRef) throws {
         guard let table = tables[ref.table], visited.insert(ref).inserted else { return }
         for referrer in references.referrers(to: table.layout.name) where referrer.onDelete != .restrict {
@@ -39,7 +51,7 @@ struct ReceivedCascade {
 
     private mutating func prepare(_ child: RowRef, _ referrer: ReferenceGraph.Referrer, _ table: AppTable) throws {
         guard var entry = try entries.entry(child) else { return }
-        let isMoved = entry.isKnownToServer && entry.dirty & referrer.column.mask != 0
+        let isMoved = entry.isMoved(by: referrer)
         switch referrer.onDelete {
         case .restrict: return
         case .setNull: if isMoved { try journal(child, table, in: referrer.column.mask) }
@@ -79,5 +91,12 @@ struct ReceivedCascade {
     private func journal(_ ref: RowRef, _ table: AppTable, in mask: Int64) throws {
         guard let mine = try table.values(ref.id, in: mask) else { return }
         try Journal(db).record(ref, reason: .deleted, mine: mine, at: milliseconds)
+    }
+}
+
+extension RowEntry {
+    /// Whether only an unsent edit lets the row refer to where it does.
+    fileprivate func isMoved(by referrer: ReferenceGraph.Referrer) -> Bool {
+        isKnownToServer && dirty & referrer.column.mask != 0
     }
 }

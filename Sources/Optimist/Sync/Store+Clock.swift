@@ -14,9 +14,10 @@ extension Store {
     /// The server's clock was read somewhere between the request and the answer. What is known already stands as long as
     /// it is possible by that.
     ///
-    /// - Parameter roundTrip: The time from the request to the answer, which has just come.
-    func correctClock(by serverTime: Date?, roundTrip: Duration) async throws {
-        guard let serverTime else { return }
+    /// - Parameter roundTrip: The time from the request to the answer, which has just come. Nil: the device's time of day was
+    ///   set meanwhile, and nothing can be measured.
+    func correctClock(by serverTime: Date?, roundTrip: Duration?) async throws {
+        guard let serverTime, let roundTrip else { return }
         let half = roundTrip.milliseconds / 2
         let measured = Int64((serverTime.timeIntervalSince1970 * 1000).rounded()) + half - milliseconds
         if abs(measured - clockOffset.withLock { $0 }) > half + Self.coarseness {

@@ -27,7 +27,7 @@ extension Store {
                 page.at = SyncState(page.at).map { "\(page.epochs.last?.name ?? $0.epoch).\($0.seq)" } ?? page.at
             }
             if intake.at == nil { try UnseenRows.expectAll(of: asked.table, in: db) }
-            try self.receive(page.rows, in: db)
+            try self.receive(page.rows, hasMore: true, in: db)
             try Intake.record(page, of: asked.table, in: db)
             return true
         }
@@ -44,6 +44,8 @@ extension Store {
 
     static func startResync(of table: String, in db: Database) throws {
         try UnseenRows.expectAll(of: table, in: db)
+        let cursor = try Intake.fetchAll([table], in: db).first?.cursor
+        if let known = cursor.flatMap({ SyncState($0) }) { try note(epoch: known.epoch, in: db) }
         try Intake.startOver(table, in: db)
     }
 

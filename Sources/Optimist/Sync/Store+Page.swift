@@ -15,7 +15,8 @@ extension Store {
             guard intakes.allSatisfy({ ($0.cursor ?? initialCursor) == page.from }) else { return false }
             if !page.epochs.isEmpty, try self.rewind(tables, to: page.epochs, in: db) { return false }
             for intake in intakes where intake.awaitsSnapshot { try UnseenRows.expectAll(of: intake.table, in: db) }
-            try self.receive(page.rows, in: db)
+            let others = try Intake.fetchAll(self.layouts.map(\.name).filter { !tables.contains($0) }, in: db)
+            try self.receive(page.rows, hasMore: page.hasMore || others.contains { !$0.isComplete }, in: db)
             let counts = page.rows.reduce(into: [:]) { $0[$1.table, default: 0] += 1 }
             for table in tables {
                 try Intake.advance(table, to: page.cursor, rows: counts[table] ?? 0, isEnd: !page.hasMore, in: db)
@@ -25,12 +26,14 @@ extension Store {
     }
 
     /// Applies rows of the server's. Called within `apply`.
-    func receive(_ rows: [PageRow], in db: Database) throws {
+    ///
+    /// - Parameter hasMore: Whether later pages bring what the server has changed by now too.
+    func receive(_ rows: [PageRow], hasMore: Bool, in db: Database) throws {
         let now = milliseconds
         for row in rows {
             if case .row(let patch) = row.content { witness(patch.clocks) }
         }
-        try PageApplication(layouts, db, at: now).apply(rows)
+        try PageApplication(layouts, db, at: now, hasMore: hasMore).apply(rows)
         let unseen = try UnseenRows(of: layouts, in: db)
         for row in rows { try unseen.saw(row) }
         try GroupJoins(db).forgetSettled()

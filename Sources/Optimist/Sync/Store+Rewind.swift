@@ -74,14 +74,31 @@ extension Store {
                 """, arguments: [table, common])
     }
 
+    /// What a remote is to be asked for that has answered a first request, which has no cursor and so is not told about epochs:
+    /// a cursor of the last life of its database that is known here. Nil: that is the present one, or none is known.
+    func cursorOfFormerLife(than state: String) async throws -> String? {
+        guard let present = SyncState(state)?.epoch,
+            let known = try await read({ db in try Meta.epochs(in: db).last?.name }), known != present
+        else { return nil }
+        return SyncState(epoch: known, seq: .max).description
+    }
+
+    /// Notes in which life of the remote's database something of this device came to be known to it. Later lives are noted
+    /// when it tells of them.
+    static func note(epoch: String, in db: Database) throws {
+        guard try Meta.epochs(in: db).isEmpty else { return }
+        try Meta.set(.epochs, to: JSON.array([RemoteEpoch(name: epoch, firstSeq: 0).json]).description, in: db)
+    }
+
     /// The verdicts of a push, as far as they can be believed: a database that went back may have lost a row that is
     /// edited here, and not deleted it. That is known as soon as the table has been pulled.
     func believable(_ answer: PushAnswer, of batch: PushBatch) async throws -> [Verdict] {
         guard let epoch = answer.epoch, answer.verdicts.contains(.gone) else { return answer.verdicts }
         let intakes = try await intakes()
+        let latest = try await read { db in try Meta.epochs(in: db).last?.name }
         return zip(batch.push.rows, answer.verdicts).map { row, verdict in
             let intake = intakes.first { $0.table == row.table }
-            let known = intake?.state?.epoch
+            let known = intake?.state?.epoch ?? latest
             return verdict == .gone && known != nil && known != epoch ? .retry(after: nil) : verdict
         }
     }

@@ -44,20 +44,23 @@ extension SyncEngine {
         case .removal: return try await settleRemoval()
         case .snapshot(let request): return try await takeSnapshot(request, of: plan)
         case .changes(let tables, let cursor):
-            return try await takeChanges(tables, cursor ?? account.initialCursor, of: plan, account)
+            return try await takeChanges(tables, cursor, of: plan, account)
         }
     }
 
-    private func takeChanges(_ tables: [String], _ cursor: String, of plan: PullPlan, _ account: RemoteAccount)
+    /// - Parameter known: Nil: none yet.
+    private func takeChanges(_ tables: [String], _ known: String?, of plan: PullPlan, _ account: RemoteAccount)
         async throws -> Bool
     {
+        let cursor = known ?? account.initialCursor
         do {
             let origins = try await store.origins()
-            let roundTrip = Stopwatch(surroundings.clock)
+            let roundTrip = RoundTrip(surroundings)
             let page = try await remote.pull(
                 PullRequest(tables: tables, cursor: cursor, limit: plan.limit, origins: origins))
             try await store.correctClock(by: page.serverTime, roundTrip: roundTrip())
             pause(page.upgradeRequired)
+            if known == nil, try await hasAskedAboutFormerLife(page.cursor, tables) { return true }
             let served = tables.filter { !page.upgradeRequired.contains($0) }
             guard try await store.apply(page, to: served, initialCursor: account.initialCursor) else { return true }
             if !page.epochs.isEmpty { store.writes.send() }
@@ -80,11 +83,23 @@ extension SyncEngine {
         try await store.rewind(tables, to: epochs)
     }
 
+    /// Asks what has become of the life of the remote's database in which it confirmed something of this device, if a first
+    /// answer comes from another life (L3). That answer is void then.
+    private func hasAskedAboutFormerLife(_ state: String, _ tables: [String]) async throws -> Bool {
+        guard let former = try await store.cursorOfFormerLife(than: state) else { return false }
+        do {
+            let page = try await remote.pull(PullRequest(tables: tables, cursor: former, limit: 1))
+            try await rewind([], to: page.epochs)
+        } catch RemoteFailure.forked(let epochs) { try await rewind([], to: epochs) }
+        return true
+    }
+
     private func takeSnapshot(_ request: SnapshotRequest, of plan: PullPlan) async throws -> Bool {
         do {
             var request = request
             request.origins = try await store.origins()
             let page = try await snapshot(request)
+            if request.at == nil, try await hasAskedAboutFormerLife(page.at, [request.table]) { return true }
             if let next = page.next {
                 var following = request
                 (following.at, following.after) = (request.at ?? page.at, next)
@@ -114,7 +129,7 @@ extension SyncEngine {
         pulls.ahead = nil
         if let ahead, ahead.request == request { return try await ahead.page }
         ahead?.cancel()
-        let roundTrip = Stopwatch(surroundings.clock)
+        let roundTrip = RoundTrip(surroundings)
         let page = try await remote.snapshot(request)
         try await store.correctClock(by: page.serverTime, roundTrip: roundTrip())
         return page

@@ -263,7 +263,7 @@ public actor SyncEngine {
                 return .nothing(nextDue: nil)
             }
             lastBatch = batch
-            let roundTrip = Stopwatch(surroundings.clock)
+            let roundTrip = RoundTrip(surroundings)
             let answer = try await send(batch)
             let duration = roundTrip()
             pause(answer.upgradeRequired)
@@ -272,7 +272,7 @@ public actor SyncEngine {
                     .protocolError("The remote answered \(answer.verdicts.count) rows of \(batch.sent.count)."),
                     rows: 0, units: 0)
             }
-            try await store.book(try await store.believable(answer, of: batch), of: batch)
+            try await store.book(try await store.believable(answer, of: batch), of: batch, in: answer.epoch)
             try await store.correctClock(by: answer.serverTime, roundTrip: duration)
             return .sent
         } catch {

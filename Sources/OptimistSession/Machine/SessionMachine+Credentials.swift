@@ -73,7 +73,7 @@ extension SessionMachine {
         guard life.isUnproven || life.refusals > 0 else { return [] }
         life.isUnproven = false
         life.refusals = 0
-        if life.failures == 0 { life.nextRefreshAt = nil }
+        if life.failures == 0 { life.endPause() }
         phase = .signedIn(life)
         return []
     }
@@ -88,18 +88,18 @@ extension SessionMachine {
     mutating func reconsiderToken(for id: RequestID, refused: Stamp?, now: Date) -> [Effect] {
         guard case .signedIn(var life) = phase else { return [] }
         defer { phase = .signedIn(life) }
-        let pause = life.nextRefreshAt.map { $0.timeIntervalSince(now) } ?? 0
+        let pause = life.remainingPause(at: now)
         if refused == life.stamp, !life.isRefreshing {
-            if life.isUnproven, life.nextRefreshAt == nil || pause > 0 {
+            if life.isUnproven, life.pause == nil || pause > 0 {
                 doubt(&life, now: now)
                 return fail(id, .refused)
             }
             life.trust = .refused
         }
         guard !life.isRefreshing, life.isDue(at: now) else { return [] }
-        guard pause <= 0 else { return life.trust == .refused ? fail(id, .postponed(.seconds(pause))) : [] }
+        guard pause == 0 else { return life.trust == .refused ? fail(id, .postponed(.seconds(pause))) : [] }
         life.isRefreshing = true
-        life.nextRefreshAt = nil
+        life.endPause()
         if life.trust == .good, life.hasExpired(at: now) { life.trust = .presumedExpired }
         return [.run(.refresh(life.stamp, life.credentials))]
     }
@@ -107,9 +107,9 @@ extension SessionMachine {
     /// A token was refused as soon as it was fetched, so fetching another at once would not help (T2). This one stays
     /// in use: what it was refused for may be that one request's fault.
     private mutating func doubt(_ life: inout TokenLife, now: Date) {
-        guard life.nextRefreshAt == nil else { return }
+        guard life.pause == nil else { return }
         life.refusals += 1
-        life.nextRefreshAt = now + backoff.delay(afterFailures: life.refusals, using: &randomness) / .seconds(1)
+        life.pause(for: backoff.delay(afterFailures: life.refusals, using: &randomness), from: now)
     }
 
     /// Nobody is signed out for this (T4): it is tried again later, and those who cannot do without are told so.
@@ -118,7 +118,7 @@ extension SessionMachine {
         life.isRefreshing = false
         life.failures += 1
         let delay = max(retryAfter ?? .zero, backoff.delay(afterFailures: life.failures, using: &randomness))
-        life.nextRefreshAt = now + delay / .seconds(1)
+        life.pause(for: delay, from: now)
         if life.trust == .presumedExpired { life.trust = .good }
         phase = .signedIn(life)
         return life.trust == .refused ? failQueued(.postponed(delay)) : pump()

@@ -23,14 +23,26 @@ struct TokenLife {
     var failures = 0
     /// Tokens in a row that were refused as soon as they were fetched.
     var refusals = 0
-    var nextRefreshAt: Date?
+    /// No new pair is asked for meanwhile.
+    private(set) var pause: DateInterval?
 
     var binding: Binding { Binding(accessToken: credentials.accessToken, stamp: stamp) }
 
     var state: SessionState {
         if isRefreshing { return .refreshing(credentials.account) }
-        if let nextRefreshAt { return .degraded(credentials.account, nextRefreshAt: nextRefreshAt) }
+        if let pause { return .degraded(credentials.account, nextRefreshAt: pause.end) }
         return .active(credentials.account)
+    }
+
+    mutating func pause(for delay: Duration, from now: Date) { pause = DateInterval(start: now, duration: delay / .seconds(1)) }
+
+    mutating func endPause() { pause = nil }
+
+    /// How long no new pair is asked for yet, in seconds. A clock that was set back to before the pause began tells nothing of
+    /// how much of it is left: then it is over.
+    func remainingPause(at now: Date) -> TimeInterval {
+        guard let pause, now >= pause.start else { return 0 }
+        return max(0, pause.end.timeIntervalSince(now))
     }
 
     /// Whether the next pair should be fetched now: 60 seconds ahead of the end, or a tenth of the token's life (T5).
