@@ -27,6 +27,8 @@ struct History {
     private(set) var served: [RowName: [String: Set<String?>]] = [:]
     private(set) var servedSeq: Int64 = 0
     private(set) var present: [RowName: Values] = [:]
+    /// The devices that have gone back to a copy of their file.
+    private(set) var restored: Set<Int> = []
     /// Whether the server has gone back to a copy of its file.
     private(set) var hasServerGoneBack = false
     /// The writes by what all their texts begin with.
@@ -66,6 +68,7 @@ struct History {
 
     /// Takes note that a device went back to a copy of its file: what it wrote since may be nowhere.
     mutating func forgive(device: Int, since milliseconds: Int64) {
+        restored.insert(device)
         for index in writes.indices where writes[index].device == device && writes[index].at >= milliseconds {
             writes[index].hasReturned = false
             writes[index].isForgotten = true

@@ -177,10 +177,12 @@ struct Judge {
         // An edit that was later, by a clock that may be wrong, brings the row back.
         if row.table == "memo", others.contains(where: { !clocksAreRight || $0.write.at >= write.at }) { return false }
         let deletions = history.writes(of: row).filter { $0.write.deleted.contains(row) }
-        // What a device made and deleted before it was sent leaves no trace (S1), and another one may have made it too.
+        // What a device made and deleted before it was sent leaves no trace (S1), and another one may have made it too. So may
+        // the device itself, before it went back to a copy of its file.
         let wasItsOwn = history.writes(of: row).contains {
             $0.number < number && $0.write.device == write.device && $0.write.inserted.contains(row)
         }
+        if wasItsOwn, history.restored.contains(write.device) { return false }
         return !history.writes(of: row).contains { other in
             guard other.write.inserted.contains(row) else { return false }
             return other.write.at >= write.at || (wasItsOwn && other.write.device != write.device)

@@ -60,13 +60,18 @@ struct Booking {
         postpone(&entry, verdict)
         try record(settlement, sent, before, in: table)
         do {
-            if verdict == .gone, settlement.change == .delete, try cascade.takesKnownRows(with: sent.ref) {
-                entry = try holdBackDeletion(entry, before)
+            if verdict == .gone, settlement.change == .delete,
+                try cascade.isTooSoon(deletionOf: sent.ref, at: nil, hasMore: true)
+            {
+                entry = try setAsideDeletion(verdict, entry, before) { try $0.holdBack($1) }
             } else {
                 try make(settlement, of: sent, verdict, in: table)
             }
         } catch let error as DatabaseError where error.isConstraint {
-            entry = try setAside(settlement.change, entry, before, reason: error.message)
+            entry =
+                settlement.change == .delete
+                ? try setAsideDeletion(verdict, entry, before) { try $0.park($1, reason: error.message, awaiting: nil) }
+                : try setAside(settlement.change, entry, before, reason: error.message)
         }
         try entries.save(entry)
         try missed.look(at: entry, before: before)
@@ -95,11 +100,14 @@ struct Booking {
 
     private var cascade: ReceivedCascade { ReceivedCascade(entries, tables, references, db, at: now) }
 
-    /// The row is gone, and of what would go along with it the server has told no news yet: pages bring them. Until then the
-    /// row stays, without what was unsent.
-    private func holdBackDeletion(_ entry: RowEntry, _ before: RowEntry) throws -> RowEntry {
-        let tombstone = Tombstone(generation: entry.generation, clock: nil)
-        try ParkedRows(db).holdBack(ReceivedRow(ref: entry.ref, content: .deleted(tombstone)))
+    /// The row is gone, but cannot go yet: the app's constraints stand against that, or what would go along may have another
+    /// owner by now, of which pages tell. Until then the row stays, without what was unsent.
+    private func setAsideDeletion(
+        _ verdict: Verdict, _ entry: RowEntry, _ before: RowEntry, park: (ParkedRows, ReceivedRow) throws -> Void
+    ) throws -> RowEntry {
+        var tombstone = Tombstone(generation: entry.generation, clock: nil)
+        if case .mergedInto(_, let winner) = verdict { tombstone.mergedInto = winner }
+        try park(ParkedRows(db), ReceivedRow(ref: entry.ref, content: .deleted(tombstone)))
         var waiting = before
         waiting.becomeClean()
         waiting.settled = entry.settled

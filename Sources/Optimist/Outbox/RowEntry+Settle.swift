@@ -185,17 +185,12 @@ extension RowEntry {
             unsentStamp(of: $0.name) != sentRow.stamps[$0.name]
         }
         if edited { return Settlement() }
-        becomeClean()
+        let rejected = sentRow.kept(against: refusal.current)
         if let current = refusal.current {
-            generation = current.generation ?? 1
-            acked = generation
-            confirm(current, in: layout)
-            return Settlement(
-                change: .put(beginCounters(of: current, in: layout)), rejected: sentRow.kept(against: refusal.current))
+            return Settlement(change: bringBack(current, in: layout), rejected: rejected)
         }
-        generation = acked + acked % 2
-        counters = [:]
-        return Settlement(change: .delete, rejected: sentRow.kept(against: refusal.current))
+        giveUpUnknownLife()
+        return Settlement(change: .delete, rejected: rejected)
     }
 
     private mutating func undoDelete(_ refusal: Refusal, in layout: TableLayout) -> Settlement {

@@ -11,13 +11,16 @@ extension Store {
     /// is in the later one.
     ///
     /// - Parameter epoch: The life of the remote's database in which they were given, if it has such.
+    /// - Returns: Whether deletions are held back until the next page.
     /// - Throws: `DatabaseError` if this device could not book them. Nothing is changed then, and the push is repeated (V4).
-    func book(_ verdicts: [Verdict], of batch: PushBatch, in epoch: String? = nil) async throws {
+    @discardableResult
+    func book(_ verdicts: [Verdict], of batch: PushBatch, in epoch: String? = nil) async throws -> Bool {
         let now = milliseconds
-        try await apply { db in
-            guard try Meta.int(.inFlight, in: db) == batch.push.number else { return }
+        return try await apply { db in
+            guard try Meta.int(.inFlight, in: db) == batch.push.number else { return false }
             if let epoch { try Self.note(epoch: epoch, in: db) }
             try self.book(verdicts, of: batch, in: db, at: now)
+            return try ParkedRows(db).holdsDeletionsBack
         }
     }
 

@@ -183,8 +183,8 @@ struct RowApplication {
     }
 
     private func mustWait(_ row: ReceivedRow) throws -> Bool {
-        guard hasMore, case .deleted(let tombstone) = row.content, tombstone.mergedInto == nil else { return false }
-        return try cascade.takesKnownRows(with: row.ref)
+        guard case .deleted(let tombstone) = row.content, tombstone.mergedInto == nil else { return false }
+        return try cascade.isTooSoon(deletionOf: row.ref, at: tombstone.seq, hasMore: hasMore)
     }
 
     private var cascade: ReceivedCascade { ReceivedCascade(entries, tables, references, db, at: milliseconds) }

@@ -34,6 +34,15 @@ struct ParkedRows {
     /// Keeps a deletion until everything else is here that the server has changed meanwhile.
     func holdBack(_ row: ReceivedRow) throws { try park(row, reason: Self.heldBack, awaiting: nil) }
 
+    var holdsDeletionsBack: Bool {
+        get throws {
+            if try isEmpty { return false }
+            return try Bool.fetchOne(
+                db, sql: "SELECT EXISTS (SELECT 1 FROM optimist_parked WHERE reason = ?)", arguments: [Self.heldBack]
+            ) ?? false
+        }
+    }
+
     private static let heldBack = "rows that refer to it may have another owner by now"
 
     func remove(_ ref: RowRef) throws {

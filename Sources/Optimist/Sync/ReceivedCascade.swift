@@ -27,13 +27,22 @@ struct ReceivedCascade {
         self.milliseconds = milliseconds
     }
 
-    /// Whether a row goes along that the server knows: it may be below another one there by now.
-    func takesKnownRows(with ref: RowRef) throws -> Bool {
+    /// Whether a deletion comes too soon for the rows below: they may have another owner on the server by now, which a later
+    /// page brings, or what was sent of them is not answered. And whatever is known to refer to the row later than that refers
+    /// to its next life.
+    ///
+    /// - Parameters:
+    ///   - seq: When the row was deleted. Nil: unknown.
+    ///   - hasMore: Whether later pages bring what the server has changed by now too.
+    func isTooSoon(deletionOf ref: RowRef, at seq: Int64?, hasMore: Bool) throws -> Bool {
         guard let table = tables[ref.table] else { return false }
-        for referrer in references.referrers(to: table.layout.name) where referrer.onDelete == .cascade {
+        for referrer in references.referrers(to: table.layout.name) where referrer.onDelete != .restrict {
             for id in try tables[referrer.layout.number]?.ids(where: [referrer.column], are: [ref.id]) ?? [] {
                 let child = try entries.entry(RowRef(table: referrer.layout.number, id: id))
-                if let child, child.isKnownToServer, !child.isMoved(by: referrer) { return true }
+                guard let child else { continue }
+                if child.isPending, child.sent & referrer.column.mask != 0 { return true }
+                guard child.isKnownToServer, !child.isMoved(by: referrer) else { continue }
+                if (hasMore && referrer.onDelete == .cascade) || child.seq > (seq ?? .max) { return true }
             }
         }
         return false

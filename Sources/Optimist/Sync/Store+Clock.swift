@@ -21,7 +21,10 @@ extension Store {
         let half = roundTrip.milliseconds / 2
         let measured = Int64((serverTime.timeIntervalSince1970 * 1000).rounded()) + half - milliseconds
         if abs(measured - clockOffset.withLock { $0 }) > half + Self.coarseness {
-            try await apply { try Meta.set(.clockOffset, to: measured, in: $0) }
+            try await apply { db in
+                try Meta.set(.clockOffset, to: measured, in: db)
+                try Self.endWaitsOfRows(beyond: self.milliseconds + measured, in: db)
+            }
             clockOffset.withLock { $0 = measured }
         }
         let now = correctedMilliseconds
@@ -32,6 +35,13 @@ extension Store {
             var stamps = try Restamping(after: Stamp(milliseconds: now), in: db)
             return try stamps.run()
         }
+    }
+}
+
+extension Store {
+    /// Rows that wait may have been told so by the clock as it was. To ask once too soon is better than a day too late.
+    private static func endWaitsOfRows(beyond now: Int64, in db: Database) throws {
+        try db.execute(sql: "UPDATE optimist_row SET due = ?1 WHERE due > ?1", arguments: [now])
     }
 }
 

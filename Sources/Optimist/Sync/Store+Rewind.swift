@@ -29,7 +29,8 @@ extension Store {
                 continue
             }
             let common = lineage.common(with: known)
-            try Self.heal(intake.table, after: common, in: db)
+            guard let layout = layout(named: intake.table) else { continue }
+            try Self.heal(layout, after: common, in: db)
             guard let state = intake.state else { continue }
             if let present = epochs.last, common >= state.seq {
                 try intake.move(to: SyncState(epoch: present.name, seq: state.seq), in: db)
@@ -51,27 +52,25 @@ extension Store {
     }
 
     /// Marks what the server had confirmed after a transaction as pending again: in the groups in which it was written, as
-    /// far as its stamps tell. What is pending in a life that the server never confirmed is sent whole anyway.
-    private static func heal(_ table: String, after common: Int64, in db: Database) throws {
+    /// far as its stamps tell. What is pending in a life that the server never confirmed is sent whole anyway. Of which life
+    /// nothing is here, as when it was parked, another device sends it.
+    private static func heal(_ layout: TableLayout, after common: Int64, in db: Database) throws {
+        let isHere = layout.columns.contains { !$0.isCounter } ? "(known <> 0 OR generation & 1 = 0)" : "1"
         try db.execute(
             sql: """
                 UPDATE optimist_row SET seq = ?2, due = NULL, blocked = NULL,
-                healing = acked = generation,
-                stamp = CASE WHEN acked = generation THEN coalesce(stamp, max(clock, 1)) ELSE stamp END,
-                pending = CASE WHEN acked = generation THEN coalesce(pending, max(clock, 1)) ELSE pending END
-                WHERE tbl = (SELECT number FROM optimist_table WHERE name = ?1) AND seq > ?2
-                """, arguments: [table, common])
+                healing = acked = generation AND \(isHere),
+                stamp = CASE WHEN acked = generation AND \(isHere) THEN coalesce(stamp, max(clock, 1)) ELSE stamp END,
+                pending = CASE WHEN acked = generation AND \(isHere) THEN coalesce(pending, max(clock, 1))
+                ELSE pending END
+                WHERE tbl = ?1 AND seq > ?2
+                """, arguments: [layout.number, common])
         // What is parked was never here, and the server has it no longer: whoever wrote it sends it again.
         try db.execute(
-            sql: """
-                DELETE FROM optimist_parked
-                WHERE tbl = (SELECT number FROM optimist_table WHERE name = ?1) AND seq > ?2
-                """, arguments: [table, common])
+            sql: "DELETE FROM optimist_parked WHERE tbl = ?1 AND seq > ?2", arguments: [layout.number, common])
         try db.execute(
-            sql: """
-                UPDATE optimist_counter SET seq = ?2
-                WHERE tbl = (SELECT number FROM optimist_table WHERE name = ?1) AND seq > ?2
-                """, arguments: [table, common])
+            sql: "UPDATE optimist_counter SET seq = ?2 WHERE tbl = ?1 AND seq > ?2",
+            arguments: [layout.number, common])
     }
 
     /// What a remote is to be asked for that has answered a first request, which has no cursor and so is not told about epochs:

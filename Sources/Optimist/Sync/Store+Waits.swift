@@ -11,10 +11,13 @@ extension Store {
 
     /// Keeps a lane's wait over a relaunch (S5). Nil forgets it.
     func saveWait(of lane: SyncMachine.Lane, failures: Int, wait: Duration?, isDemanded: Bool) async throws {
-        let due = wait.map { milliseconds + $0.milliseconds }
+        let now = milliseconds
         try await apply { db in
-            let text = due.map { due in
-                let json: JSON = ["failures": .int(Int64(failures)), "due": .int(due), "demanded": .bool(isDemanded)]
+            let text = wait.map { wait in
+                let json: JSON = [
+                    "failures": .int(Int64(failures)), "due": .int(now + wait.milliseconds),
+                    "wait": .int(wait.milliseconds), "demanded": .bool(isDemanded),
+                ]
                 return json.description
             }
             try Meta.set(.wait(of: lane), to: text, in: db)
@@ -30,7 +33,8 @@ extension Store {
                     let failures = json["failures"]?.int, let due = json["due"]?.int
                 else { continue }
                 let isDemanded = json["demanded"]?.bool ?? false
-                let longest = Self.longestWait(isDemanded: isDemanded)
+                let whole = json["wait"]?.int.map { Duration.milliseconds($0) } ?? .seconds(3600)
+                let longest = min(whole, Self.longestWait(isDemanded: isDemanded))
                 waits[lane] = SyncMachine.Wait(
                     failures: Int(failures), remaining: min(max(.milliseconds(due - now), .zero), longest),
                     isDemanded: isDemanded)

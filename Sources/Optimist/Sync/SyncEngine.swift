@@ -272,9 +272,10 @@ public actor SyncEngine {
                     .protocolError("The remote answered \(answer.verdicts.count) rows of \(batch.sent.count)."),
                     rows: 0, units: 0)
             }
-            try await store.book(try await store.believable(answer, of: batch), of: batch, in: answer.epoch)
+            let verdicts = try await store.believable(answer, of: batch)
+            let needsPull = try await store.book(verdicts, of: batch, in: answer.epoch)
             try await store.correctClock(by: answer.serverTime, roundTrip: duration)
-            return .sent
+            return .sent(needsPull: needsPull)
         } catch {
             return .failed(
                 SyncMachine.Failure(error), rows: lastBatch?.sent.count ?? 0, units: lastBatch?.unitCount ?? 0)

@@ -30,7 +30,8 @@ struct SyncMachine: Sendable {
     enum PushOutcome: Sendable {
         /// Nothing is to be sent now; perhaps some rows are, after a while.
         case nothing(nextDue: Duration?)
-        case sent
+        /// Everything was answered. Some of that may have to wait for what a pull brings.
+        case sent(needsPull: Bool)
         case failed(Failure, rows: Int, units: Int)
     }
 
@@ -139,6 +140,7 @@ struct SyncMachine: Sendable {
         case .streamAlive:
             if streamIsOpen { return }
             streamIsOpen = true
+            deviceTroubles[.stream] = nil
             want(.pull)
         case .poked: bringForward([.pull, .push], by: .poke)
         case .streamEnded(let failure): streamEnded(failure, now)
@@ -188,9 +190,9 @@ struct SyncMachine: Sendable {
             rowLimit = Self.maxRows
             succeeded(.push, wantsMore: false)
             if let nextDue { set(.rows, nextDue) }
-        case .sent:
+        case .sent(let needsPull):
             rowLimit = min(rowLimit * 2, Self.maxRows)
-            if !streamIsOpen { want(.pull) }
+            if needsPull || !streamIsOpen { want(.pull) }
             worked(.push, wantsMore: true)
         case .failed(.tooLarge(let isProtocolLimit), let rows, let units):
             divide(rows, units, isRejected: isProtocolLimit)
