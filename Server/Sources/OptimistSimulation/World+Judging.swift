@@ -63,15 +63,12 @@ extension World {
             else { return false }
             return served[row]?[column]?.contains { $0.map { rows[RowName(table: table, id: $0)] == nil } ?? false } == true
         }
-        /// Whether nobody but a newer app has given the column a value, which is not here yet.
-        func isNew(_ column: String, of row: RowName) -> Bool {
-            (Tables.column(column, of: row.table)?.since ?? 1) > 1
-        }
+        let unheard = try Self.unheard(db)
         for (name, values) in rows.sorted(by: { $0.key < $1.key }) where !unsettled.contains(name) {
             for (column, value) in values
             where Tables.column(column, of: name.table)?.kind != .counter
                 && served[name]?[column]?.contains(value) != true
-                && !isLeftBehind(value, column, name) && !(value == nil && isNew(column, of: name))
+                && !isLeftBehind(value, column, name) && unheard[name]?.contains(column) != true
             {
                 find(
                     "untrue: \(name).\(column) on \(device.name) is called synced, and the server never had "
@@ -104,18 +101,27 @@ extension World {
         return entry + ", " + tables
     }
 
-    /// The rows that are openly not as the server has them, and those of whose present life nothing of the server's is here:
-    /// what was parked of it was dropped when the server went back, and comes with a page.
+    /// The rows that are openly not as the server has them.
     private static func unsettled(_ db: Database) throws -> Set<RowName> {
         Set(
             try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT tableName, id FROM optimist_state WHERE state <> 'synced'
-                    UNION SELECT t.name, r.id FROM optimist_row r JOIN optimist_table t ON t.number = r.tbl
-                    WHERE r.known = 0 AND r.generation & 1
-                    """
+                db, sql: "SELECT tableName, id FROM optimist_state WHERE state NOT IN ('synced')"
             ).compactMap { row in Rows.text(row[1]).map { RowName(table: row[0], id: $0) } })
+    }
+
+    /// The columns of which nothing of the server's is here: the server did not have them, or what was parked was dropped
+    /// when the server went back, and comes with a page.
+    private static func unheard(_ db: Database) throws -> [RowName: Set<String>] {
+        let columns = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT t.name, r.id, c.name FROM optimist_row r JOIN optimist_table t ON t.number = r.tbl
+                JOIN optimist_column c ON c.tbl = r.tbl WHERE r.known & (1 << c.bit) = 0 AND r.generation & 1
+                """)
+        return columns.reduce(into: [:]) { found, column in
+            guard let id = Rows.text(column[1]) else { return }
+            found[RowName(table: column[0], id: id), default: []].insert(column[2])
+        }
     }
 
     /// Whether nothing is left to do anywhere.

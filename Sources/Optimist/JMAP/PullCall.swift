@@ -38,6 +38,7 @@ package struct PullCall {
             else { throw RemoteFailure.unreachable("a page that cannot be read") }
             page.cursor = changes.newState
             page.hasMore = page.hasMore || changes.hasMoreChanges
+            page.head = page.head ?? changes.head
             page.epochs = [RemoteEpoch](json: arguments["epochs"])
             page.rows.reserveCapacity(page.rows.count + changes.list.count + changes.destroyed.count)
             for (id, patch) in changes.list { page.rows.append(PageRow(table: table, id: id, content: .row(patch))) }

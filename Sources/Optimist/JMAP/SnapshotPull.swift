@@ -29,6 +29,7 @@ package struct SnapshotPull {
             at: snapshot.at,
             rows: snapshot.list.map { PageRow(table: table, id: $0.id, content: .row($0.patch)) }, next: snapshot.next)
         page.total = snapshot.total
+        page.head = snapshot.head
         page.epochs = [RemoteEpoch](json: arguments["epochs"])
         page.serverTime = response.date
         return page

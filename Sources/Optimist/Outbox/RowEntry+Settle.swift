@@ -61,7 +61,9 @@ extension RowEntry {
         // What a page has settled meanwhile is not unanswered any more.
         guard isPending else { return }
         sent = sent & ~sentRow.mask | sentRow.sentBefore
-        if !isAlive, acked == 0, sent == 0 { generation = 0 }
+        guard !isAlive, acked % 2 == 0, sent == 0 else { return }
+        becomeClean()
+        generation = acked
     }
 
     // MARK: - Accepted and merged

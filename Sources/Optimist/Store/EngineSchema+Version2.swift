@@ -32,6 +32,8 @@ extension EngineSchema {
                 UPDATE optimist_table SET isComplete = 1 WHERE cursor IS NOT NULL;
                 -- From which transaction on deleted rows have come too. Null: unknown.
                 ALTER TABLE optimist_table ADD COLUMN since INTEGER;
+                -- While more is to come: the server's last transaction when a page was made. Null: nothing is to come.
+                ALTER TABLE optimist_table ADD COLUMN seen INTEGER;
                 -- 1: the server lost what it had confirmed of this row. How often it was put off since it was last edited.
                 ALTER TABLE optimist_row ADD COLUMN healing INTEGER NOT NULL DEFAULT 0;
                 ALTER TABLE optimist_row ADD COLUMN retries INTEGER NOT NULL DEFAULT 0;

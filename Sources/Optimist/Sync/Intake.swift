@@ -22,6 +22,9 @@ struct Intake: Equatable, Sendable {
     var total: Int?
     /// The transaction from which on deleted rows have come too. Nil: unknown.
     var since: Int64?
+    /// While more is to come: the remote's last transaction when a page was made. What had changed again by then is not here,
+    /// though it was changed before the cursor too. Nil: everything up to the cursor is here, and nothing later.
+    var seen: Int64?
 
     var awaitsSnapshot: Bool { cursor == nil }
 }
@@ -70,7 +73,7 @@ struct PullPlan: Sendable {
     private var nextSnapshot: Intake? { hasSnapshots ? intakes.first(where: \.awaitsSnapshot) : nil }
 
     /// The cursor of the first sync that is under way: one for all its tables, so that their tail is one.
-    private var notedCursor: String? { intakes.lazy.filter { !$0.isComplete }.compactMap(\.at).first }
+    private var notedCursor: String? { intakes.lazy.filter { !$0.isComplete }.compactMap { $0.cursor ?? $0.at }.first }
 
     /// The tables that stand at the earliest cursor.
     private func changes(of intakes: [Intake]) -> PullStep {

@@ -22,8 +22,7 @@ extension Store {
             else { return false }
             var page = page
             if !page.epochs.isEmpty {
-                let incomplete = try Intake.fetchAll(self.layouts.map(\.name), in: db).filter { !$0.isComplete }
-                if try self.rewind(incomplete.map(\.table), to: page.epochs, in: db) { return false }
+                if try self.rewind([asked.table], at: asked.at, to: page.epochs, in: db) { return false }
                 page.at = SyncState(page.at).map { "\(page.epochs.last?.name ?? $0.epoch).\($0.seq)" } ?? page.at
             }
             if intake.at == nil { try UnseenRows.expectAll(of: asked.table, in: db) }
@@ -68,45 +67,57 @@ extension Intake {
     static func fetchAll(_ tables: [String], in db: Database) throws -> [Intake] {
         let statement = try db.cachedStatement(
             sql: """
-                SELECT cursor, snapshot, place, isComplete, received, total, since FROM optimist_table WHERE name = ?
+                SELECT cursor, snapshot, place, isComplete, received, total, since, seen FROM optimist_table
+                WHERE name = ?
                 """)
         return try tables.compactMap { table in
             try Row.fetchOne(statement, arguments: [table]).map { row in
                 Intake(
                     table: table, cursor: row[0], at: row[1], place: row[2], isComplete: row[3], received: row[4],
-                    total: row[5], since: row[6])
+                    total: row[5], since: row[6], seen: row[7])
             }
         }
     }
 
     /// Moves a table's cursor after a page of changes.
-    static func advance(_ table: String, to cursor: String, rows: Int, isEnd: Bool, in db: Database) throws {
+    static func advance(_ table: String, by page: Page, rows: Int, in db: Database) throws {
         try db.cachedStatement(
             sql: """
                 UPDATE optimist_table SET cursor = ?1, place = NULL,
                 received = CASE WHEN isComplete THEN received ELSE received + ?2 END, isComplete = isComplete OR ?3,
                 since = CASE WHEN isComplete THEN since ELSE coalesce(since, ?5) END,
+                seen = CASE WHEN ?3 THEN NULL ELSE max(coalesce(seen, 0), ?6) END,
                 snapshot = CASE WHEN NOT (isComplete OR ?3) THEN snapshot
                 WHEN EXISTS (SELECT 1 FROM optimist_unseen WHERE tbl = number) THEN coalesce(snapshot, '') END
                 WHERE name = ?4
                 """
-        ).execute(arguments: [cursor, rows, isEnd, table, SyncState(cursor)?.seq])
+        ).execute(arguments: [
+            page.cursor, rows, !page.hasMore, table, SyncState(page.cursor)?.seq, Self.seen(page.head),
+        ])
     }
+
+    /// What is not said may be anything.
+    private static func seen(_ head: String?) -> Int64 { head.flatMap { SyncState($0)?.seq } ?? .max }
 
     /// Notes a part of a snapshot. After the last one the table is ready for its tail.
     fileprivate static func record(_ page: SnapshotPage, of table: String, in db: Database) throws {
         try db.execute(
             sql: """
                 UPDATE optimist_table SET snapshot = ?1, place = ?2, cursor = CASE WHEN ?2 IS NULL THEN ?1 END,
-                received = received + ?3, total = coalesce(?4, total), isComplete = 0, since = ?6 WHERE name = ?5
-                """, arguments: [page.at, page.next, page.rows.count, page.total, table, SyncState(page.at)?.seq])
+                received = received + ?3, total = coalesce(?4, total), isComplete = 0, since = ?6,
+                seen = max(coalesce(seen, 0), ?7) WHERE name = ?5
+                """,
+            arguments: [
+                page.at, page.next, page.rows.count, page.total, table, SyncState(page.at)?.seq, seen(page.head),
+            ])
     }
 
     static func startOver(_ table: String, in db: Database) throws {
         try db.execute(
             sql: """
                 UPDATE optimist_table SET cursor = NULL, snapshot = NULL, place = NULL, total = NULL,
-                received = CASE WHEN isComplete THEN 0 ELSE received END, isComplete = 0, since = NULL WHERE name = ?
+                received = CASE WHEN isComplete THEN 0 ELSE received END, isComplete = 0, since = NULL, seen = NULL
+                WHERE name = ?
                 """, arguments: [table])
     }
 }

@@ -13,13 +13,13 @@ extension Store {
         try await apply { db in
             let intakes = try Intake.fetchAll(tables, in: db)
             guard intakes.allSatisfy({ ($0.cursor ?? initialCursor) == page.from }) else { return false }
-            if !page.epochs.isEmpty, try self.rewind(tables, to: page.epochs, in: db) { return false }
+            if !page.epochs.isEmpty, try self.rewind(tables, at: page.from, to: page.epochs, in: db) { return false }
             for intake in intakes where intake.awaitsSnapshot { try UnseenRows.expectAll(of: intake.table, in: db) }
             let others = try Intake.fetchAll(self.layouts.map(\.name).filter { !tables.contains($0) }, in: db)
             try self.receive(page.rows, hasMore: page.hasMore || others.contains { !$0.isComplete }, in: db)
             let counts = page.rows.reduce(into: [:]) { $0[$1.table, default: 0] += 1 }
             for table in tables {
-                try Intake.advance(table, to: page.cursor, rows: counts[table] ?? 0, isEnd: !page.hasMore, in: db)
+                try Intake.advance(table, by: page, rows: counts[table] ?? 0, in: db)
             }
             return true
         }

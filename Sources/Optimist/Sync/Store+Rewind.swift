@@ -7,39 +7,44 @@ extension Store {
     /// Goes back to the last point that the tables have in common with the remote, whose database went back, and marks what
     /// is known from later as pending again (L3). Nothing is removed.
     ///
-    /// - Parameter asked: The tables with whose cursor the remote was asked. The others go back with them, as far as the
-    ///   answer tells where they stand: the epochs are noted for all.
-    func rewind(_ asked: [String], to epochs: [RemoteEpoch]) async throws {
-        try await apply { db in _ = try self.rewind(asked, to: epochs, in: db) }
+    /// - Parameters:
+    ///   - asked: The tables that the remote was asked for. The others go back with them, as far as the answer tells where
+    ///     they stand: the epochs are noted for all.
+    ///   - cursor: What it was asked with. Nil: nothing that is known here.
+    func rewind(_ asked: [String], at cursor: String?, to epochs: [RemoteEpoch]) async throws {
+        try await apply { db in _ = try self.rewind(asked, at: cursor, to: epochs, in: db) }
         writes.send()
     }
 
-    /// - Returns: Whether a table with whose cursor was asked went back, so that the answer is void.
-    func rewind(_ asked: [String], to epochs: [RemoteEpoch], in db: Database) throws -> Bool {
+    /// - Returns: Whether a table that was asked for went back, so that the answer is void.
+    func rewind(_ asked: [String], at cursor: String?, to epochs: [RemoteEpoch], in db: Database) throws -> Bool {
         let lineage = Lineage(mine: try Meta.epochs(in: db), theirs: epochs)
         let intakes = try Intake.fetchAll(layouts.map(\.name), in: db)
-        let from = intakes.lazy.filter { asked.contains($0.table) }.compactMap(\.state).first
+        let from = cursor.flatMap { SyncState($0) }
         // What a table without a state knows, as during a resync, it has from the last epoch that was noted.
         let latest = lineage.mine.last.map { SyncState(epoch: $0.name, seq: .max) } ?? from
         let counting = Set(layouts.filter { !$0.rules.counters.isEmpty }.map(\.name))
         var wentBack = false
         for intake in intakes {
             let isAsked = asked.contains(intake.table)
-            guard let known = intake.state ?? latest, isAsked || lineage.tells(of: known, afterAsking: from) else {
-                continue
-            }
+            guard let known = intake.state ?? latest,
+                isAsked || known.epoch == from?.epoch || lineage.tells(of: known, afterAsking: from)
+            else { continue }
             let common = lineage.common(with: known)
             guard let layout = layout(named: intake.table) else { continue }
             try Self.heal(layout, after: common, in: db)
             guard let state = intake.state else { continue }
-            if let present = epochs.last, common >= state.seq {
+            // What was received while more was to come is no state of the server's: of what it had changed again there and
+            // has lost, the former version is not here.
+            let isWhole = intake.seen.map { common >= $0 } ?? true
+            if let present = epochs.last, isWhole, common >= state.seq {
                 try intake.move(to: SyncState(epoch: present.name, seq: state.seq), in: db)
                 continue
             }
             wentBack = wentBack || isAsked
             // Rows that were deleted before the snapshot was taken, and that the server has again, are not known here. Nor
             // is what a counter was without the counts of others that the server has lost.
-            if let present = epochs.last, !intake.awaitsSnapshot, let since = intake.since, since <= common,
+            if let present = epochs.last, isWhole, !intake.awaitsSnapshot, let since = intake.since, since <= common,
                 !counting.contains(intake.table)
             {
                 try intake.move(to: SyncState(epoch: present.name, seq: common), in: db)

@@ -72,15 +72,15 @@ extension SyncEngine {
             try await startResync(of: tables)
             throw RemoteFailure.cursorLost
         } catch RemoteFailure.forked(let epochs) {
-            try await rewind(tables, to: epochs)
+            try await rewind(tables, at: cursor, to: epochs)
             throw RemoteFailure.forked(epochs)
         }
     }
 
-    private func rewind(_ tables: [String], to epochs: [RemoteEpoch]) async throws {
+    private func rewind(_ tables: [String], at cursor: String?, to epochs: [RemoteEpoch]) async throws {
         logger.info("sync.rewind", metadata: ["tables": "\(tables.count)"])
         account = nil
-        try await store.rewind(tables, to: epochs)
+        try await store.rewind(tables, at: cursor, to: epochs)
     }
 
     /// Asks what has become of the life of the remote's database in which it confirmed something of this device, if a first
@@ -89,8 +89,8 @@ extension SyncEngine {
         guard let former = try await store.cursorOfFormerLife(than: state) else { return false }
         do {
             let page = try await remote.pull(PullRequest(tables: tables, cursor: former, limit: 1))
-            try await rewind([], to: page.epochs)
-        } catch RemoteFailure.forked(let epochs) { try await rewind([], to: epochs) }
+            try await rewind([], at: former, to: page.epochs)
+        } catch RemoteFailure.forked(let epochs) { try await rewind([], at: former, to: epochs) }
         return true
     }
 
@@ -119,7 +119,7 @@ extension SyncEngine {
             try await startResync(of: plan.intakes.filter { !$0.isComplete && $0.at == request.at }.map(\.table))
             throw RemoteFailure.cursorLost
         } catch RemoteFailure.forked(let epochs) {
-            try await rewind(plan.intakes.filter { !$0.isComplete }.map(\.table), to: epochs)
+            try await rewind([request.table], at: request.at, to: epochs)
             throw RemoteFailure.forked(epochs)
         }
     }

@@ -113,6 +113,7 @@ extension Exchange {
             "hasMoreChanges": .bool(end != nil),
             "created": [], "updated": [], "destroyed": .array(dead.map { .string($0.id) }),
         ]
+        if end != nil { members.append("head", .string(state.description)) }
         if let epochs = table.asked.since.epochs { members.append("epochs", epochs) }
         var answer = AnswerText(members, size: rows.reduce(0) { $0 + $1.content.count + 64 })
         answer.add("list", list: try living.map { try text(of: $0, table.type) })

@@ -20,6 +20,7 @@ extension Exchange {
         let next = page.hasMore ? page.rows.last.map { JSON.string($0.id) } : nil
         var members: JSONObject = [
             "accountId": .string(account), "at": .string(at.state.description), "next": next ?? .null,
+            "head": .string(state.description),
         ]
         if call.after == nil { members.append("total", .int(Int64(try snapshot.livingCount(type: type)))) }
         if let epochs = at.epochs { members.append("epochs", epochs) }

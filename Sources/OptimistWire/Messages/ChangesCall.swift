@@ -35,6 +35,8 @@ public struct InlineChanges: Sendable {
     public var oldState: String
     public var newState: String
     public var hasMoreChanges: Bool
+    /// If there is more: the account's state that the rows were read at. Nil: the server does not say.
+    public var head: String?
     public var list: [(id: String, patch: RowPatch)]
     public var destroyed: [(id: String, tombstone: Tombstone)]
 
@@ -55,6 +57,7 @@ public struct InlineChanges: Sendable {
             let rows = json["list"]?.array
         else { return nil }
         self.init(oldState: oldState, newState: newState, hasMoreChanges: json["hasMoreChanges"]?.bool ?? false)
+        head = json["head"]?.string
         list.reserveCapacity(rows.count)
         for row in rows {
             guard let members = row.object, let id = members["id"]?.string, let patch = RowPatch(json: members) else {

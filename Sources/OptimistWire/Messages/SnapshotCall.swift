@@ -46,6 +46,8 @@ public struct SnapshotAnswer: Sendable {
     public var next: String?
     /// How many rows the type has, roughly. Nil: the server does not say.
     public var total: Int?
+    /// The account's state that these rows were read at. Nil: the server does not say.
+    public var head: String?
     public var list: [(id: String, patch: RowPatch)]
 
     public init(at: String, next: String?, total: Int? = nil, list: [(id: String, patch: RowPatch)]) {
@@ -59,6 +61,7 @@ public struct SnapshotAnswer: Sendable {
     public init?(json: JSONObject) {
         guard let at = json["at"]?.string, let rows = json["list"]?.array else { return nil }
         self.init(at: at, next: json["next"]?.string, total: json["total"]?.int.map(Int.init), list: [])
+        head = json["head"]?.string
         list.reserveCapacity(rows.count)
         for row in rows {
             guard let members = row.object, let id = members["id"]?.string, let patch = RowPatch(json: members) else {
@@ -74,6 +77,7 @@ public struct SnapshotAnswer: Sendable {
             "list": .array(list.map { .object($0.patch.json(id: $0.id)) }),
         ]
         if let total { object.append("total", .int(Int64(total))) }
+        if let head { object.append("head", .string(head)) }
         return object
     }
 }
