@@ -114,7 +114,11 @@ public final class JMAPRemote: Remote {
                 throw RemoteFailure.forbidden("The server does not offer sync for this account (\(head.status.code)).")
             }
             try Self.check(head, body)
-            guard let json = try? JSON(parsing: body), let resource = SessionResource(json: json) else {
+            guard let json = try? JSON(parsing: body) else {
+                // A part of an answer, or the page of a network that wants a sign-in of its own.
+                throw RemoteFailure.unreachable("a session that cannot be read")
+            }
+            guard let resource = SessionResource(json: json) else {
                 throw RemoteFailure.protocolError("The server's session cannot be read. Is it a server of this app?")
             }
             return resource

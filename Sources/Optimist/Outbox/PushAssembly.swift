@@ -10,7 +10,7 @@ struct PushAssembly {
         let values: JSONObject
         let layout: TableLayout
         /// What newer apps wrote into columns that this app does not know. It goes along into a new life (L1).
-        var unknown = JSONObject()
+        var unknown = RowPatch()
     }
 
     /// How large a group may be to go whole, in bytes of its values (S2).
@@ -71,10 +71,11 @@ struct PushAssembly {
                     ? totals[column.name].map { (column.name, $0.json) }
                     : (column.name, values[column.name] ?? .null)
             })
-        let whole = JSONObject(patch.members + unsent.unknown.members)
+        let whole = JSONObject(patch.members + unsent.unknown.values.members)
         let change =
             entry.heals
-            ? entry.healing(patch, totals, in: layout, device: device) : change(kind, entry, whole, totals)
+            ? entry.healing(patch, totals, unsent.unknown, in: layout, device: device)
+            : change(kind, entry, whole, totals)
         rows.append(PushRow(table: layout.name, id: id, change: change))
         sent.append(
             SentRow(

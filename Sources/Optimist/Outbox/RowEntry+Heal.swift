@@ -19,15 +19,21 @@ extension RowEntry {
     }
 
     /// The row as it is sent: whole, as if it were new.
+    ///
+    /// - Parameter unknown: What it has in columns that this app does not know. A sum is left out: it is no device's own.
     func healing(
-        _ values: JSONObject, _ totals: [String: [CounterTotal]], in layout: TableLayout, device: String
+        _ values: JSONObject, _ totals: [String: [CounterTotal]], _ unknown: RowPatch, in layout: TableLayout,
+        device: String
     ) -> PushRow.Change {
         guard isAlive else { return .delete(Tombstone(generation: generation, clock: confirmed.common)) }
-        let clocks = layout.columns.compactMap { column in
+        let known = layout.columns.compactMap { column in
             (totals[column.name]?.latestClock ?? healedClock(of: column, device: device)).map { (column.name, $0) }
         }
+        let others = unknown.values.members.filter { unknown.clocks?[$0.key] != nil }
+        let clocks = known + others.compactMap { other in unknown.clocks?[other.key].map { (other.key, $0) } }
         let packed = ColumnClocks(packing: Dictionary(clocks, uniquingKeysWith: { $1 }))
-        return .create(RowPatch(generation: generation, clocks: packed, values: values))
+        return .create(
+            RowPatch(generation: generation, clocks: packed, values: JSONObject(values.members + others)))
     }
 
     /// Whether the server's row is as late in every column as what it had confirmed.

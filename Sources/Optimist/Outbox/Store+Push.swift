@@ -119,10 +119,11 @@ private struct UnitReading {
                 try forget(entry)
                 return nil
             }
-            let replaces = entry.generation > 1 && !entry.isKnownToServer
+            let goesWhole = (entry.generation > 1 && !entry.isKnownToServer) || entry.heals
             return PushAssembly.Unsent(
                 entry: try entries.counting(entry), values: values, layout: table.layout,
-                unknown: replaces ? try UnknownColumns(table.db).values(at: entry.ref, in: table.layout) : [:])
+                unknown: goesWhole
+                    ? try UnknownColumns(table.db).patch(at: entry.ref, in: table.layout) : RowPatch())
         }
     }
 

@@ -40,7 +40,9 @@ struct ReceivedCascade {
             for id in try tables[referrer.layout.number]?.ids(where: [referrer.column], are: [ref.id]) ?? [] {
                 let child = try entries.entry(RowRef(table: referrer.layout.number, id: id))
                 guard let child else { continue }
-                if child.isPending, child.sent & referrer.column.mask != 0 { return true }
+                if child.isPending, child.sent & referrer.column.mask != 0, try Meta.int(.inFlight, in: db) != nil {
+                    return true
+                }
                 guard child.isKnownToServer, !child.isMoved(by: referrer) else { continue }
                 if (hasMore && referrer.onDelete == .cascade) || child.seq > (seq ?? .max) { return true }
             }

@@ -6,7 +6,8 @@ import OptimistWire
 /// Reads and writes `optimist_unknown`: what newer apps have written into columns that this app does not have (L1).
 ///
 /// The values are kept beside the row until a migration brings the column. They also go along when this app begins a
-/// new life of the row, by replacing it, so that an old app never erases what it does not know.
+/// new life of the row, by replacing it, so that an old app never erases what it does not know; and to a server that has
+/// lost them (L3).
 struct UnknownColumns {
     private let db: Database
 
@@ -34,10 +35,11 @@ struct UnknownColumns {
         try save(kept, at: ref)
     }
 
-    /// The values of a row in columns that are not in the layout.
-    func values(at ref: RowRef, in layout: TableLayout) throws -> JSONObject {
-        let values = try stored(ref)?.values.members ?? []
-        return JSONObject(values.filter { layout[column: $0.key] == nil })
+    /// What a row has in columns that are not in the layout.
+    func patch(at ref: RowRef, in layout: TableLayout) throws -> RowPatch {
+        var patch = try stored(ref) ?? RowPatch()
+        patch.values = JSONObject(patch.values.members.filter { layout[column: $0.key] == nil })
+        return patch
     }
 
     func forget(_ ref: RowRef) throws {
