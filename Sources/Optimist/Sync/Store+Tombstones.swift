@@ -29,8 +29,18 @@ extension Store {
         }
         if keys.isEmpty { return false }
         try await apply { db in
-            let forget = try db.cachedStatement(sql: "DELETE FROM optimist_row WHERE key = ? AND \(condition)")
-            for key in keys { try forget.execute(arguments: [key, end.rawValue]) }
+            let forget = try db.cachedStatement(
+                sql: "DELETE FROM optimist_row WHERE key = ? AND \(condition) RETURNING tbl, seq")
+            var latest: [Int64: Int64] = [:]
+            for key in keys {
+                guard let row = try Row.fetchOne(forget, arguments: [key, end.rawValue]) else { continue }
+                latest[row[0]] = max(latest[row[0]] ?? 0, row[1])
+            }
+            // A server that goes back to before that has rows again that nobody here remembers to have been deleted.
+            for (table, seq) in latest {
+                try db.execute(
+                    sql: "UPDATE optimist_table SET since = max(since, ?) WHERE number = ?", arguments: [seq, table])
+            }
         }
         return keys.count == Self.forgottenAtOnce
     }
