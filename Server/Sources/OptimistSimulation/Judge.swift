@@ -139,6 +139,8 @@ struct Judge {
 
     private func lossOfRow(_ row: RowName, _ number: Int, _ write: History.Write) -> String? {
         let deletions = history.writes(of: row).filter { $0.write.deleted.contains(row) }
+        // A deletion from before the server went back is new to it, and to a device that has forgotten it meanwhile.
+        if hasForgotten, history.hasServerGoneBack, !deletions.isEmpty { return nil }
         let isExplained =
             fates.mortal.contains(row)
             && (deletions.isEmpty || isMortalOtherwise(row)

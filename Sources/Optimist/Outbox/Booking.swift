@@ -7,7 +7,7 @@ import OptimistWire
 struct Booking {
     /// How long a row waits that the server could not take for now, without a word on how long.
     static let retryPauseMilliseconds: Int64 = 5_000
-    private static let longestPauseMilliseconds: Int64 = 900_000
+    static let longestPauseMilliseconds: Int64 = 900_000
     /// How long a row waits for the one it refers to, if nothing settles it before.
     private static let blockedPauseMilliseconds: Int64 = 30_000
     /// How long a row is held that cannot be sent or taken back, and nobody says why.
@@ -30,7 +30,6 @@ struct Booking {
         corrected: Int64
     ) throws {
         self.batch = batch
-        self.verdicts = verdicts
         entries = try RowEntryTable(db)
         tables = AppTables(layouts, db)
         references = ReferenceGraph(layouts)
@@ -38,6 +37,14 @@ struct Booking {
         now = milliseconds
         self.corrected = corrected
         missed = MissedRows(layouts, db, at: milliseconds)
+        let (tables, parked) = (tables, ParkedRows(db))
+        self.verdicts = try verdicts.map { verdict in
+            guard case .blocked(let by) = verdict, let owner = tables.ref(named: by),
+                try parked.awaitsDeletion(owner)
+            else { return verdict }
+            // The server has forgotten that row by now, and would wait for it for ever.
+            return .rejected(Refusal(code: "invalidProperties", message: "The row that it refers to was deleted."))
+        }
     }
 
     /// Books everything: what was taken first, then what was refused, with what refers to it (V5).

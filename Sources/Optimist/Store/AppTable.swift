@@ -176,6 +176,14 @@ struct AppTables {
 
     subscript(number: Int64) -> AppTable? { tables.first { $0.layout.number == number } }
     subscript(name: String) -> AppTable? { tables.first { $0.layout.name == name } }
+
+    /// The row that the server calls `Type:id`.
+    func ref(named name: String) -> RowRef? {
+        guard let colon = name.firstIndex(of: ":"), let table = self[String(name[..<colon])],
+            let id = table.layout.idForm.stored(String(name[name.index(after: colon)...]))
+        else { return nil }
+        return RowRef(table: table.layout.number, id: id)
+    }
 }
 
 extension TableLayout {

@@ -34,6 +34,15 @@ struct ParkedRows {
     /// Keeps a deletion until everything else is here that the server has changed meanwhile.
     func holdBack(_ row: ReceivedRow) throws { try park(row, reason: Self.heldBack, awaiting: nil) }
 
+    /// Whether a row is deleted as soon as what refers to it is gone, by a constraint of the app's.
+    func awaitsDeletion(_ ref: RowRef) throws -> Bool {
+        if try isEmpty { return false }
+        let row = try String.fetchOne(
+            db, sql: "SELECT row FROM optimist_parked WHERE tbl = ? AND id = ? AND reason <> ?",
+            arguments: [ref.table, ref.id, Self.heldBack])
+        if case .deleted? = row.flatMap(Self.content) { return true } else { return false }
+    }
+
     var holdsDeletionsBack: Bool {
         get throws {
             if try isEmpty { return false }

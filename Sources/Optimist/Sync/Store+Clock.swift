@@ -23,7 +23,7 @@ extension Store {
         if abs(measured - clockOffset.withLock { $0 }) > half + Self.coarseness {
             try await apply { db in
                 try Meta.set(.clockOffset, to: measured, in: db)
-                try Self.endWaitsOfRows(beyond: self.milliseconds + measured, in: db)
+                try Self.boundWaitsOfRows(from: self.milliseconds + measured, in: db)
             }
             clockOffset.withLock { $0 = measured }
         }
@@ -39,9 +39,11 @@ extension Store {
 }
 
 extension Store {
-    /// Rows that wait may have been told so by the clock as it was. To ask once too soon is better than a day too late.
-    private static func endWaitsOfRows(beyond now: Int64, in db: Database) throws {
-        try db.execute(sql: "UPDATE optimist_row SET due = ?1 WHERE due > ?1", arguments: [now])
+    /// Rows that wait may do so by the clock as it was. To ask too soon is better than a day too late.
+    private static func boundWaitsOfRows(from now: Int64, in db: Database) throws {
+        try db.execute(
+            sql: "UPDATE optimist_row SET due = ?1 WHERE due > ?1",
+            arguments: [now + Booking.longestPauseMilliseconds])
     }
 }
 

@@ -236,7 +236,7 @@ struct CounterTests {
         }
         let device = try await phone.store.read { try DeviceIdentity.current(in: $0) }
         let epochs = [RemoteEpoch(name: "m", firstSeq: 0), RemoteEpoch(name: "n", firstSeq: 2)]
-        try await phone.store.rewind(["photo"], to: epochs)
+        try await phone.store.rewind(["photo"], at: nil, to: epochs)
         // Somebody else has brought back the row as it was before.
         let patch = RowPatch(
             generation: 1, clocks: ColumnClocks(common: Clock(stamp: Stamp(rawValue: 1), device: device)), seq: 9,

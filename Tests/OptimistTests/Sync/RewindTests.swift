@@ -58,7 +58,7 @@ struct RewindTests {
 
     @Test func `L3 a fork that one table meets takes back the others too`() async throws {
         let desk = try await desk(Project(title: "Trip"))
-        try await desk.store.rewind(["step"], to: [("e1", 0), ("e2", 3)].map(RemoteEpoch.init))
+        try await desk.store.rewind(["step"], at: nil, to: [("e1", 0), ("e2", 3)].map(RemoteEpoch.init))
         #expect(try await desk.store.counts().pending == 1)
         #expect(try await desk.store.intakes().map(\.awaitsSnapshot) == [true, true])
     }
@@ -66,7 +66,7 @@ struct RewindTests {
     @Test func `L3 a table that is received anew heals what its rows have from after the fork`() async throws {
         let desk = try await desk(Project(title: "Trip"))
         try await desk.store.startResync(of: ["project"])
-        try await desk.store.rewind(["step"], to: [("e1", 0), ("e2", 5)].map(RemoteEpoch.init))
+        try await desk.store.rewind(["step"], at: nil, to: [("e1", 0), ("e2", 5)].map(RemoteEpoch.init))
         #expect(try await desk.store.counts().pending == 1)
         #expect(try await desk.store.intakes().map(\.cursor) == [nil, "e2.5"])
     }
@@ -75,7 +75,7 @@ struct RewindTests {
         let desk = try Desk()
         try await desk.store.take([.project(Project(title: "Trip"), seq: 12)], to: ["project"], seq: 12, epoch: "e2")
         try await desk.store.take([], to: ["step"], seq: 5)
-        try await desk.store.rewind(["step"], to: [("e1", 0), ("e2", 9)].map(RemoteEpoch.init))
+        try await desk.store.rewind(["step"], at: nil, to: [("e1", 0), ("e2", 9)].map(RemoteEpoch.init))
         #expect(try await desk.store.counts().pending == 0)
         #expect(try await desk.store.intakes().map(\.cursor) == ["e2.12", "e2.5"])
     }
@@ -203,7 +203,7 @@ struct RewindTests {
         let backup = backend.backup()
         try await live(a, b)
         backend.restore(backup, as: "e2")
-        try await a.store.rewind(["book", "shelf", "tag"], to: backend.state.withLock { $0.epochs })
+        try await a.store.rewind(["book", "shelf", "tag"], at: nil, to: backend.state.withLock { $0.epochs })
         let pending = try await a.store.counts().pending
         #expect(pending >= 4)
         try await a.write("UPDATE book SET pages = 1 WHERE id = ?", [id(20)])

@@ -102,7 +102,7 @@ struct SyncMachineTests {
         #expect(run.machine.phase == .offline)
 
         while !run.working.contains(.push) { run.step() }
-        run.finish(.push, .pushed(.sent))
+        run.finish(.push, .pushed(.sent(needsPull: false)))
         #expect(run.working.contains(.push), "more is sent at once")
         run.finish(.push, .pushed(.nothing(nextDue: nil)))
         while run.working.contains(.pull) { run.finish(.pull, .pulled(.page(hasMore: false))) }
@@ -172,7 +172,7 @@ struct SyncMachineTests {
         run.handle(.started([:]))
         run.handle(.online(false))
         #expect(run.working.contains(.push))
-        run.finish(.push, .pushed(.sent))
+        run.finish(.push, .pushed(.sent(needsPull: false)))
         #expect(run.machine.phase != .offline, "evidence counts more than a hint")
     }
 
@@ -319,7 +319,7 @@ struct SyncMachineTests {
             case 3: run.handle(.foreground)
             case 4: run.handle(.signedIn)
             case 5: if Bool.random(using: &random) { run.handle(.signedOut("x")) }
-            case 6: run.finish(.push, .pushed(.sent))
+            case 6: run.finish(.push, .pushed(.sent(needsPull: false)))
             case 7: run.finish(.push, .pushed(.nothing(nextDue: Bool.random(using: &random) ? .seconds(3) : nil)))
             case 8: run.finish(.push, .pushed(.failed(failure, rows: 9, units: .random(in: 1...9, using: &random))))
             case 9: run.finish(.pull, .pulled(.page(hasMore: .random(using: &random))))
