@@ -56,6 +56,18 @@ struct SessionMachineTests {
         #expect(machine.state == .signedOut(.revoked))
     }
 
+    @Test func `T4: a pause between refreshes ends when the clock is set back, and not a year later`() {
+        var machine = machine()
+        let stamp = machine.stamp
+        _ = enter(1...1, &machine)
+        _ = machine.handle(.wants(1, refused: stamp), now: now)
+        _ = machine.handle(.refreshFailed(stamp, retryAfter: .seconds(7)), now: now)
+        _ = machine.handle(.arrived(2, .calls), now: now + 6)
+        #expect(machine.handle(.wants(2, refused: nil), now: now + 6).compactMap(\.failedID) == [2])
+        _ = machine.handle(.arrived(3, .calls), now: now - 31_536_000)
+        #expect(machine.handle(.wants(3, refused: nil), now: now - 31_536_000) == [.run(.refresh(stamp, .first))])
+    }
+
     @Test func `a locked keychain is read again when somebody asks`() {
         var machine = SessionMachine(slots: 1, backoff: Backoff(), randomness: SplitMix64(seed: 1))
         #expect(enter(1...1, &machine) == [.run(.restore)])

@@ -147,6 +147,34 @@ struct OutboxTests {
         #expect(patch.values["content"] == "Tickets")
     }
 
+    @Test func `V4 of a new life that is refused, the delete of the former one stays to be sent`() async throws {
+        let todo = try await confirmed()
+        try await store.write { db in
+            try db.execute(sql: "DELETE FROM todo")
+            try todo.insert(db)
+        }
+        try await store.book([.rejected(Refusal(code: "forbidden", message: "no"))], of: try await next())
+        #expect(try await store.pendingCount() == 1)
+        guard case .delete(let tombstone) = try await next().push.rows[0].change else {
+            Issue.record("no delete")
+            return
+        }
+        #expect(tombstone.generation == 2)
+    }
+
+    @Test func `S1 V5 a new life that the server did not take and that ended since leaves no trace`() async throws {
+        let todo = try await confirmed()
+        try await edit("DELETE FROM todo")
+        try await store.book([.accepted(seq: 2)], of: try await next())
+        try await store.write { try todo.insert($0) }
+        let create = try await next()
+        try await edit("DELETE FROM todo")
+        #expect(try await store.pendingCount() == 1, "it may have arrived")
+        try await store.book([.groupFailed(by: ["todo:other"], current: nil)], of: create)
+        #expect(try await store.pendingCount() == 0)
+        #expect(try await store.entry(todo)?.generation == 2)
+    }
+
     @Test func `S3 a repeated push after a lost answer carries the newest values`() async throws {
         _ = try await confirmed()
         try await edit("UPDATE todo SET content = 'one'")

@@ -80,6 +80,94 @@ struct RewindTests {
         #expect(try await desk.store.intakes().map(\.cursor) == ["e2.12", "e2.5"])
     }
 
+    /// A desk in the middle of a catch-up: the page was made when the server had come to its 9th transaction.
+    private func deskWithinCatchUp(head: String?) async throws -> Desk {
+        let desk = try Desk()
+        var page = Page(from: "e1.0", cursor: "e1.5", hasMore: true, rows: [.step(Step(text: "Tickets"), seq: 4)])
+        page.head = head
+        try await desk.store.apply(page, to: ["step", "project"], initialCursor: "e1.0")
+        return desk
+    }
+
+    @Test func `L3 what came in the middle of a catch-up is no state to go back to, if the server lost any of it`()
+        async throws
+    {
+        let kept = try await deskWithinCatchUp(head: "e1.9")
+        try await kept.store.rewind(["step"], at: "e1.5", to: [("e1", 0), ("e2", 9)].map(RemoteEpoch.init))
+        #expect(try await kept.store.intakes().map(\.cursor) == ["e2.5", "e2.5"])
+        for head in ["e1.9", nil] {
+            let lost = try await deskWithinCatchUp(head: head)
+            try await lost.store.rewind(["step"], at: "e1.5", to: [("e1", 0), ("e2", 8)].map(RemoteEpoch.init))
+            #expect(try await lost.store.intakes().map(\.cursor) == [nil, nil])
+        }
+        let through = try await deskWithinCatchUp(head: "e1.9")
+        try await through.store.take([], from: 5, to: 9)
+        try await through.store.rewind(["step"], at: "e1.9", to: [("e1", 0), ("e2", 8)].map(RemoteEpoch.init))
+        #expect(try await through.store.intakes().map(\.cursor) == ["e2.8", "e2.8"])
+    }
+
+    @Test func `L3 a device that was acknowledged before its first pull asks what became of that`() async throws {
+        let desk = try Desk()
+        try await desk.store.write { try Step(text: "Tickets").insert($0) }
+        let batch = try #require(try await desk.store.nextPush(PushLimit()))
+        try await desk.store.book([.accepted(seq: 1)], of: batch, in: "e1")
+        #expect(try await desk.store.cursorOfFormerLife(than: "e1.7") == nil)
+        let cursor = try #require(try await desk.store.cursorOfFormerLife(than: "e2.7"))
+        #expect(SyncState(cursor) == SyncState(epoch: "e1", seq: .max))
+        try await desk.store.rewind([], at: cursor, to: [("e0", 0), ("e2", 0)].map(RemoteEpoch.init))
+        #expect(try await desk.store.counts().pending == 1)
+        #expect(try await desk.store.cursorOfFormerLife(than: "e2.7") == nil)
+    }
+
+    @Test func `L3 nobody heals a row of whose life nothing is here`() async throws {
+        let desk = try Desk()
+        try await desk.store.take([], to: ["step", "project"], seq: 3)
+        try await desk.store.write { try Step(text: "Tickets").insert($0) }
+        let batch = try #require(try await desk.store.nextPush(PushLimit()))
+        let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1_790_000_005_000), device: "OtherPhone"))
+        let won = RowPatch(
+            generation: 3, clocks: clocks,
+            values: ["text": "Flights", "project": .string(UUID().uuidString.lowercased())])
+        try await desk.store.book([.merged(seq: 6, won)], of: batch)
+        #expect(try await desk.store.counts().parked == 1, "its project is not here")
+        try await desk.store.rewind(["step"], at: "e1.3", to: [("e1", 0), ("e2", 4)].map(RemoteEpoch.init))
+        #expect(try await desk.store.counts().pending == 0)
+    }
+
+    @Test func `L1 L3 an old app heals the columns that it does not know`() async throws {
+        let desk = try Desk()
+        guard case .row(var patch) = PageRow.step(Step(text: "Tickets"), seq: 9).content else { return }
+        patch.values["colour"] = "green"
+        let row = PageRow(table: "step", id: UUID().uuidString.lowercased(), content: .row(patch))
+        try await desk.store.take([row], to: ["step", "project"], seq: 9)
+        try await desk.store.rewind(["step"], at: "e1.9", to: [("e1", 0), ("e2", 5)].map(RemoteEpoch.init))
+        let push = try #require(try await desk.store.nextPush(PushLimit())).push
+        guard case .create(let healed)? = push.rows.first?.change else {
+            Issue.record("it is not healed")
+            return
+        }
+        #expect(healed.values["colour"] == "green")
+        #expect(healed.clocks?["colour"] == patch.clocks?["colour"])
+    }
+
+    @Test func `L3 L5 a device that has forgotten a deletion starts anew when the server goes back to before it`()
+        async throws
+    {
+        let (desk, trip) = (try Desk(), Project(title: "Trip"))
+        try await desk.store.take([], to: ["step", "project"], seq: 1)
+        try await desk.store.apply(
+            Page(from: "e1.1", cursor: "e1.9", hasMore: false, rows: [.project(trip, seq: 5)]),
+            to: ["step", "project"], initialCursor: "e1.0")
+        try await desk.store.apply(
+            Page(from: "e1.9", cursor: "e1.12", hasMore: false, rows: [.gone("project", trip.id, seq: 11)]),
+            to: ["step", "project"], initialCursor: "e1.0")
+        try await desk.store.forgetDeletedRows(rememberedFor: -1)
+        try await desk.store.rewind(["step", "project"], at: "e1.12", to: [("e1", 0), ("e2", 10)].map(RemoteEpoch.init))
+        let intakes = try await desk.store.intakes()
+        #expect(intakes.first { $0.table == "project" }?.cursor == nil)
+        #expect(intakes.first { $0.table == "step" }?.cursor == "e2.10")
+    }
+
     // MARK: - Healing
 
     /// Two devices do this and that, and everything arrives.

@@ -110,6 +110,29 @@ struct SyncMachineTests {
         #expect(run.remembered[.push] == nil)
     }
 
+    @Test func `Q3 trouble of this device's that the stream met is over when the stream is open`() {
+        var run = MachineRun(seed: 1)
+        run.handle(.started([:]))
+        run.finish(.push, .pushed(.nothing(nextDue: nil)))
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        run.finish(.stream, .streamEnded(.device("The database is busy.")))
+        #expect(run.machine.phase == .deviceTrouble(message: "The database is busy."))
+        run.handle(.streamAlive)
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        #expect(run.machine.phase == .idle)
+    }
+
+    @Test func `R2 an answer that leaves deletions to wait for a page is followed by a pull`() {
+        for needsPull in [false, true] {
+            var run = MachineRun(seed: 1)
+            run.handle(.started([:]))
+            run.handle(.streamAlive)
+            while run.working.contains(.pull) { run.finish(.pull, .pulled(.page(hasMore: false))) }
+            run.finish(.push, .pushed(.sent(needsPull: needsPull)))
+            #expect(run.working.contains(.pull) == needsPull)
+        }
+    }
+
     @Test func `S5 the waits are drawn at random`() {
         let draws = (1...20).map { seed in
             var run = MachineRun(seed: UInt64(seed))

@@ -64,8 +64,8 @@ struct UpgradeTests {
         try await phone.store.saveWait(of: .pull, failures: 9, wait: .seconds(3000), isDemanded: true)
         phone.advance(-86_400_000)
         let waits = try await phone.store.savedWaits()
-        #expect(waits[.push]?.remaining == .seconds(60))
-        #expect(waits[.pull]?.remaining == .seconds(3600))
+        #expect(waits[.push]?.remaining == .seconds(50))
+        #expect(waits[.pull]?.remaining == .seconds(3000))
     }
 
     @Test func `V1 a row that is put off without a time waits longer each time`() async throws {

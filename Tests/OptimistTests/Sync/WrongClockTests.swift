@@ -152,6 +152,32 @@ struct WrongClockTests {
         #expect(try await phone.store.nextPush(PushLimit()) != nil)
     }
 
+    @Test func `M4 a row that was put off by a clock a day ahead is sent soon after that is known`() async throws {
+        let phone = try Phone(at: Self.now + Self.day)
+        try await phone.store.write { try Todo(content: "Tickets").insert($0) }
+        let batch = try #require(try await phone.store.nextPush(PushLimit()))
+        try await phone.store.book([.retry(after: .seconds(60))], of: batch)
+        let date = Date(timeIntervalSince1970: Double(Self.now) / 1000)
+        try await phone.store.correctClock(by: date, roundTrip: .zero)
+        #expect(try await phone.store.pushOutlook().nextDue == .seconds(900))
+    }
+
+    @Test func `M4 while the device's clock is set, or the device sleeps, an answer tells nothing of it`() async throws {
+        let clock = ManualClock()
+        let time = Mutex(Date(timeIntervalSince1970: Double(Self.now) / 1000))
+        let roundTrip = RoundTrip(Surroundings(clock: clock, now: { time.withLock { $0 } }))
+        clock.advance(by: .seconds(2))
+        time.withLock { $0 += 2.5 }
+        #expect(roundTrip() == .seconds(2))
+        time.withLock { $0 += 86_400 }
+        #expect(roundTrip() == nil)
+        time.withLock { $0 -= 2 * 86_400 }
+        #expect(roundTrip() == nil)
+        let phone = try Phone(at: Self.now)
+        try await phone.store.correctClock(by: Date(timeIntervalSince1970: 0), roundTrip: nil)
+        #expect(phone.store.correctedMilliseconds == Self.now)
+    }
+
     @Test func `M4 where confirmed clocks are far ahead the clock begins again once, and not at every answer`()
         async throws
     {

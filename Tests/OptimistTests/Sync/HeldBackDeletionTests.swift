@@ -1,0 +1,127 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+/// Received deletions that would take along, by the app's foreign keys, what the server may have elsewhere by now.
+@Suite(.timeLimit(.minutes(2)))
+struct HeldBackDeletionTests {
+    let desk: Desk
+    var store: Store { desk.store }
+
+    init() throws { desk = try Desk() }
+
+    private let trip = Project(title: "Trip")
+    private let tour = Project(title: "Tour")
+    private let tickets = Step(text: "Tickets")
+    private let visa = Step(text: "Visa")
+
+    /// The trip in the life after its deletion.
+    private func nextLife(of project: Project, seq: Int64) -> PageRow {
+        guard case .row(var patch) = PageRow.project(project, seq: seq, stamp: 1_790_000_002_000).content else {
+            return .project(project)
+        }
+        patch.generation = 3
+        return PageRow(table: "project", id: project.wireID, content: .row(patch))
+    }
+
+    @Test func `R2 a step that moves with a later page is not taken along with its former project`() async throws {
+        try await store.take([.project(trip), .project(tour), .step(tickets, in: trip)], to: 1)
+        try await store.take([.gone("project", trip.id)], from: 1, to: 2, hasMore: true)
+        #expect(try await store.steps() == ["Tickets"])
+        #expect(try await store.counts().parked == 1)
+        try await store.take([.step(tickets, seq: 3, in: tour, stamp: 1_790_000_002_000)], from: 2, to: 3)
+        #expect(try await store.projects() == ["Tour"])
+        #expect(try await store.steps() == ["Tickets"])
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test func `R2 a project that is there again with a later page keeps its steps`() async throws {
+        try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
+        try await store.take([.gone("project", trip.id)], from: 1, to: 2, hasMore: true)
+        try await store.take([nextLife(of: trip, seq: 3)], from: 2, to: 3)
+        #expect(try await store.projects() == ["Trip"])
+        #expect(try await store.steps() == ["Tickets"])
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test func `R2 with the last page a deletion takes along what is still below it`() async throws {
+        try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
+        try await store.take([.gone("project", trip.id)], from: 1, to: 2, hasMore: true)
+        try await store.take([], from: 2, to: 2, hasMore: true)
+        #expect(try await store.projects() == ["Trip"])
+        try await store.take([], from: 2, to: 3)
+        #expect(try await store.projects().isEmpty)
+        #expect(try await store.steps().isEmpty)
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test(arguments: ["CASCADE", "SET NULL"])
+    func `R2 what is known to refer to a row later than its deletion refers to its next life`(onDelete: String)
+        async throws
+    {
+        let store = try Desk(onDelete: onDelete).store
+        try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
+        let trip = trip
+        try await store.write { try $0.execute(sql: "UPDATE step SET text = 'Flights'") }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.book([.accepted(seq: 4)], of: batch)
+        try await store.take([.gone("project", trip.id, seq: 2)], from: 1, to: 2)
+        #expect(try await store.projects() == ["Trip"], "it waits")
+        try await store.take([nextLife(of: trip, seq: 3)], from: 2, to: 4)
+        #expect(try await store.read { try Step.fetchOne($0)?.project } == trip.id)
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test func `R2 S4 a deletion waits for the answer about a row below it`() async throws {
+        let store = try Desk(onDelete: "SET NULL").store
+        let (trip, visa) = (trip, visa)
+        try await store.take([.project(trip)], to: 1)
+        try await store.write { try Step(id: visa.id, text: "Visa", project: trip.id).insert($0) }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.take([.gone("project", trip.id, seq: 2)], from: 1, to: 2)
+        #expect(try await store.read { try Step.fetchOne($0)?.project } == trip.id)
+        #expect(try await store.book([.accepted(seq: 4)], of: batch), "a pull is to follow")
+        try await store.take([nextLife(of: trip, seq: 3), .step(visa, seq: 4, in: trip)], from: 2, to: 4)
+        #expect(try await store.read { try Step.fetchOne($0)?.project } == trip.id)
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test func `R2 M7 a row that is gone stays without its edits until a page tells of the rows below it`() async throws {
+        try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
+        try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        #expect(try await store.book([.gone], of: batch), "a pull is to follow")
+        #expect(try await store.steps() == ["Tickets"])
+        #expect(try await store.pendingCount() == 0)
+        let mine = try await store.read { try String.fetchOne($0, sql: "SELECT mine FROM optimist_journal") }
+        #expect(mine?.contains("Mine") == true)
+        try await store.take([.gone("step", tickets.id), .gone("project", trip.id)], from: 1, to: 2)
+        #expect(try await store.projects().isEmpty)
+        #expect(try await store.steps().isEmpty)
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test func `R4 what refers to a row that is gone is refused when the server has forgotten that row`() async throws {
+        let store = try Desk(onDelete: "RESTRICT").store
+        let (trip, visa) = (trip, visa)
+        try await store.take([.project(trip)], to: 1)
+        try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
+        let first = try #require(try await store.nextPush(PushLimit()))
+        try await store.write { try Step(id: visa.id, text: "Visa", project: trip.id).insert($0) }
+        try await store.book([.gone], of: first)
+        #expect(try await store.counts().parked == 1, "the step stands against that")
+        let second = try #require(try await store.nextPush(PushLimit()))
+        try await store.book([.blocked(by: "project:\(trip.wireID)")], of: second)
+        #expect(try await store.rejections().map(\.code) == ["invalidProperties"])
+        #expect(try await store.projects().isEmpty)
+        #expect(try await store.steps().isEmpty)
+        #expect(try await store.counts().parked == 0)
+    }
+}
