@@ -27,6 +27,8 @@ struct Intake: Equatable, Sendable {
     var seen: Int64?
 
     var awaitsSnapshot: Bool { cursor == nil }
+    /// What was received, or what the snapshot noted that is under way. Nil: nothing was noted.
+    var latest: String? { cursor ?? at }
 }
 
 /// What the engine asks for next.
@@ -73,7 +75,7 @@ struct PullPlan: Sendable {
     private var nextSnapshot: Intake? { hasSnapshots ? intakes.first(where: \.awaitsSnapshot) : nil }
 
     /// The cursor of the first sync that is under way: one for all its tables, so that their tail is one.
-    private var notedCursor: String? { intakes.lazy.filter { !$0.isComplete }.compactMap { $0.cursor ?? $0.at }.first }
+    private var notedCursor: String? { intakes.lazy.filter { !$0.isComplete }.compactMap(\.latest).first }
 
     /// The tables that stand at the earliest cursor.
     private func changes(of intakes: [Intake]) -> PullStep {

@@ -47,6 +47,8 @@ struct Mergers {
             .execute(arguments: [winner.id, loser.id])
         var entry = RowEntry(ref: winner, generation: 1)
         entry.acked = 1
+        // What it shows is the loser's, until the winner itself comes.
+        entry.known = 0
         try entries.save(entry)
     }
 }

@@ -109,8 +109,7 @@ extension Store {
 }
 
 extension Intake {
-    /// What was received, or what the snapshot noted that is under way. Nil: nothing was noted.
-    fileprivate var state: SyncState? { (cursor ?? at).flatMap { SyncState($0) } }
+    fileprivate var state: SyncState? { latest.flatMap { SyncState($0) } }
 
     /// Moves what is noted of a table to another life of the remote's database.
     fileprivate func move(to state: SyncState, in db: Database) throws {

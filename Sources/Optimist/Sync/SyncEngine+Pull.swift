@@ -116,7 +116,7 @@ extension SyncEngine {
             return true
         } catch RemoteFailure.cursorLost {
             // Whatever was noted with it is lost too.
-            try await startResync(of: plan.intakes.filter { !$0.isComplete && $0.at == request.at }.map(\.table))
+            try await startResync(of: plan.intakes.filter { !$0.isComplete && $0.latest == request.at }.map(\.table))
             throw RemoteFailure.cursorLost
         } catch RemoteFailure.forked(let epochs) {
             try await rewind([request.table], at: request.at, to: epochs)
