@@ -23,7 +23,9 @@ extension Store {
             var page = page
             if !page.epochs.isEmpty {
                 if try self.rewind([asked.table], at: asked.at, to: page.epochs, in: db) { return false }
-                page.at = SyncState(page.at).map { "\(page.epochs.last?.name ?? $0.epoch).\($0.seq)" } ?? page.at
+                if let at = SyncState(page.at), let present = page.epochs.last {
+                    page.at = at.moved(to: present.name).description
+                }
             }
             if intake.at == nil { try UnseenRows.expectAll(of: asked.table, in: db) }
             try self.receive(page.rows, hasMore: true, in: db)

@@ -38,7 +38,7 @@ extension Store {
             // has lost, the former version is not here.
             let isWhole = intake.seen.map { common >= $0 } ?? true
             if let present = epochs.last, isWhole, common >= state.seq {
-                try intake.move(to: SyncState(epoch: present.name, seq: state.seq), in: db)
+                try intake.move(to: state.moved(to: present.name), in: db)
                 continue
             }
             wentBack = wentBack || isAsked
@@ -47,7 +47,9 @@ extension Store {
             if let present = epochs.last, isWhole, !intake.awaitsSnapshot, let since = intake.since, since <= common,
                 !counting.contains(intake.table)
             {
-                try intake.move(to: SyncState(epoch: present.name, seq: common), in: db)
+                // Whoever stands at nothing there has something all the same.
+                try intake.move(
+                    to: SyncState(epoch: present.name, seq: common, begun: common == 0 ? 0 : nil), in: db)
             } else {
                 try Intake.startOver(intake.table, in: db)
             }
@@ -94,18 +96,20 @@ extension Store {
         try Meta.set(.epochs, to: JSON.array([RemoteEpoch(name: epoch, firstSeq: 0).json]).description, in: db)
     }
 
-    /// The verdicts of a push, as far as they can be believed: a database that went back may have lost a row that is
-    /// edited here, and not deleted it. That is known as soon as the table has been pulled.
+    /// The verdicts of a push, as far as they can be believed: what another life of the database says than the one that is
+    /// known here counts only once it is known how they hang together. A database that went back may have lost a row that is
+    /// edited here, and not deleted it; and what it takes now it may lose before it is pulled. So it is sent once more then.
     func believable(_ answer: PushAnswer, of batch: PushBatch) async throws -> [Verdict] {
-        guard let epoch = answer.epoch, answer.verdicts.contains(.gone) else { return answer.verdicts }
+        guard let epoch = answer.epoch else { return answer.verdicts }
         let intakes = try await intakes()
         let latest = try await read { db in try Meta.epochs(in: db).last?.name }
         return zip(batch.push.rows, answer.verdicts).map { row, verdict in
-            let intake = intakes.first { $0.table == row.table }
-            let known = intake?.state?.epoch ?? latest
-            return verdict == .gone && known != nil && known != epoch ? .retry(after: nil) : verdict
+            let known = intakes.first { $0.table == row.table }?.state?.epoch ?? latest
+            return known == nil || known == epoch ? verdict : .retry(after: Self.pauseForPull)
         }
     }
+
+    private static let pauseForPull = Duration.seconds(1)
 }
 
 extension Intake {
@@ -124,5 +128,14 @@ extension Meta {
     fileprivate static func epochs(in db: Database) throws -> [RemoteEpoch] {
         guard let text = try string(.epochs, in: db) else { return [] }
         return [RemoteEpoch](json: try? JSON(parsing: text.utf8))
+    }
+}
+
+extension SyncState {
+    /// The same place in another life of the remote's database.
+    func moved(to epoch: String) -> SyncState {
+        var state = self
+        state.epoch = epoch
+        return state
     }
 }

@@ -273,9 +273,9 @@ public actor SyncEngine {
                     rows: 0, units: 0)
             }
             let verdicts = try await store.believable(answer, of: batch)
-            let needsPull = try await store.book(verdicts, of: batch, in: answer.epoch)
+            let holdsBack = try await store.book(verdicts, of: batch, in: answer.epoch)
             try await store.correctClock(by: answer.serverTime, roundTrip: duration)
-            return .sent(needsPull: needsPull)
+            return .sent(needsPull: holdsBack || verdicts != answer.verdicts)
         } catch {
             return .failed(
                 SyncMachine.Failure(error), rows: lastBatch?.sent.count ?? 0, units: lastBatch?.unitCount ?? 0)

@@ -214,14 +214,15 @@ struct SyncEngineTests {
         }
         #expect(try await engine.status.current().phase == .offline)
         #expect((20...400).contains(server.connects), "\(server.connects) attempts of three lanes in ten minutes")
-        await phone.clock.sleepers(atLeast: 3)
+        // All three lanes and the watchdog wait.
+        await phone.clock.sleepers(atLeast: 4)
         await phone.stop()
 
         let waits = try await phone.store.savedWaits()
         #expect((waits[.push]?.failures ?? 0) > 5)
         let attempts = server.connects
         phone.start()
-        await phone.clock.sleepers(atLeast: 3)
+        await phone.clock.sleepers(atLeast: 4)
         #expect(server.connects == attempts, "a relaunch does not stampede")
         server.setOutage(nil)
         phone.clock.advance(by: .seconds(60))
