@@ -315,10 +315,10 @@ struct SyncMachine: Sendable {
             let wait = lanes[lane]?.failed(at: now, retryAfter: retryAfter, backoff: backoff, using: &random)
         else { return }
         if wait == .zero { return run(lane) }
-        set(.lane(lane), wait)
         effects.append(
             .remember(
                 lane, failures: lanes[lane]?.failures ?? 0, wait: wait, isDemanded: lanes[lane]?.isDemanded ?? false))
+        set(.lane(lane), wait)
     }
 
     /// Stops every lane until the app, or a new session, says otherwise.

@@ -214,8 +214,10 @@ struct SyncEngineTests {
         }
         #expect(try await engine.status.current().phase == .offline)
         #expect((20...400).contains(server.connects), "\(server.connects) attempts of three lanes in ten minutes")
-        // All three lanes and the watchdog wait.
-        await phone.clock.sleepers(atLeast: 4)
+        // No attempt is under way: each lane waits.
+        try await phone.until { store in
+            try await store.savedWaits().values.filter { $0.remaining > .zero }.count == 3
+        }
         await phone.stop()
 
         let waits = try await phone.store.savedWaits()
