@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import ArgumentParser
+import Foundation
 
 @main
 struct BenchmarksCommand: AsyncParsableCommand {
@@ -11,6 +12,7 @@ struct BenchmarksCommand: AsyncParsableCommand {
 
     private static let all: [any Benchmark.Type] = [
         LocalWrite.self, BulkWrite.self, Delivery.self, FirstSync.self, PushOut.self, Opening.self,
+        Growth.self, MillionRows.self,
     ]
 
     @Flag(help: "Few rounds with few rows: shows that everything runs. The figures mean nothing.")
@@ -18,6 +20,9 @@ struct BenchmarksCommand: AsyncParsableCommand {
 
     @Option(help: "Only what has this name: \(all.map { $0.name }.joined(separator: ", ")).")
     var only: String?
+
+    @Option(help: "Where to draw what grows with the number of rows, as SVG.", completion: .file())
+    var plot: String?
 
     @Option(help: "What is measured: the time that passes, or the processors' time on a machine that others use too.")
     var gauge = Gauge.wall
@@ -32,11 +37,16 @@ struct BenchmarksCommand: AsyncParsableCommand {
         print()
         let table = Table()
         table.printHead()
+        var growth: [(name: String, rows: Int, seconds: Double)] = []
         for benchmark in Self.all where only == nil || only == benchmark.name {
             let benchmark = benchmark.init(effort: Effort(isQuick: quick, gauge: gauge))
             try await ScratchFolder.using { folder in
-                try await benchmark.run(in: folder) { table.printLine(of: $0) }
+                try await benchmark.run(in: folder) { figure in
+                    table.printLine(of: figure)
+                    if let point = figure.point { growth.append(point) }
+                }
             }
         }
+        if let plot { try GrowthPlot(growth).svg.write(toFile: plot, atomically: true, encoding: .utf8) }
     }
 }

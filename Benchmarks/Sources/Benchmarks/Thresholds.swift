@@ -20,6 +20,8 @@ enum Thresholds {
     static let firstSyncMemory = Target.megabytes(atMost: 150)
     /// From the write to the last verdict, with a server that answers at once.
     static let push = Target.rowsPerSecond(atLeast: 30_000)
+    /// The latest one of a hundred local writes while a million rows come in, by the same when nothing does.
+    static let writeMeanwhile = Target.ratio(atMost: 10)
     /// Opening a file in which a million rows are pending.
     static let opening = Target.milliseconds(atMost: 100)
 }

@@ -61,7 +61,8 @@ extension World {
             guard case .reference(let table, let onDelete)? = Tables.column(column, of: row.table)?.kind,
                 value != nil || onDelete == .setNull
             else { return false }
-            return served[row]?[column]?.contains { $0.map { rows[RowName(table: table, id: $0)] == nil } ?? false } == true
+            return served[row]?[column]?.contains { $0.map { rows[RowName(table: table, id: $0)] == nil } ?? false }
+                == true
         }
         let unheard = try Self.unheard(db)
         for (name, values) in rows.sorted(by: { $0.key < $1.key }) where !unsettled.contains(name) {

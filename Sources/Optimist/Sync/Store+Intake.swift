@@ -10,19 +10,36 @@ extension Store {
         return try await read { db in try Intake.fetchAll(order, in: db) }
     }
 
+    /// How many rows of a snapshot come in one transaction, so that the app's writes get their turn. Fewer would cost a first
+    /// sync more than they spare a write.
+    private static let snapshotRowsAtOnce = 500
+
     /// Applies a part of a snapshot, and notes how far it reaches. A part that comes twice or late changes nothing.
     @discardableResult
     func apply(_ page: SnapshotPage, of asked: SnapshotRequest) async throws -> Bool {
         if let next = page.next, let after = asked.after, next <= after {
             throw RemoteFailure.protocolError("The server's snapshot does not come to an end.")
         }
-        return try await apply { db in
+        var asked = asked
+        var pieces = page.pieces(of: Self.snapshotRowsAtOnce)[...]
+        while let piece = pieces.popFirst() {
+            guard let at = try await applyAtOnce(piece, of: asked) else { return false }
+            (asked.at, asked.after) = (at, piece.next)
+            // What the first one told of the remote's database is settled with it.
+            for index in pieces.indices { (pieces[index].at, pieces[index].epochs) = (at, []) }
+        }
+        return true
+    }
+
+    /// - Returns: The cursor that the table's snapshot has noted. Nil: the part was not the one that follows what is here.
+    private func applyAtOnce(_ page: SnapshotPage, of asked: SnapshotRequest) async throws -> String? {
+        try await apply { db in
             guard let intake = try Intake.fetchAll([asked.table], in: db).first, intake.awaitsSnapshot,
                 intake.place == asked.after, (intake.at ?? asked.at) == asked.at
-            else { return false }
+            else { return nil }
             var page = page
             if !page.epochs.isEmpty {
-                if try self.rewind([asked.table], at: asked.at, to: page.epochs, in: db) { return false }
+                if try self.rewind([asked.table], at: asked.at, to: page.epochs, in: db) { return nil }
                 if let at = SyncState(page.at), let present = page.epochs.last {
                     page.at = at.moved(to: present.name).description
                 }
@@ -30,7 +47,7 @@ extension Store {
             if intake.at == nil { try UnseenRows.expectAll(of: asked.table, in: db) }
             try self.receive(page.rows, hasMore: true, in: db)
             try Intake.record(page, of: asked.table, in: db)
-            return true
+            return page.at
         }
     }
 
@@ -121,5 +138,19 @@ extension Intake {
                 received = CASE WHEN isComplete THEN 0 ELSE received END, isComplete = 0, since = NULL, seen = NULL
                 WHERE name = ?
                 """, arguments: [table])
+    }
+}
+
+extension SnapshotPage {
+    /// The same rows in smaller parts, each of which ends with an id after which the next one begins.
+    fileprivate func pieces(of size: Int) -> [SnapshotPage] {
+        if rows.count <= size { return [self] }
+        return stride(from: 0, to: rows.count, by: size).map { start in
+            let end = min(start + size, rows.count)
+            var piece = self
+            piece.rows = Array(rows[start..<end])
+            if end < rows.count { piece.next = rows[end - 1].id }
+            return piece
+        }
     }
 }

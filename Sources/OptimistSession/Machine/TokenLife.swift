@@ -34,7 +34,9 @@ struct TokenLife {
         return .active(credentials.account)
     }
 
-    mutating func pause(for delay: Duration, from now: Date) { pause = DateInterval(start: now, duration: delay / .seconds(1)) }
+    mutating func pause(for delay: Duration, from now: Date) {
+        pause = DateInterval(start: now, duration: delay / .seconds(1))
+    }
 
     mutating func endPause() { pause = nil }
 

@@ -93,7 +93,8 @@ struct HeldBackDeletionTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `R2 M7 a row that is gone stays without its edits until a page tells of the rows below it`() async throws {
+    @Test func `R2 M7 a row that is gone stays without its edits until a page tells of the rows below it`() async throws
+    {
         try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
         try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
         let batch = try #require(try await store.nextPush(PushLimit()))

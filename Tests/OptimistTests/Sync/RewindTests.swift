@@ -106,6 +106,27 @@ struct RewindTests {
         #expect(try await through.store.intakes().map(\.cursor) == ["e2.8", "e2.8"])
     }
 
+    @Test func `R6 L3 a part of a snapshot that comes in pieces is noted in the present epoch, to its end`()
+        async throws
+    {
+        let desk = try Desk()
+        let rows = (0..<1_200).map { PageRow.step(Step(text: "\($0)"), seq: 5) }.sorted { $0.id < $1.id }
+        for (next, cursor) in [(rows[1_199].id, nil), (nil, "e2.9")] as [(String?, String?)] {
+            try await desk.store.startResync(of: ["step"])
+            var page = SnapshotPage(at: "e1.9", rows: rows, next: next)
+            page.epochs = [("e1", 0), ("e2", 9)].map(RemoteEpoch.init)
+            page.head = "e2.9"
+            let asked = SnapshotRequest(table: "step", at: "e1.9", limit: 5_000)
+            #expect(try await desk.store.apply(page, of: asked))
+            let intake = try #require(try await desk.store.intakes().first { $0.table == "step" })
+            #expect(intake.at == "e2.9")
+            #expect(intake.place == next)
+            #expect(intake.cursor == cursor)
+        }
+        #expect(try await desk.store.read { try Step.fetchCount($0) } == 1_200)
+        #expect(try await desk.store.counts().pending == 0)
+    }
+
     @Test func `L3 a device that was acknowledged before its first pull asks what became of that`() async throws {
         let desk = try Desk()
         try await desk.store.write { try Step(text: "Tickets").insert($0) }
@@ -162,7 +183,8 @@ struct RewindTests {
             Page(from: "e1.9", cursor: "e1.12", hasMore: false, rows: [.gone("project", trip.id, seq: 11)]),
             to: ["step", "project"], initialCursor: "e1.0")
         try await desk.store.forgetDeletedRows(rememberedFor: -1)
-        try await desk.store.rewind(["step", "project"], at: "e1.12", to: [("e1", 0), ("e2", 10)].map(RemoteEpoch.init))
+        try await desk.store.rewind(
+            ["step", "project"], at: "e1.12", to: [("e1", 0), ("e2", 10)].map(RemoteEpoch.init))
         let intakes = try await desk.store.intakes()
         #expect(intakes.first { $0.table == "project" }?.cursor == nil)
         #expect(intakes.first { $0.table == "step" }?.cursor == "e2.10")

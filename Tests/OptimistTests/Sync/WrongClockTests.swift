@@ -162,7 +162,8 @@ struct WrongClockTests {
         #expect(try await phone.store.pushOutlook().nextDue == .seconds(900))
     }
 
-    @Test func `M4 while the device's clock is set, or the device sleeps, an answer tells nothing of it`() async throws {
+    @Test func `M4 while the device's clock is set, or the device sleeps, an answer tells nothing of it`() async throws
+    {
         let clock = ManualClock()
         let time = Mutex(Date(timeIntervalSince1970: Double(Self.now) / 1000))
         let roundTrip = RoundTrip(Surroundings(clock: clock, now: { time.withLock { $0 } }))

@@ -70,7 +70,9 @@ final class PreparedServer: Sendable {
         accounts: [account: Schema(id: "planner", types: ["todo": TypeSchema(columns: [:])])],
         primaryAccount: account)
 
-    private static let state = "\(epoch).1000000"
+    /// Where the account stands before anything is pushed.
+    private static let seq: Int64 = 1_000_000
+    private static let state = "\(epoch).\(seq)"
 
     private static func part(_ todos: [Todo], number: Int, isLast: Bool) -> [UInt8] {
         let seq = Int64(number + 1)
@@ -101,7 +103,8 @@ final class PreparedServer: Sendable {
     }
 
     private static func verdicts(_ ids: [UUID], number: Int) -> [UInt8] {
-        var answer = SetAnswer(oldState: "\(epoch).\(number)", newState: "\(epoch).\(number + 1)")
+        let seq = Self.seq + Int64(number)
+        var answer = SetAnswer(oldState: "\(epoch).\(seq)", newState: "\(epoch).\(seq + 1)")
         answer.created = ids.map { (wireID($0), nil) }
         return bytes(Invocation("todo/set", answer.json(accountID: account), callID: "0"))
     }

@@ -31,6 +31,21 @@ struct Todo: Codable, Identifiable, SyncedRecord {
     }
 
     static func make(_ count: Int) -> [Todo] { (0..<count).map { Todo(priority: $0 % 4) } }
+
+    /// To-dos in the order of their ids, which are scattered like random ones.
+    static func inOrder(_ count: Int) -> [Todo] {
+        let step = UInt64.max / UInt64(count)
+        return (0..<count).map { index in
+            let high = UInt64(index) * step
+            let bytes = (0..<8).map { UInt8(truncatingIfNeeded: high >> (56 - 8 * $0)) }
+            let id = UUID(
+                uuid: (
+                    bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6] & 0x0F | 0x40, bytes[7],
+                    0x80, 1, 2, 3, 4, 5, 6, 7
+                ))
+            return Todo(id: id, priority: index % 4)
+        }
+    }
 }
 
 extension [Todo] {

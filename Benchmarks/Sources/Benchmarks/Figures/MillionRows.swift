@@ -1,0 +1,59 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import Optimist
+import OptimistWire
+import Synchronization
+
+/// A first sync of a million rows: its rate, its memory, and what the app notices of it in another table.
+struct MillionRows: Benchmark {
+    static let name = "million"
+    let effort: Effort
+
+    func run(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws {
+        let count = effort.rows(1_000_000)
+        let server = PreparedServer(received: Todo.inOrder(count).parts(of: RowSync.Limit.pageRows))
+        let store = try folder.store(isIndexed: true)
+        try await store.write { try $0.execute(sql: "CREATE TABLE note(text TEXT NOT NULL)") }
+        var quiet: [Double] = []
+        for _ in 0..<200 { quiet.append(try await write(to: store)) }
+
+        let states = Mutex(0)
+        let notes = store.observe { try Int.fetchOne($0, sql: "SELECT count(*) FROM note") }
+        let watching = Task { for try await _ in notes { states.withLock { $0 += 1 } } }
+        let writing = Task {
+            var times: [Double] = []
+            do { while true { times.append(try await write(to: store)) } } catch is CancellationError { return times }
+        }
+        let before = Memory.forgetPeak()
+        let seconds = try await effort.gauge.seconds {
+            try await syncing(store, with: server) { await server.isDrained() }
+        }
+        writing.cancel()
+        watching.cancel()
+        let meanwhile = Samples(try await writing.value)
+
+        let name = "first sync of \(grouped(Double(count))) rows, while the app writes"
+        report(Figure(name, .rate(rows: count, Samples([seconds])), target: Thresholds.firstSync))
+        if let before, let peak = Memory.peak {
+            report(Figure("its memory", .size(bytes: peak - before), target: Thresholds.firstSyncMemory))
+        }
+        var writes = Figure("a local write meanwhile, by its p99", .time(meanwhile), target: Thresholds.writeMeanwhile)
+        writes.rival = ("when quiet", .time(Samples(quiet)))
+        writes.ratio = meanwhile.p99 / Samples(quiet).p99
+        report(writes)
+        report(
+            Figure(
+                "states of a live query of another table",
+                .rate(rows: states.withLock { $0 }, Samples([seconds]))))
+    }
+
+    /// One row in a table that is not synced, and a pause after it.
+    private func write(to store: Store) async throws -> Double {
+        let seconds = try await effort.gauge.seconds {
+            try await store.write { try $0.execute(sql: "INSERT INTO note VALUES ('Buy the tickets')") }
+        }
+        try await Task.sleep(for: .milliseconds(10))
+        return seconds
+    }
+}
