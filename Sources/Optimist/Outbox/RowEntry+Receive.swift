@@ -59,7 +59,11 @@ extension RowEntry {
     mutating func receive(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Reception {
         seq = max(seq, tombstone.seq ?? 0)
         acked = max(acked, tombstone.generation)
-        if tombstone.generation == generation { stopHealing() }
+        if tombstone.generation == generation {
+            stopHealing()
+            // As of this device's own delete, before the answer to it.
+            if let clock = tombstone.clock { confirmed = ColumnClocks(common: clock) }
+        }
         guard tombstone.generation > generation, !outlives(tombstone, device: device, in: layout) else {
             return Reception()
         }

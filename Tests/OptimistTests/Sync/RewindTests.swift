@@ -127,6 +127,20 @@ struct RewindTests {
         #expect(try await desk.store.counts().pending == 0)
     }
 
+    @Test func `L3 a deletion that comes back before its answer heals with its own clock`() async throws {
+        let (desk, tickets) = (try Desk(), Step(text: "Tickets"))
+        try await desk.store.take([.step(tickets)], to: ["step", "project"], seq: 1)
+        try await desk.store.write { _ = try tickets.delete($0) }
+        let batch = try #require(try await desk.store.nextPush(PushLimit()))
+        let echo = PageRow.gone("step", tickets.id, seq: 2)
+        try await desk.store.apply(
+            Page(from: "e1.1", cursor: "e1.2", hasMore: false, rows: [echo]), to: ["step", "project"],
+            initialCursor: "e1.0")
+        try await desk.store.book([.accepted(seq: 2)], of: batch)
+        guard case .deleted(let tombstone) = echo.content else { return }
+        #expect(try await desk.store.entry(tickets)?.confirmed.common == tombstone.clock)
+    }
+
     @Test func `L3 a device that was acknowledged before its first pull asks what became of that`() async throws {
         let desk = try Desk()
         try await desk.store.write { try Step(text: "Tickets").insert($0) }
