@@ -87,10 +87,12 @@ extension Store {
 
 extension PageRow {
     static func project(
-        _ project: Project, seq: Int64 = 1, title: String? = nil, part: Project? = nil, stamp: Int64 = 1_790_000_000_000
+        _ project: Project, seq: Int64 = 1, title: String? = nil, part: Project? = nil,
+        stamp: Int64 = 1_790_000_000_000,
+        generation: Int = 1
     ) -> PageRow {
         row(
-            "project", project.wireID, seq, stamp,
+            "project", project.wireID, seq, stamp, generation,
             [
                 "title": (title ?? project.title).map(JSON.string) ?? .null,
                 "part": part.map { .string($0.wireID) } ?? .null,
@@ -101,18 +103,19 @@ extension PageRow {
         _ step: Step, seq: Int64 = 1, in project: Project? = nil, stamp: Int64 = 1_790_000_000_000
     ) -> PageRow {
         row(
-            "step", step.wireID, seq, stamp,
+            "step", step.wireID, seq, stamp, 1,
             [
                 "text": .string(step.text), "project": project.map { .string($0.wireID) } ?? .null,
             ])
     }
 
-    private static func row(_ table: String, _ id: String, _ seq: Int64, _ stamp: Int64, _ values: JSONObject)
-        -> PageRow
-    {
+    private static func row(
+        _ table: String, _ id: String, _ seq: Int64, _ stamp: Int64, _ generation: Int, _ values: JSONObject
+    ) -> PageRow {
         let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: stamp), device: "OtherPhone"))
         return PageRow(
-            table: table, id: id, content: .row(RowPatch(generation: 1, clocks: clocks, seq: seq, values: values)))
+            table: table, id: id,
+            content: .row(RowPatch(generation: generation, clocks: clocks, seq: seq, values: values)))
     }
 
     static func gone(_ table: String, _ id: UUID, seq: Int64 = 2) -> PageRow {

@@ -37,7 +37,7 @@ struct BenchmarksCommand: AsyncParsableCommand {
         print()
         let table = Table()
         table.printHead()
-        var growth: [(name: String, rows: Int, seconds: Double)] = []
+        var growth: [GrowthPlot.Point] = []
         for benchmark in Self.all where only == nil || only == benchmark.name {
             let benchmark = benchmark.init(effort: Effort(isQuick: quick, gauge: gauge))
             try await ScratchFolder.using { folder in

@@ -44,8 +44,7 @@ extension World {
         do {
             try read(device) { db in
                 let rows = try Rows.all(db)
-                try judgeSynced(
-                    rows, device, db, unsettled: try Self.unsettled(db))
+                try judgeSynced(rows, device, db, unsettled: try Self.unsettled(db))
                 if try isCaughtUp(db) { try compare(device, rows, withState(\.history.present), db) }
             }
         } catch { find("the judges cannot read \(device.name): \(error)") }
@@ -58,11 +57,10 @@ extension World {
         /// Whether a reference is as SQLite or a merge has left it since its row went from here: what the server makes of it
         /// comes with a later page, or waits for this device's own delete.
         func isLeftBehind(_ value: String?, _ column: String, _ row: RowName) -> Bool {
-            guard case .reference(let table, let onDelete)? = Tables.column(column, of: row.table)?.kind,
-                value != nil || onDelete == .setNull
-            else { return false }
-            return served[row]?[column]?.contains { $0.map { rows[RowName(table: table, id: $0)] == nil } ?? false }
-                == true
+            served[row]?[column]?.contains { former in
+                Tables.target(of: former, in: column, of: row.table, on: value == nil ? .setNull : nil)
+                    .map { rows[$0] == nil } ?? false
+            } == true
         }
         let unheard = try Self.unheard(db)
         for (name, values) in rows.sorted(by: { $0.key < $1.key }) where !unsettled.contains(name) {

@@ -70,14 +70,14 @@ struct Booking {
             if verdict == .gone, settlement.change == .delete,
                 try cascade.isTooSoon(deletionOf: sent.ref, at: nil, hasMore: true)
             {
-                entry = try setAsideDeletion(verdict, entry, before) { try $0.holdBack($1) }
+                entry = try setAsideDeletion(verdict, entry, before, reason: ParkedRows.heldBack)
             } else {
                 try make(settlement, of: sent, verdict, in: table)
             }
         } catch let error as DatabaseError where error.isConstraint {
             entry =
                 settlement.change == .delete
-                ? try setAsideDeletion(verdict, entry, before) { try $0.park($1, reason: error.message, awaiting: nil) }
+                ? try setAsideDeletion(verdict, entry, before, reason: error.message)
                 : try setAside(settlement.change, entry, before, reason: error.message)
         }
         try entries.save(entry)
@@ -110,11 +110,12 @@ struct Booking {
     /// The row is gone, but cannot go yet: the app's constraints stand against that, or what would go along may have another
     /// owner by now, of which pages tell. Until then the row stays, without what was unsent.
     private func setAsideDeletion(
-        _ verdict: Verdict, _ entry: RowEntry, _ before: RowEntry, park: (ParkedRows, ReceivedRow) throws -> Void
+        _ verdict: Verdict, _ entry: RowEntry, _ before: RowEntry, reason: String?
     ) throws -> RowEntry {
         var tombstone = Tombstone(generation: entry.generation, clock: nil)
         if case .mergedInto(_, let winner) = verdict { tombstone.mergedInto = winner }
-        try park(ParkedRows(db), ReceivedRow(ref: entry.ref, content: .deleted(tombstone)))
+        let row = ReceivedRow(ref: entry.ref, content: .deleted(tombstone))
+        try ParkedRows(db).park(row, reason: reason, awaiting: nil)
         var waiting = before
         waiting.becomeClean()
         waiting.settled = entry.settled

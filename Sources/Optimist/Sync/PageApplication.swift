@@ -174,7 +174,9 @@ struct RowApplication {
             case .row(let patch): try entry.receive(patch, device: device, in: table.layout, quote: table.quote)
             case .deleted(let tombstone): entry.receive(tombstone, device: device, in: table.layout)
             }
-        if reception.change == .delete, try mustWait(row) { return try ParkedRows(db).holdBack(row) }
+        if reception.change == .delete, try mustWait(row) {
+            return try ParkedRows(db).park(row, reason: ParkedRows.heldBack, awaiting: nil)
+        }
         let loss = try known.flatMap { try Journal.Loss(reception.lost, of: $0, by: reception.change, in: table) }
         try make(reception, of: row, in: table)
         if let loss { try Journal(db).record(loss, of: row.ref, at: milliseconds) }

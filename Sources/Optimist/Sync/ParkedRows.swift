@@ -31,12 +31,8 @@ struct ParkedRows {
         ])
     }
 
-    /// Keeps a deletion until everything else is here that the server has changed meanwhile.
-    func holdBack(_ row: ReceivedRow) throws { try park(row, reason: Self.heldBack, awaiting: nil) }
-
     /// Whether a row is deleted as soon as what refers to it is gone, by a constraint of the app's.
     func awaitsDeletion(_ ref: RowRef) throws -> Bool {
-        if try isEmpty { return false }
         let row = try String.fetchOne(
             db, sql: "SELECT row FROM optimist_parked WHERE tbl = ? AND id = ? AND reason <> ?",
             arguments: [ref.table, ref.id, Self.heldBack])
@@ -45,14 +41,13 @@ struct ParkedRows {
 
     var holdsDeletionsBack: Bool {
         get throws {
-            if try isEmpty { return false }
-            return try Bool.fetchOne(
-                db, sql: "SELECT EXISTS (SELECT 1 FROM optimist_parked WHERE reason = ?)", arguments: [Self.heldBack]
-            ) ?? false
+            let held = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM optimist_parked WHERE reason = ?)")
+            return try Bool.fetchOne(held, arguments: [Self.heldBack]) ?? false
         }
     }
 
-    private static let heldBack = "rows that refer to it may have another owner by now"
+    /// The reason of a deletion that waits until everything else is here that the server has changed meanwhile.
+    static let heldBack = "rows that refer to it may have another owner by now"
 
     func remove(_ ref: RowRef) throws {
         try db.cachedStatement(sql: "DELETE FROM optimist_parked WHERE tbl = ? AND id = ?")

@@ -35,27 +35,32 @@ struct ReceivedCascade {
     ///   - seq: When the row was deleted. Nil: unknown.
     ///   - hasMore: Whether later pages bring what the server has changed by now too.
     func isTooSoon(deletionOf ref: RowRef, at seq: Int64?, hasMore: Bool) throws -> Bool {
-        guard let table = tables[ref.table] else { return false }
-        for referrer in references.referrers(to: table.layout.name) where referrer.onDelete != .restrict {
-            for id in try tables[referrer.layout.number]?.ids(where: [referrer.column], are: [ref.id]) ?? [] {
-                let child = try entries.entry(RowRef(table: referrer.layout.number, id: id))
-                guard let child else { continue }
-                if child.isPending, child.sent & referrer.column.mask != 0, try Meta.int(.inFlight, in: db) != nil {
-                    return true
-                }
-                guard child.isKnownToServer, !child.isMoved(by: referrer) else { continue }
-                if (hasMore && referrer.onDelete == .cascade) || child.seq > (seq ?? .max) { return true }
+        try rowsBelow(ref).contains { below in
+            guard let child = try entries.entry(below.ref) else { return false }
+            let referrer = below.referrer
+            if child.isPending, child.sent & referrer.column.mask != 0, try Meta.int(.inFlight, in: db) != nil {
+                return true
             }
+            guard child.isKnownToServer, !child.isMoved(by: referrer) else { return false }
+            return (hasMore && referrer.onDelete == .cascade) || child.seq > (seq ?? .max)
         }
-        return false
     }
 
     mutating func prepare(deletionOf ref: RowRef) throws {
-        guard let table = tables[ref.table], visited.insert(ref).inserted else { return }
-        for referrer in references.referrers(to: table.layout.name) where referrer.onDelete != .restrict {
-            guard let children = tables[referrer.layout.number] else { continue }
-            for id in try children.ids(where: [referrer.column], are: [ref.id]) {
-                try prepare(RowRef(table: referrer.layout.number, id: id), referrer, children)
+        guard visited.insert(ref).inserted else { return }
+        for below in try rowsBelow(ref) { try prepare(below.ref, below.referrer, below.table) }
+    }
+
+    private typealias RowBelow = (ref: RowRef, referrer: ReferenceGraph.Referrer, table: AppTable)
+
+    /// The rows that the app's foreign keys change or delete along with a row.
+    private func rowsBelow(_ ref: RowRef) throws -> [RowBelow] {
+        guard let table = tables[ref.table] else { return [] }
+        let referrers = references.referrers(to: table.layout.name).filter { $0.onDelete != .restrict }
+        return try referrers.flatMap { referrer -> [RowBelow] in
+            guard let children = tables[referrer.layout.number] else { return [] }
+            return try children.ids(where: [referrer.column], are: [ref.id]).map { id in
+                (RowRef(table: referrer.layout.number, id: id), referrer, children)
             }
         }
     }

@@ -36,9 +36,7 @@ extension Store {
             return try stamps.run()
         }
     }
-}
 
-extension Store {
     /// Rows that wait may do so by the clock as it was. To ask too soon is better than a day too late.
     private static func boundWaitsOfRows(from now: Int64, in db: Database) throws {
         try db.execute(

@@ -54,7 +54,7 @@ extension Store {
                 try Intake.startOver(intake.table, in: db)
             }
         }
-        try Meta.set(.epochs, to: JSON.array(lineage.theirs.map(\.json)).description, in: db)
+        try Meta.set(lineage.theirs, in: db)
         return wentBack
     }
 
@@ -93,7 +93,7 @@ extension Store {
     /// when it tells of them.
     static func note(epoch: String, in db: Database) throws {
         guard try Meta.epochs(in: db).isEmpty else { return }
-        try Meta.set(.epochs, to: JSON.array([RemoteEpoch(name: epoch, firstSeq: 0).json]).description, in: db)
+        try Meta.set([RemoteEpoch(name: epoch, firstSeq: 0)], in: db)
     }
 
     /// The verdicts of a push, as far as they can be believed: what another life of the database says than the one that is
@@ -101,8 +101,9 @@ extension Store {
     /// edited here, and not deleted it; and what it takes now it may lose before it is pulled. So it is sent once more then.
     func believable(_ answer: PushAnswer, of batch: PushBatch) async throws -> [Verdict] {
         guard let epoch = answer.epoch else { return answer.verdicts }
-        let intakes = try await intakes()
-        let latest = try await read { db in try Meta.epochs(in: db).last?.name }
+        let (intakes, latest) = try await read { db in
+            (try Intake.fetchAll(self.layouts.map(\.name), in: db), try Meta.epochs(in: db).last?.name)
+        }
         return zip(batch.push.rows, answer.verdicts).map { row, verdict in
             let known = intakes.first { $0.table == row.table }?.state?.epoch ?? latest
             return known == nil || known == epoch ? verdict : .retry(after: Self.pauseForPull)
@@ -128,6 +129,10 @@ extension Meta {
     fileprivate static func epochs(in db: Database) throws -> [RemoteEpoch] {
         guard let text = try string(.epochs, in: db) else { return [] }
         return [RemoteEpoch](json: try? JSON(parsing: text.utf8))
+    }
+
+    fileprivate static func set(_ epochs: [RemoteEpoch], in db: Database) throws {
+        try set(.epochs, to: JSON.array(epochs.map(\.json)).description, in: db)
     }
 }
 

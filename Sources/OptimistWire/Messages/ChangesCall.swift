@@ -74,12 +74,14 @@ public struct InlineChanges: Sendable {
     }
 
     public func json(accountID: String) -> JSONObject {
-        [
+        var object: JSONObject = [
             "accountId": .string(accountID), "oldState": .string(oldState), "newState": .string(newState),
             "hasMoreChanges": .bool(hasMoreChanges), "created": [], "updated": [],
             "list": .array(list.map { .object($0.patch.json(id: $0.id)) }),
             "destroyed": .array(destroyed.map { .string($0.id) }),
             "destroyClocks": .object(JSONObject(destroyed.map { ($0.id, $0.tombstone.json) })),
         ]
+        if let head { object.append("head", .string(head)) }
+        return object
     }
 }

@@ -16,10 +16,10 @@ struct FittingTests {
 
     init() throws { desk = try Desk() }
 
-    private let trip = Project(title: "Trip")
-    private let tour = Project(title: "Tour")
-    private let tickets = Step(text: "Tickets")
-    private let visa = Step(text: "Visa")
+    let trip = Project(title: "Trip")
+    let tour = Project(title: "Tour")
+    let tickets = Step(text: "Tickets")
+    let visa = Step(text: "Visa")
 
     // MARK: - R4
 

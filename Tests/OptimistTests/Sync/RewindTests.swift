@@ -133,9 +133,7 @@ struct RewindTests {
         try await desk.store.write { _ = try tickets.delete($0) }
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
         let echo = PageRow.gone("step", tickets.id, seq: 2)
-        try await desk.store.apply(
-            Page(from: "e1.1", cursor: "e1.2", hasMore: false, rows: [echo]), to: ["step", "project"],
-            initialCursor: "e1.0")
+        try await desk.store.take([echo], from: 1, to: 2)
         try await desk.store.book([.accepted(seq: 2)], of: batch)
         guard case .deleted(let tombstone) = echo.content else { return }
         #expect(try await desk.store.entry(tickets)?.confirmed.common == tombstone.clock)
@@ -190,12 +188,8 @@ struct RewindTests {
     {
         let (desk, trip) = (try Desk(), Project(title: "Trip"))
         try await desk.store.take([], to: ["step", "project"], seq: 1)
-        try await desk.store.apply(
-            Page(from: "e1.1", cursor: "e1.9", hasMore: false, rows: [.project(trip, seq: 5)]),
-            to: ["step", "project"], initialCursor: "e1.0")
-        try await desk.store.apply(
-            Page(from: "e1.9", cursor: "e1.12", hasMore: false, rows: [.gone("project", trip.id, seq: 11)]),
-            to: ["step", "project"], initialCursor: "e1.0")
+        try await desk.store.take([.project(trip, seq: 5)], from: 1, to: 9)
+        try await desk.store.take([.gone("project", trip.id, seq: 11)], from: 9, to: 12)
         try await desk.store.forgetDeletedRows(rememberedFor: -1)
         try await desk.store.rewind(
             ["step", "project"], at: "e1.12", to: [("e1", 0), ("e2", 10)].map(RemoteEpoch.init))

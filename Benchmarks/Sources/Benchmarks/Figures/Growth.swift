@@ -25,7 +25,7 @@ struct Growth: Benchmark {
     private func figure(_ what: String, _ rows: Int, per count: Int, _ seconds: [Double]) -> Figure {
         let samples = Samples(seconds.map { $0 / Double(count) })
         var figure = Figure("\(what), among \(grouped(Double(rows))) rows", .time(samples))
-        figure.point = (what, rows, samples.median)
+        figure.point = GrowthPlot.Point(name: what, rows: rows, seconds: samples.median)
         return figure
     }
 

@@ -11,7 +11,7 @@ struct Figure {
     var ratio: Double?
     var target: Target?
     /// Where it stands in the plot of what grows with the number of rows.
-    var point: (name: String, rows: Int, seconds: Double)?
+    var point: GrowthPlot.Point?
 
     /// A figure whose time is compared with a rival's.
     init(_ name: String, _ pair: Paired, rows: Int? = nil, rival: String, target: Target? = nil) {

@@ -4,7 +4,14 @@ import Foundation
 
 /// What a row costs by the number of rows in the table, both on logarithmic scales.
 struct GrowthPlot {
-    private let lines: [(name: String, points: [(rows: Int, seconds: Double)])]
+    struct Point {
+        /// The line that it is on.
+        let name: String
+        let rows: Int
+        let seconds: Double
+    }
+
+    private let lines: [(name: String, points: [Point])]
     private let width = 720.0
     private let height = 420.0
     private let left = 70.0
@@ -12,11 +19,11 @@ struct GrowthPlot {
     private let top = 20.0
     private let bottom = 50.0
 
-    init(_ points: [(name: String, rows: Int, seconds: Double)]) {
+    init(_ points: [Point]) {
         let names = points.reduce(into: [String]()) { names, point in
             if !names.contains(point.name) { names.append(point.name) }
         }
-        lines = names.map { name in (name, points.filter { $0.name == name }.map { ($0.rows, $0.seconds) }) }
+        lines = names.map { name in (name, points.filter { $0.name == name }) }
     }
 
     var svg: String {

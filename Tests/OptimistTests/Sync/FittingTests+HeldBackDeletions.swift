@@ -10,25 +10,10 @@ import Testing
 @testable import Optimist
 
 /// Received deletions that would take along, by the app's foreign keys, what the server may have elsewhere by now.
-@Suite(.timeLimit(.minutes(2)))
-struct HeldBackDeletionTests {
-    let desk: Desk
-    var store: Store { desk.store }
-
-    init() throws { desk = try Desk() }
-
-    private let trip = Project(title: "Trip")
-    private let tour = Project(title: "Tour")
-    private let tickets = Step(text: "Tickets")
-    private let visa = Step(text: "Visa")
-
+extension FittingTests {
     /// The trip in the life after its deletion.
     private func nextLife(of project: Project, seq: Int64) -> PageRow {
-        guard case .row(var patch) = PageRow.project(project, seq: seq, stamp: 1_790_000_002_000).content else {
-            return .project(project)
-        }
-        patch.generation = 3
-        return PageRow(table: "project", id: project.wireID, content: .row(patch))
+        .project(project, seq: seq, stamp: 1_790_000_002_000, generation: 3)
     }
 
     @Test func `R2 a step that moves with a later page is not taken along with its former project`() async throws {
