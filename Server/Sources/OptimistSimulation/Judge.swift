@@ -58,7 +58,7 @@ struct Judge {
             }
         }
         let counters = CounterJudge(
-            history: history, server: server, refused: refused, journaled: journaled, fates: fates)
+            history: history, server: server, refused: refused, journaled: journaled, fates: fates, hasForgotten: hasForgotten)
         return findings + counters.findings()
     }
 

@@ -107,23 +107,29 @@ extension Booking {
     /// Undoes all of it together or, where the app's constraints stand against that, what can be undone by itself.
     private mutating func undo(_ rows: [TakenBack]) throws {
         let ordered = references.order(rows)
-        if try together(ordered) { return }
+        let former = entries
+        if try db.keepingWhatFits({ for row in ordered { try make(row) } }) { return }
+        entries = former
         for row in ordered {
-            guard let table = tables[row.entry.ref.table] else { continue }
             do {
-                try table.make(row.change, at: row.entry.ref.id)
-                try entries.save(row.entry)
+                try db.inSavepoint {
+                    try make(row)
+                    return .commit
+                }
             } catch let error as DatabaseError where error.isConstraint {
+                entries = former
                 try entries.save(try setAside(row.change, row.entry, row.before, reason: error.message))
             }
         }
     }
 
-    private mutating func together(_ rows: [TakenBack]) throws -> Bool {
-        let isDone = try db.keepingWhatFits {
-            for row in rows { try tables[row.entry.ref.table]?.make(row.change, at: row.entry.ref.id) }
+    private mutating func make(_ row: TakenBack) throws {
+        if row.change == .delete {
+            var cascade = cascade
+            try cascade.prepare(deletionOf: row.entry.ref, isServers: false)
+            entries = cascade.entries
         }
-        if isDone { for row in rows { try entries.save(row.entry) } }
-        return isDone
+        try tables[row.entry.ref.table]?.make(row.change, at: row.entry.ref.id)
+        try entries.save(row.entry)
     }
 }

@@ -105,7 +105,7 @@ struct Booking {
         try table.make(.delete, at: sent.ref.id)
     }
 
-    private var cascade: ReceivedCascade { ReceivedCascade(entries, tables, references, db, at: now) }
+    var cascade: ReceivedCascade { ReceivedCascade(entries, tables, references, db, at: now) }
 
     /// The row is gone, but cannot go yet: the app's constraints stand against that, or what would go along may have another
     /// owner by now, of which pages tell. Until then the row stays, without what was unsent.
@@ -178,12 +178,9 @@ struct Booking {
     /// row here, before those fit.
     private func served(_ values: JSONObject, _ settled: RowEntry, in table: AppTable) throws -> JSONObject? {
         guard let present = try table.values(settled.ref.id) else { return nil }
-        let columns = table.layout.columns.compactMap { column -> (String, JSON)? in
-            let isUnsent = settled.dirty & column.mask != 0 && !column.isCounter
-            let other = isUnsent ? settled.baseValue(of: column) : present[column.name]
-            return (values[column.name] ?? other).map { (column.name, $0) }
-        }
-        return JSONObject(columns)
+        var whole = settled.served(present, in: table.layout)
+        for (name, value) in values { whole[name] = value }
+        return whole
     }
 
     /// Lets the rows go that waited for one that is settled now.

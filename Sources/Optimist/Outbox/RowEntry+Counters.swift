@@ -7,14 +7,15 @@ import OptimistWire
 extension RowEntry {
     /// Takes a counter from the server.
     ///
+    /// - Parameter hasHealed: Whether the server has got back by now what it had confirmed.
     /// - Returns: What the app's column is to show.
     mutating func takeCounter(
-        _ column: TableLayout.Column, from patch: RowPatch, seq: Int64?, isDirty: Bool
+        _ column: TableLayout.Column, from patch: RowPatch, seq: Int64?, isDirty: Bool, hasHealed: Bool = false
     ) -> JSON {
         var counter = counters[column.bit] ?? Counter()
         let confirmed = counter.take(
             patch.values[column.name]?.int ?? 0, mine: patch.mine[column.name] ?? [:], seq: seq ?? self.seq,
-            clock: patch.clocks?[column.name], isDirty: isDirty || isHealing)
+            clock: patch.clocks?[column.name], isDirty: isDirty || (isHealing && !hasHealed))
         counters[column.bit] = counter.totals.isEmpty ? nil : counter
         if isDirty { base[column.name] = String(confirmed) }
         return .int(confirmed &+ counter.unsent)
@@ -42,7 +43,7 @@ extension RowEntry {
         let former = counters[column.bit]?.totals.values.reduce(0) { $0 &+ $1.confirmed } ?? 0
         counters[column.bit]?.confirm(sent.totals[column.name] ?? [], seq: seq)
         if isInOrder, won.values[column.name] != nil {
-            return takeCounter(column, from: won, seq: seq, isDirty: isDirty)
+            return takeCounter(column, from: won, seq: seq, isDirty: isDirty, hasHealed: sent.heals)
         }
         let present = counters[column.bit]?.totals.values.reduce(0) { $0 &+ $1.confirmed } ?? 0
         if isDirty { base[column.name] = String(baseCount(of: column) &+ present &- former) }

@@ -106,6 +106,17 @@ struct RowEntry: Equatable, Sendable {
         known = layout.mask(of: patch.values)
     }
 
+    /// The row as the server has it, but for counters: what is unsent is not in it.
+    ///
+    /// - Parameter values: As the app's table shows them.
+    func served(_ values: JSONObject, in layout: TableLayout) -> JSONObject {
+        JSONObject(
+            layout.columns.compactMap { column in
+                let isUnsent = dirty & column.mask != 0 && !column.isCounter
+                return (isUnsent ? baseValue(of: column) : values[column.name]).map { (column.name, $0) }
+            })
+    }
+
     /// Unconfirms values of the server's that could not be written to the app's table.
     ///
     /// What is not here must not count as confirmed: a page that brings it again would otherwise be no news. What is edited

@@ -31,6 +31,12 @@ struct ParkedRows {
         ])
     }
 
+    func contains(_ ref: RowRef) throws -> Bool {
+        let parked = try db.cachedStatement(
+            sql: "SELECT EXISTS (SELECT 1 FROM optimist_parked WHERE tbl = ? AND id = ?)")
+        return try Bool.fetchOne(parked, arguments: [ref.table, ref.id]) ?? false
+    }
+
     /// Whether a row is deleted as soon as what refers to it is gone, by a constraint of the app's.
     func awaitsDeletion(_ ref: RowRef) throws -> Bool {
         let row = try String.fetchOne(

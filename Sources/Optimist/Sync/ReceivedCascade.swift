@@ -3,11 +3,12 @@
 import GRDB
 import OptimistWire
 
-/// What a received deletion takes along by the app's own foreign keys (R2): before SQLite deletes those rows, what is unsent
-/// of them is kept in the journal.
+/// What a deletion that is not the user's takes along by the app's own foreign keys (R2): before SQLite deletes those rows,
+/// what is unsent of them is kept in the journal.
 ///
-/// The server does the same to its rows, and says so in their own deletions. A row that only an unsent edit of the user's
-/// has put below the deleted one goes back to where the server has it.
+/// Of a row that the server has deleted it does the same to its rows, and says so in their own deletions. Below a life that
+/// the server never had it leaves them as they are: they are parked until the row is there again. A row that only an unsent
+/// edit of the user's has put below the deleted one goes back to where the server has it.
 struct ReceivedCascade {
     private(set) var entries: RowEntryTable
     private let tables: AppTables
@@ -46,9 +47,10 @@ struct ReceivedCascade {
         }
     }
 
-    mutating func prepare(deletionOf ref: RowRef) throws {
+    /// - Parameter isServers: Whether the server has deleted the row. If not, a life of it is given up that is only here.
+    mutating func prepare(deletionOf ref: RowRef, isServers: Bool = true) throws {
         guard visited.insert(ref).inserted else { return }
-        for below in try rowsBelow(ref) { try prepare(below.ref, below.referrer, below.table) }
+        for below in try rowsBelow(ref) { try prepare(below, below: ref, isServers) }
     }
 
     private typealias RowBelow = (ref: RowRef, referrer: ReferenceGraph.Referrer, table: AppTable)
@@ -65,36 +67,45 @@ struct ReceivedCascade {
         }
     }
 
-    private mutating func prepare(_ child: RowRef, _ referrer: ReferenceGraph.Referrer, _ table: AppTable) throws {
+    private mutating func prepare(_ below: RowBelow, below parent: RowRef, _ isServers: Bool) throws {
+        let (child, referrer, table) = below
         guard var entry = try entries.entry(child) else { return }
         let isMoved = entry.isMoved(by: referrer)
         switch referrer.onDelete {
         case .restrict: return
-        case .setNull: if isMoved { try journal(child, table, in: referrer.column.mask) }
+        case .setNull:
+            if isMoved { return try journal(child, table, in: referrer.column.mask) }
+            if !isServers { try park(&entry, awaiting: parent, in: table) }
         case .cascade:
             if isMoved { return try takeBack(referrer.column, of: &entry, in: table) }
-            try prepare(deletionOf: child)
-            guard entry.isPending else { return try forgetConfirmed(entry) }
-            if let loss = try Journal.Loss(entry.dirty, of: entry, by: .delete, in: table) {
+            try prepare(deletionOf: child, isServers: isServers && entry.isKnownToServer)
+            if let loss = try Journal.Loss(entry.dirty, of: entry, by: .delete, in: table), entry.isPending {
                 try Journal(db).record(loss, of: child, at: milliseconds)
             }
-            if entry.isKnownToServer {
-                entry.becomeClean()
-                entry.known = 0
-            } else {
-                entry.giveUpUnknownLife()
-            }
-            try entries.save(entry)
+            if !isServers { try park(&entry, awaiting: parent, in: table) }
+            try giveUp(&entry)
         }
+        try entries.save(entry)
     }
 
     /// A row that goes along may be alive on the server, below another life of its parent's, which is unsent here or comes
     /// with a later page: whatever a page brings of the row is news then.
-    private mutating func forgetConfirmed(_ entry: RowEntry) throws {
-        guard entry.isAlive, entry.known != 0 else { return }
-        var forgotten = entry
-        forgotten.known = 0
-        try entries.save(forgotten)
+    private func giveUp(_ entry: inout RowEntry) throws {
+        if entry.isPending, !entry.isKnownToServer { return entry.giveUpUnknownLife() }
+        if entry.isPending { entry.becomeClean() }
+        if entry.isAlive { entry.known = 0 }
+    }
+
+    /// Keeps a row as the server has it, until the one that it refers to is there again.
+    private func park(_ entry: inout RowEntry, awaiting parent: RowRef, in table: AppTable) throws {
+        let parked = ParkedRows(db)
+        guard entry.isAlive, entry.isKnownToServer, let values = try table.values(entry.ref.id),
+            try !parked.contains(entry.ref)
+        else { return }
+        let served = entry.served(values, in: table.layout)
+        let row = ReceivedRow(
+            ref: entry.ref, content: .row(entry.withdraw(served, isWhole: true, in: table.layout)))
+        try parked.park(row, reason: nil, awaiting: parent)
     }
 
     private mutating func takeBack(_ column: TableLayout.Column, of entry: inout RowEntry, in table: AppTable) throws {

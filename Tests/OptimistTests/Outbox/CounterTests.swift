@@ -249,6 +249,22 @@ struct CounterTests {
         #expect(CounterPatch(json: sent) == .totals([.init(5)]))
     }
 
+    @Test func `L3 M3 what heals learns from the answer what it had counted since`() async throws {
+        try await confirmed()
+        try await phone.execute("UPDATE photo SET likes = likes + 3")
+        let device = try await phone.store.read { try DeviceIdentity.current(in: $0) }
+        try await phone.store.rewind(
+            ["photo"], at: nil,
+            to: [RemoteEpoch(name: "m", firstSeq: 0), RemoteEpoch(name: "n", firstSeq: 0)])
+        let batch = try #require(try await phone.next())
+        let won = RowPatch(generation: 1, values: ["likes": 8], mine: ["likes": [device: 6]])
+        try await phone.store.book([.merged(seq: 9, won)], of: batch)
+        #expect(try await likes() == 8)
+        try await phone.execute("UPDATE photo SET likes = likes + 1")
+        let sent = try #require(try patch(try await phone.next()).values["likes"])
+        #expect(CounterPatch(json: sent) == .totals([.init(7)]))
+    }
+
     @Test func `W3 M3 a count that is taken back before it was sent is not sent`() async throws {
         try await confirmed(likes: 5)
         try await phone.execute("UPDATE photo SET likes = likes + 1")

@@ -110,4 +110,40 @@ extension FittingTests {
         #expect(try await store.steps().isEmpty)
         #expect(try await store.counts().parked == 0)
     }
+
+    @Test(arguments: ["CASCADE", "SET NULL"])
+    func `R2 V2 what the server has below a refused life is as it has it with the next one`(onDelete: String)
+        async throws
+    {
+        let store = try Desk(onDelete: onDelete).store
+        let trip = trip
+        try await store.take([.project(trip)], to: 1)
+        try await store.write { db in
+            try db.execute(sql: "DELETE FROM project")
+            try trip.insert(db)
+        }
+        try await store.take([.step(tickets, seq: 2, in: trip)], from: 1, to: 2)
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.book([.rejected(Refusal(code: "forbidden", message: "No."))], of: batch)
+        #expect(try await store.projects().isEmpty)
+        #expect(try await store.counts().parked == 1)
+        try await store.take([nextLife(of: trip, seq: 3)], from: 2, to: 3)
+        #expect(try await store.read { try Step.fetchOne($0)?.project } == trip.id)
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test func `R2 V2 what was below a refused life goes when the server deletes it`() async throws {
+        let trip = trip
+        try await store.take([.project(trip)], to: 1)
+        try await store.write { db in
+            try db.execute(sql: "DELETE FROM project")
+            try trip.insert(db)
+        }
+        try await store.take([.step(tickets, seq: 2, in: trip)], from: 1, to: 2)
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.book([.rejected(Refusal(code: "forbidden", message: "No."))], of: batch)
+        try await store.take([.gone("step", tickets.id, seq: 3), .gone("project", trip.id, seq: 3)], from: 2, to: 3)
+        #expect(try await store.steps().isEmpty)
+        #expect(try await store.counts().parked == 0)
+    }
 }
