@@ -57,7 +57,8 @@ private struct Discard {
         guard let table = tables[ref.table], let before = try entries.entry(ref) else { return }
         var entry = before
         let values = try table.values(ref.id)
-        guard let taken = entry.takeBack(values ?? [:], current: nil, in: table.layout),
+        // What was deleted before it was made anew would stay unsent.
+        guard let taken = entry.takeBack(values ?? [:], current: nil, in: table.layout), !entry.isPending,
             values != nil || taken.change == .delete
         else { return try forget(ref) }
         rows.append(

@@ -58,4 +58,20 @@ struct DiscardTests {
         #expect(try await desk.store.projects() == ["home"])
         #expect(try await desk.store.read { try Step.fetchOne($0)?.project } == home.id)
     }
+
+    @Test func `L2 a row that was deleted and made anew is received anew after a discard`() async throws {
+        let desk = try Desk()
+        let (home, step) = (Project(title: "home"), Step(text: "sweep"))
+        try await desk.store.take([.project(home), .step(step, in: home)])
+        try await desk.store.write { db in
+            try db.execute(sql: "DELETE FROM step; DELETE FROM project")
+            try Project(id: home.id, title: "again").insert(db)
+        }
+        try await desk.store.take([.step(step, seq: 2, in: home, stamp: 1_790_000_003_000)], from: 9, to: 10)
+        #expect(try await desk.store.discardPending() == 2)
+        #expect(try await desk.store.counts().pending == 0)
+        try await desk.store.take([.project(home), .step(step, seq: 2, in: home)])
+        #expect(try await desk.store.projects() == ["home"])
+        #expect(try await desk.store.read { try Step.fetchOne($0)?.project } == home.id)
+    }
 }
