@@ -106,6 +106,11 @@ struct RowEntry: Equatable, Sendable {
         known = layout.mask(of: patch.values)
     }
 
+    /// An unsent column has another value by now than was sent with its clock.
+    mutating func restamp(_ column: TableLayout.Column) {
+        stamps[column.name] = unsentStamp(of: column.name).successor
+    }
+
     /// The row as the server has it, but for counters: what is unsent is not in it.
     ///
     /// - Parameter values: As the app's table shows them.

@@ -39,7 +39,9 @@ struct ReceivedCascade {
         try rowsBelow(ref).contains { below in
             guard let child = try entries.entry(below.ref) else { return false }
             let referrer = below.referrer
-            if child.isPending, child.sent & referrer.column.mask != 0, try Meta.int(.inFlight, in: db) != nil {
+            if child.isPending, child.sent & referrer.column.mask != 0,
+                try hasMore || Meta.int(.inFlight, in: db) != nil
+            {
                 return true
             }
             guard child.isKnownToServer, !child.isMoved(by: referrer) else { return false }
@@ -69,13 +71,14 @@ struct ReceivedCascade {
 
     private mutating func prepare(_ below: RowBelow, below parent: RowRef, _ isServers: Bool) throws {
         let (child, referrer, table) = below
-        guard var entry = try entries.entry(child) else { return }
+        guard !visited.contains(child), var entry = try entries.entry(child) else { return }
         let isMoved = entry.isMoved(by: referrer)
         switch referrer.onDelete {
         case .restrict: return
         case .setNull:
-            if isMoved { return try journal(child, table, in: referrer.column.mask) }
-            if !isServers { try park(&entry, awaiting: parent, in: table) }
+            if isMoved { try journal(child, table, in: referrer.column.mask) }
+            if entry.sent & entry.dirty & referrer.column.mask != 0 { entry.restamp(referrer.column) }
+            if !isServers, !isMoved { try park(&entry, awaiting: parent, in: table) }
         case .cascade:
             if isMoved { return try takeBack(referrer.column, of: &entry, in: table) }
             try prepare(deletionOf: child, isServers: isServers && entry.isKnownToServer)

@@ -78,6 +78,38 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
+    @Test func `R2 S4 a deletion waits for the last page where what was sent below it has no answer`() async throws {
+        let (trip, visa) = (trip, visa)
+        try await store.take([.project(trip)], to: 1)
+        try await store.write { try Step(id: visa.id, text: "Visa", project: trip.id).insert($0) }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.book([.retry(after: .seconds(1))], of: batch)
+        try await store.take([.gone("project", trip.id, seq: 2)], from: 1, to: 2, hasMore: true)
+        #expect(try await store.steps() == ["Visa"])
+        try await store.take([nextLife(of: trip, seq: 3), .step(visa, seq: 4, in: trip)], from: 2, to: 4)
+        #expect(try await store.read { try Step.fetchOne($0)?.project } == trip.id)
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test func `R2 M1 a reference that goes with what it refers to has a later clock than when it was sent`()
+        async throws
+    {
+        let store = try Desk(onDelete: "SET NULL").store
+        let (trip, visa) = (trip, visa)
+        func clock(_ batch: PushBatch?) throws -> Clock? {
+            guard case .create(let patch) = try #require(batch?.push.rows.first).change else { return nil }
+            return patch.clocks?["project"]
+        }
+        try await store.take([.project(trip)], to: 1)
+        try await store.write { try Step(id: visa.id, text: "Visa", project: trip.id).insert($0) }
+        let first = try #require(try await store.nextPush(PushLimit()))
+        try await store.book([.retry(after: .zero)], of: first)
+        try await store.take([.gone("project", trip.id, seq: 2)], from: 1, to: 2)
+        let second = try #require(try await store.nextPush(PushLimit()))
+        #expect(second.sent.first?.values["project"] == .null)
+        #expect(try #require(try clock(second)) > #require(try clock(first)))
+    }
+
     @Test func `R2 M7 a row that is gone stays without its edits until a page tells of the rows below it`() async throws
     {
         try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
