@@ -112,8 +112,10 @@ struct Judge {
         }
     }
 
+    /// Whether a rejection has the value, or what became of it as a reference before it was sent.
     private func isRefused(_ value: String?, _ column: String, _ row: RowName) -> Bool {
-        refused[row]?.contains { refused in refused.values[column] == .some(value) } == true
+        (refused[row] ?? []).compactMap { $0.values[column] }
+            .contains { $0 == value || isConsequence($0, in: column, of: row) }
     }
 
     /// Whether the device itself replaced a value by one that was then refused, perhaps with all of the row; or deleted the

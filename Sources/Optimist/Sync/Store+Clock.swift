@@ -49,16 +49,20 @@ extension Store {
 private struct Restamping {
     private let db: Database
     private var entries: RowEntryTable
-    /// The moment, or the latest confirmed stamp if that is later.
+    /// The moment, or the latest confirmed stamp of a living row if that is later. That of a deleted one is this device's own
+    /// until a page tells the server's, and no edit is measured against it.
     private let start: Stamp
     private var renewed: [Stamp: Stamp] = [:]
 
     init(after moment: Stamp, in db: Database) throws {
         self.db = db
         entries = try RowEntryTable(db)
-        let common = try Int64.fetchOne(db, sql: "SELECT max(clock) FROM optimist_row") ?? 0
+        let common = try Int64.fetchOne(db, sql: "SELECT max(clock) FROM optimist_row WHERE generation & 1") ?? 0
         let exception = try String.fetchOne(
-            db, sql: "SELECT max(substr(c.value, 1, 16)) FROM optimist_row r, json_each(r.clocks) c")
+            db,
+            sql: """
+                SELECT max(substr(c.value, 1, 16)) FROM optimist_row r, json_each(r.clocks) c WHERE r.generation & 1
+                """)
         start = max(moment, Stamp(rawValue: max(common, exception.flatMap { Int64($0, radix: 16) } ?? 0)))
     }
 

@@ -195,6 +195,17 @@ struct WrongClockTests {
         #expect(try await version() == before)
     }
 
+    @Test func `M4 a delete that was stamped by a clock far ahead holds the clock there no longer`() async throws {
+        let phone = try Phone(at: Self.now + 365 * Self.day)
+        try await phone.store.receive(
+            [pageRow(Todo(content: ""), seq: 1, stamp: Self.now, ["content": "Old"])], from: "e1.0", to: "e1.1")
+        try await phone.store.write { try $0.execute(sql: "DELETE FROM todo") }
+        let batch = try #require(try await phone.store.nextPush(PushLimit()))
+        try await phone.store.book([.accepted(seq: 2)], of: batch)
+        try await phone.store.correctClock(by: Date(timeIntervalSince1970: Double(Self.now) / 1000), roundTrip: .zero)
+        #expect(phone.store.capture.lastStamp.milliseconds < Self.now + 60_000)
+    }
+
     @Test func `M4 a clock that begins again leaves no ceiling far ahead in the file`() async throws {
         let phone = try Phone(at: Self.now)
         // As by a page that was seen and could not be committed.
