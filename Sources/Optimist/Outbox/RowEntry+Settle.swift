@@ -173,7 +173,8 @@ extension RowEntry {
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Settlement {
         sent &= ~sentRow.mask
-        guard generation == sentRow.generation else { return Settlement() }
+        // What went along with a deletion meanwhile is not unsent any more.
+        guard generation == sentRow.generation, isPending else { return Settlement() }
         switch sentRow.kind {
         case .create: return undoCreate(sentRow, refusal, in: layout)
         case .delete: return undoDelete(refusal, in: layout)

@@ -111,6 +111,7 @@ public final class SimulatedServer: Sendable {
                 pageRows: pageRows, validate: validate),
             now: surroundings.now)
         state.withLock { $0.running = Running(process: process, store: store, service: service) }
+        sweep()
     }
 
     /// Ends the server as `kill -9` does.
@@ -128,7 +129,7 @@ public final class SimulatedServer: Sendable {
         for stream in streams { stream.cut() }
     }
 
-    /// Forgets what was deleted more than 90 days ago, as the server does once a day. Devices that were away for longer
+    /// Forgets what was deleted more than 90 days ago, as the server does when it starts and once an hour. Devices that were away for longer
     /// receive everything anew (L4).
     public func sweep() {
         guard let running = state.withLock({ $0.running }) else { return }

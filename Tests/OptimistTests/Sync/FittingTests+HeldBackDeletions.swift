@@ -178,4 +178,19 @@ extension FittingTests {
         #expect(try await store.steps().isEmpty)
         #expect(try await store.counts().parked == 0)
     }
+
+    @Test func `V2 L3 a row that went along with a deletion before its answer is not taken back`() async throws {
+        try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
+        try await store.rewind(
+            ["project", "step"], at: nil,
+            to: [RemoteEpoch(name: "e0", firstSeq: 0), RemoteEpoch(name: "e1", firstSeq: 0)])
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.take([.gone("project", trip.id, seq: 2)], to: 2)
+        #expect(try await store.steps().isEmpty)
+        let refusal = Verdict.rejected(Refusal(code: "forbidden", message: "No."))
+        try await store.book(batch.sent.map { _ in refusal }, of: batch)
+        #expect(try await store.entry(tickets)?.dirty == 0)
+        #expect(try await store.rejections().isEmpty)
+        #expect(try await store.pendingCount() == 0)
+    }
 }
