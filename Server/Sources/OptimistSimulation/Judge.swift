@@ -178,7 +178,7 @@ struct Judge {
     private func isBackForNoReason(_ row: RowName, _ number: Int, _ write: History.Write) -> Bool {
         guard server[row] != nil, refused[row] == nil else { return false }
         let others = history.writes(of: row).filter { $0.write.device != write.device }
-        if hasForgotten, !others.isEmpty { return false }
+        if hasForgotten, history.hasServerGoneBack || !others.isEmpty { return false }
         // Tables with counters are received anew when the server has gone back, and then edits of what is no more stay (L4).
         let counts = Tables.columns[row.table]?.contains { $0.kind == .counter } == true
         if history.hasServerGoneBack, counts, !others.isEmpty { return false }
