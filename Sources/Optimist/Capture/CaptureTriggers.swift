@@ -115,15 +115,19 @@ struct CaptureTriggers {
         """
     }
 
-    /// A row's life ended. One that never left the device leaves no trace.
+    /// A row's life ended. One that never left the device leaves no trace: the row is deleted in the life that the server
+    /// knows, if that is not over already.
     private func ended(_ row: String) -> String {
-        """
-        UPDATE optimist_row SET generation = generation + (generation & 1),
-        pending = optimist_group(pending), stamp = \(stamp(row)), stamps = NULL,
-        dirty = \(TableLayout.lifeMask), base = NULL, due = NULL, blocked = NULL
-        WHERE tbl = \(layout.number) AND id = \(row).id;
-        DELETE FROM optimist_row WHERE tbl = \(layout.number) AND id = \(row).id AND acked = 0 AND sent = 0
-        """
+        let hasLeft = "(sent <> 0 OR acked & 1)"
+        return """
+            UPDATE optimist_row SET generation = CASE WHEN sent = 0 THEN acked + (acked & 1)
+            ELSE generation + (generation & 1) END,
+            pending = CASE WHEN \(hasLeft) THEN optimist_group(pending) END,
+            stamp = CASE WHEN \(hasLeft) THEN \(stamp(row)) END, stamps = NULL,
+            dirty = CASE WHEN \(hasLeft) THEN \(TableLayout.lifeMask) ELSE 0 END, base = NULL, due = NULL, blocked = NULL
+            WHERE tbl = \(layout.number) AND id = \(row).id;
+            DELETE FROM optimist_row WHERE tbl = \(layout.number) AND id = \(row).id AND acked = 0 AND sent = 0
+            """
     }
 
     /// Marks what changed, stamps it, and keeps what the server holds of it. Unmarks what is again as the server has it,

@@ -7,10 +7,19 @@ extension RowEntry {
     /// Whether the confirmed half of the row is to be sent. In a life that the server never confirmed, all of it is anyway.
     var heals: Bool { isHealing && acked == generation }
 
-    /// The clock with which a column is sent: an unsent edit's own, otherwise the confirmed one. Nil: none is known.
+    /// The clock with which a column is sent: an unsent edit's own or the confirmed one, whichever is later. Nil: none is
+    /// known.
     func healedClock(of column: TableLayout.Column, device: String) -> Clock? {
-        dirty & column.mask != 0
-            ? Clock(stamp: unsentStamp(of: column.name), device: device) : confirmedClock(of: column)
+        let confirmed = confirmedClock(of: column)
+        guard dirty & column.mask != 0 else { return confirmed }
+        let mine = unsentClock(of: column, device)
+        return confirmed.map { max($0, mine) } ?? mine
+    }
+
+    /// An unsent edit that is older than what the server had: that goes to it, and the edit is lost when it is answered.
+    private func hasLost(_ column: TableLayout.Column, device: String) -> Bool {
+        dirty & column.mask != 0 && !column.isCounter
+            && confirmedClock(of: column).map { $0 > unsentClock(of: column, device) } ?? false
     }
 
     /// The columns that are sent: all of which the server has had something.
@@ -32,6 +41,10 @@ extension RowEntry {
         let others = unknown.values.members.filter { unknown.clocks?[$0.key] != nil }
         let clocks = known + others.compactMap { other in unknown.clocks?[other.key].map { (other.key, $0) } }
         let packed = ColumnClocks(packing: Dictionary(clocks, uniquingKeysWith: { $1 }))
+        var values = values
+        for column in layout.columns where hasLost(column, device: device) {
+            values[column.name] = baseValue(of: column)
+        }
         return .create(
             RowPatch(generation: generation, clocks: packed, values: JSONObject(values.members + others)))
     }

@@ -104,16 +104,19 @@ extension RowEntry {
     ) rethrows -> Reception {
         seq = max(seq, patch.seq ?? 0)
         confirm(patch, in: layout)
+        var reception = Reception()
         var values = patch.values
         for column in layout.columns {
             let isDirty = dirty & column.mask != 0
             if column.isCounter {
                 values[column.name] = takeCounter(column, from: patch, seq: patch.seq, isDirty: isDirty)
             } else if isDirty {
+                reception.kept |= column.mask
                 base[column.name] = try quote(column, patch.values[column.name] ?? .null)
             }
         }
-        return Reception(change: .put(values), kept: dirty & ~TableLayout.lifeMask)
+        reception.change = .put(values)
+        return reception
     }
 
     /// - Parameter isLater: Whether the server has changed the row since what is known of it. An older clock is then no

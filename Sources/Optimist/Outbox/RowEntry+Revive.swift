@@ -67,7 +67,7 @@ extension RowEntry {
         return Settlement(change: reception.change, rejected: rejected, lost: reception.lost & ~sentRow.mask)
     }
 
-    private func unsentClock(of column: TableLayout.Column, _ device: String) -> Clock {
+    func unsentClock(of column: TableLayout.Column, _ device: String) -> Clock {
         Clock(stamp: unsentStamp(of: column.name), device: device)
     }
 }

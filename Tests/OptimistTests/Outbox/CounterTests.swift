@@ -265,6 +265,17 @@ struct CounterTests {
         #expect(CounterPatch(json: sent) == .totals([.init(7)]))
     }
 
+    @Test func `M3 a row of which nothing is known shows the sum, and not what its table had before`() throws {
+        let layout = try #require(phone.store.layouts.first)
+        var entry = RowEntry(ref: RowRef(table: 1, id: photo.id.databaseValue), generation: 1)
+        (entry.acked, entry.known, entry.pending) = (1, 0, Stamp(rawValue: 1))
+        entry.dirty = layout[column: "likes"]?.mask ?? 0
+        let patch = RowPatch(generation: 1, clocks: ColumnClocks(), seq: 5, values: ["likes": 8])
+        let reception = entry.receive(patch, device: "Phone", in: layout) { _, _ in "NULL" }
+        #expect(reception.kept == 0)
+        #expect(reception.change == .put(["likes": 8, "views": 0]))
+    }
+
     @Test func `W3 M3 a count that is taken back before it was sent is not sent`() async throws {
         try await confirmed(likes: 5)
         try await phone.execute("UPDATE photo SET likes = likes + 1")

@@ -84,6 +84,28 @@ struct OutboxTests {
         #expect(patch.values["content"] == "Again")
     }
 
+    @Test func `S1 a new life that ends before it was sent leaves the row as it was before`() async throws {
+        let todo = try await confirmed()
+        try await edit("DELETE FROM todo")
+        try await store.write { db in
+            try todo.insert(db)
+            try db.execute(sql: "DELETE FROM todo")
+        }
+        let batch = try await next()
+        guard case .delete(let tombstone) = batch.push.rows[0].change else {
+            Issue.record("no delete")
+            return
+        }
+        #expect(tombstone.generation == 2, "another device may have begun the next life")
+        try await store.book([.accepted(seq: 2)], of: batch)
+        try await store.write { db in
+            try todo.insert(db)
+            try db.execute(sql: "DELETE FROM todo")
+        }
+        #expect(try await store.pendingCount() == 0)
+        #expect(try await store.entry(todo)?.generation == 2)
+    }
+
     @Test func `S1 an update names only what changed, with its clock`() async throws {
         _ = try await confirmed()
         phone.advance(5000)

@@ -127,6 +127,25 @@ struct RewindTests {
         #expect(try await desk.store.counts().pending == 0)
     }
 
+    @Test func `L3 M1 what the server had heals with its clock, where an unsent edit is older`() async throws {
+        let desk = try Desk()
+        let step = Step(text: "Tickets")
+        try await desk.store.take([.step(step)], to: 1)
+        try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'Mine'") }
+        let theirs = Step(id: step.id, text: "Theirs")
+        try await desk.store.take([.step(theirs, seq: 2, stamp: 1_790_000_900_000)], from: 1, to: 2)
+        try await desk.store.rewind(["step"], at: nil, to: [("e1", 0), ("e2", 0)].map(RemoteEpoch.init))
+        let batch = try #require(try await desk.store.nextPush(PushLimit()))
+        guard case .create(let patch) = try #require(batch.push.rows.first).change else {
+            Issue.record("it is not sent whole")
+            return
+        }
+        #expect(patch.values["text"] == "Theirs")
+        #expect(patch.clocks?["text"]?.device == "OtherPhone")
+        try await desk.store.book([.accepted(seq: 3)], of: batch)
+        #expect(try await desk.store.steps() == ["Theirs"])
+    }
+
     @Test func `L3 a deletion that comes back before its answer heals with its own clock`() async throws {
         let (desk, tickets) = (try Desk(), Step(text: "Tickets"))
         try await desk.store.take([.step(tickets)], to: ["step", "project"], seq: 1)
