@@ -13,7 +13,7 @@ struct OpenedDatabase {
 
     init(
         url: URL, synced: [any SyncedRecord.Type], durability: Store.Durability, migrator: DatabaseMigrator,
-        capture: CaptureContext, surroundings: Surroundings
+        capture: CaptureContext, checkpoints: Checkpoints?, surroundings: Surroundings
     ) throws {
         var configuration = Configuration()
         configuration.label = "optimist"
@@ -22,6 +22,8 @@ struct OpenedDatabase {
             // Replacing a row deletes the one that was there: its trigger must see that.
             try db.execute(sql: "PRAGMA recursive_triggers = ON")
             try capture.install(on: db)
+            // The pool keeps this closure, and with it what its connections call.
+            checkpoints?.attach(to: db)
         }
         pool = try DatabasePool(path: url.path, configuration: configuration)
         try Self.require(durability, of: pool)
@@ -47,7 +49,7 @@ struct OpenedDatabase {
         let inForce = try pool.writeWithoutTransaction { db in
             // A page of a first sync dirties more of the indexes than the two megabytes that SQLite caches by default: each
             // would be written several times.
-            try db.execute(sql: "PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 4000")
+            try db.execute(sql: "PRAGMA cache_size = -16384")
             try db.execute(sql: "PRAGMA synchronous = \(level); PRAGMA fullfsync = \(durability == .full ? 1 : 0)")
             return try Int.fetchOne(db, sql: "PRAGMA synchronous")
         }

@@ -32,6 +32,10 @@ public final class Store: Sendable {
     let writes = ChangeSignal()
     let capture: CaptureContext
     private let worker: DatabaseWorker
+    /// Nil: SQLite does it by itself, as where every step is to be the same each time.
+    private let checkpoints: Checkpoints?
+    /// How many writes of the app's wait for their turn.
+    private let waiting = Mutex(0)
     private let shared: Mutex<SharedFile>
     /// How far the server's clock is ahead of this device's, in milliseconds.
     let clockOffset: Mutex<Int64>
@@ -58,9 +62,10 @@ public final class Store: Sendable {
         migrate(&migrator)
         try StoreFile(url: url).check(against: migrator)
         let capture = CaptureContext(clock: HybridClock())
+        checkpoints = surroundings.blockingExecutor == nil ? Checkpoints(url) : nil
         let opened = try OpenedDatabase(
             url: url, synced: synced, durability: durability, migrator: migrator, capture: capture,
-            surroundings: surroundings)
+            checkpoints: checkpoints, surroundings: surroundings)
         pool = opened.pool
         layouts = opened.layouts
         shared = Mutex(opened.shared)
@@ -103,7 +108,7 @@ public final class Store: Sendable {
     public func write<T: Sendable>(
         allOrNothing: Bool = false, _ updates: @escaping @Sendable (Database) throws -> T
     ) async throws -> T {
-        try await worker.run {
+        try await takeTurn {
             try self.transact(as: .user) { db in
                 let value = try updates(db)
                 if allOrNothing, let group = self.capture.usedGroup { try GroupJoins(db).keepWhole(group) }
@@ -114,7 +119,7 @@ public final class Store: Sendable {
 
     /// Writes like ``write(_:)`` and returns a receipt beside the value, with which to wait for the server's answer.
     public func commit<T: Sendable>(_ updates: @escaping @Sendable (Database) throws -> T) async throws -> Commit<T> {
-        try await worker.run {
+        try await takeTurn {
             try self.transact(as: .user, collecting: true) { db in
                 let value = try updates(db)
                 return Commit(
@@ -122,6 +127,17 @@ public final class Store: Sendable {
             }
         }
     }
+
+    private func takeTurn<T: Sendable>(_ write: @escaping @Sendable () throws -> T) async throws -> T {
+        waiting.withLock { $0 += 1 }
+        return try await worker.run {
+            self.waiting.withLock { $0 -= 1 }
+            return try write()
+        }
+    }
+
+    /// Whether a write of the app's waits for its turn.
+    var isAwaited: Bool { waiting.withLock { $0 > 0 } }
 
     /// Reads one committed state of the database. Never waits for a write or for the network.
     @concurrent
@@ -207,6 +223,7 @@ public final class Store: Sendable {
             return value
         }
         shared.withLock { $0 = file }
+        checkpoints?.committed(pool)
         changes.send()
         if captured { writes.send() }
         return value

@@ -30,6 +30,31 @@ struct PageApplication {
         try apply(oneByOne.inOrder(rows), by: oneByOne)
     }
 
+    /// Applies rows that nobody will see deleted in this page, a few at a time, until somebody waits for the end of the
+    /// transaction. If some do not fit as they come, all the rest is applied together.
+    ///
+    /// - Returns: How many were applied.
+    func apply(_ rows: [PageRow], until isAwaited: () -> Bool) throws -> Int {
+        var oneByOne = try anew()
+        try oneByOne.lookAhead(rows)
+        var count = 0
+        while count < rows.count {
+            let some = rows[count...].prefix(Self.rowsInARow)
+            var attempt = oneByOne
+            let fits = try ParkedRows(db).isEmpty && db.keepingWhatFitsAsItComes {
+                for row in attempt.inOrder(some) { try attempt.apply(row) }
+            }
+            guard fits else {
+                try apply(Array(rows[count...]))
+                return rows.count
+            }
+            oneByOne = attempt
+            count += some.count
+            if isAwaited() { break }
+        }
+        return count
+    }
+
     /// Applies rows in the order in which they are given.
     func apply(_ rows: [ReceivedRow]) throws {
         try apply(rows, by: anew())
@@ -52,6 +77,8 @@ struct PageApplication {
 
     /// So many rows are tried as they come first. A device that is up to date receives no more at a time.
     private static let few = 50
+    /// A write of the app's waits for no more rows of a snapshot.
+    private static let rowsInARow = 20
 
     private func fitsAsItComes(_ rows: [ReceivedRow], by oneByOne: RowApplication) throws -> Bool {
         guard try ParkedRows(db).isEmpty else { return false }
@@ -122,7 +149,7 @@ struct RowApplication {
     /// The rows whose tables are known here: parents before children, then what has become one with another row, and what is
     /// deleted at the end, the other way round. Within a table the server names a row before what was deleted with it: from
     /// the end, SQLite has no cascade to follow, which is slow for many levels.
-    func inOrder(_ rows: [PageRow]) -> [ReceivedRow] {
+    func inOrder(_ rows: some Collection<PageRow>) -> [ReceivedRow] {
         var put: [ReceivedRow] = []
         var merged: [ReceivedRow] = []
         var deleted: [ReceivedRow] = []

@@ -10,9 +10,8 @@ extension Store {
         return try await read { db in try Intake.fetchAll(order, in: db) }
     }
 
-    /// How many rows of a snapshot come in one transaction, so that the app's writes get their turn. Fewer would cost a first
-    /// sync more than they spare a write.
-    private static let snapshotRowsAtOnce = 500
+    /// How many rows of a snapshot come in one transaction, if the app does not wait to write meanwhile.
+    private static let snapshotRowsAtOnce = 1_000
 
     /// Applies a part of a snapshot, and notes how far it reaches. A part that comes twice or late changes nothing.
     @discardableResult
@@ -20,19 +19,20 @@ extension Store {
         if let next = page.next, let after = asked.after, next <= after {
             throw RemoteFailure.protocolError("The server's snapshot does not come to an end.")
         }
-        var asked = asked
-        var pieces = page.pieces(of: Self.snapshotRowsAtOnce)[...]
-        while let piece = pieces.popFirst() {
-            guard let at = try await applyAtOnce(piece, of: asked) else { return false }
-            (asked.at, asked.after) = (at, piece.next)
+        var (rest, asked) = (page, asked)
+        repeat {
+            guard let applied = try await applyUntilAwaited(rest, of: asked) else { return false }
+            (asked.at, asked.after) = (applied.at, applied.next)
             // What the first one told of the remote's database is settled with it.
-            for index in pieces.indices { (pieces[index].at, pieces[index].epochs) = (at, []) }
-        }
+            (rest.at, rest.epochs) = (applied.at, [])
+            rest.rows.removeFirst(applied.rows.count)
+        } while !rest.rows.isEmpty
         return true
     }
 
-    /// - Returns: The cursor that the table's snapshot has noted. Nil: the part was not the one that follows what is here.
-    private func applyAtOnce(_ page: SnapshotPage, of asked: SnapshotRequest) async throws -> String? {
+    /// - Returns: What was applied of it, with the cursor that the table's snapshot has noted. Nil: the part was not the one
+    ///   that follows what is here.
+    private func applyUntilAwaited(_ page: SnapshotPage, of asked: SnapshotRequest) async throws -> SnapshotPage? {
         try await apply { db in
             guard let intake = try Intake.fetchAll([asked.table], in: db).first, intake.awaitsSnapshot,
                 intake.place == asked.after, (intake.at ?? asked.at) == asked.at
@@ -45,9 +45,11 @@ extension Store {
                 }
             }
             if intake.at == nil { try UnseenRows.expectAll(of: asked.table, in: db) }
-            try self.receive(page.rows, hasMore: true, in: db)
-            try Intake.record(page, of: asked.table, in: db)
-            return page.at
+            let rows = Array(page.rows.prefix(Self.snapshotRowsAtOnce))
+            let count = try self.receive(rows, hasMore: true, until: { self.isAwaited }, in: db)
+            let applied = page.first(count)
+            try Intake.record(applied, of: asked.table, in: db)
+            return applied
         }
     }
 
@@ -120,15 +122,15 @@ extension Intake {
 
     /// Notes a part of a snapshot. After the last one the table is ready for its tail.
     fileprivate static func record(_ page: SnapshotPage, of table: String, in db: Database) throws {
-        try db.execute(
+        try db.cachedStatement(
             sql: """
                 UPDATE optimist_table SET snapshot = ?1, place = ?2, cursor = CASE WHEN ?2 IS NULL THEN ?1 END,
                 received = received + ?3, total = coalesce(?4, total), isComplete = 0, since = ?6,
                 seen = max(coalesce(seen, 0), ?7) WHERE name = ?5
-                """,
-            arguments: [
-                page.at, page.next, page.rows.count, page.total, table, SyncState(page.at)?.seq, seen(page.head),
-            ])
+                """
+        ).execute(arguments: [
+            page.at, page.next, page.rows.count, page.total, table, SyncState(page.at)?.seq, seen(page.head),
+        ])
     }
 
     static func startOver(_ table: String, in db: Database) throws {
@@ -142,15 +144,12 @@ extension Intake {
 }
 
 extension SnapshotPage {
-    /// The same rows in smaller parts, each of which ends with an id after which the next one begins.
-    fileprivate func pieces(of size: Int) -> [SnapshotPage] {
-        if rows.count <= size { return [self] }
-        return stride(from: 0, to: rows.count, by: size).map { start in
-            let end = min(start + size, rows.count)
-            var piece = self
-            piece.rows = Array(rows[start..<end])
-            if end < rows.count { piece.next = rows[end - 1].id }
-            return piece
-        }
+    /// The first of its rows, as a part that ends with the id of the last one.
+    fileprivate func first(_ count: Int) -> SnapshotPage {
+        if count == rows.count { return self }
+        var first = self
+        first.rows = Array(rows[..<count])
+        first.next = first.rows.last?.id
+        return first
     }
 }

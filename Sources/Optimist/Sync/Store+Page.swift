@@ -27,17 +27,24 @@ extension Store {
 
     /// Applies rows of the server's. Called within `apply`.
     ///
-    /// - Parameter hasMore: Whether later pages bring what the server has changed by now too.
-    func receive(_ rows: [PageRow], hasMore: Bool, in db: Database) throws {
+    /// - Parameters:
+    ///   - hasMore: Whether later pages bring what the server has changed by now too.
+    ///   - isAwaited: Whether somebody waits for the end of the transaction. Nil: all rows belong to it.
+    /// - Returns: How many were applied.
+    @discardableResult
+    func receive(_ rows: [PageRow], hasMore: Bool, until isAwaited: (() -> Bool)? = nil, in db: Database) throws -> Int {
         let now = milliseconds
         for row in rows {
             if case .row(let patch) = row.content { witness(patch.clocks) }
         }
-        try PageApplication(layouts, db, at: now, hasMore: hasMore).apply(rows)
+        let application = PageApplication(layouts, db, at: now, hasMore: hasMore)
+        var count = rows.count
+        if let isAwaited { count = try application.apply(rows, until: isAwaited) } else { try application.apply(rows) }
         let unseen = try UnseenRows(of: layouts, in: db)
-        for row in rows { try unseen.saw(row) }
+        for row in rows.prefix(count) { try unseen.saw(row) }
         try GroupJoins(db).forgetSettled()
         try Meta.set(.lastSync, to: now, in: db)
+        return count
     }
 
     /// Binds the file to an account, or checks that it is the one that it is bound to (L2).

@@ -1,0 +1,98 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Dispatch
+import Foundation
+import GRDB
+import GRDBSQLite
+import Synchronization
+
+/// Copies the write-ahead log back into the database while the app goes on writing.
+///
+/// SQLite would do so within the commit that finds the log long: one write of the app's would wait for what a first sync
+/// has written.
+///
+/// > Source: SQLite, "Write-Ahead Logging": a passive checkpoint waits for no reader or writer, and none waits for it.
+final class Checkpoints: Sendable {
+    private let log = Mutex(WriteAheadLog())
+    private let queue = DispatchQueue(label: "optimist.checkpoints", qos: .utility)
+    private let path: String
+
+    init(_ url: URL) { path = url.path }
+
+    /// Listens to the commits of a connection, in place of SQLite's own checkpoints.
+    ///
+    /// The connection must not outlive this: SQLite does not keep what it calls.
+    func attach(to db: Database) {
+        let this = Unmanaged.passUnretained(self).toOpaque()
+        _ = sqlite3_wal_hook(
+            db.sqliteConnection,
+            { context, _, _, pages in
+                if let context {
+                    Unmanaged<Checkpoints>.fromOpaque(context).takeUnretainedValue().log.withLock {
+                        $0.grew(to: Int(pages))
+                    }
+                }
+                return SQLITE_OK
+            }, this)
+    }
+
+    /// Does what is due after a commit. What fails is tried again after more commits.
+    ///
+    /// - Parameter writer: The connection that has committed.
+    func committed(_ writer: some DatabaseWriter) {
+        switch log.withLock({ $0.next() }) {
+        case .nothing: return
+        case .copyMeanwhile: queue.async { [self] in finish(copy()) }
+        case .copyNow:
+            finish((try? writer.writeWithoutTransaction { try $0.checkpoint(.passive).checkpointedFrameCount }) ?? 0)
+        }
+    }
+
+    private func finish(_ copied: Int) { log.withLock { $0.copied(copied) } }
+
+    /// Copies by a connection of its own, which does not make the file if it has been removed. Returns how many pages of the
+    /// log are copied by now.
+    private func copy() -> Int {
+        var connection: OpaquePointer?
+        defer { sqlite3_close_v2(connection) }
+        guard sqlite3_open_v2(path, &connection, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK else { return 0 }
+        // A connection learns of the log when it first reads.
+        sqlite3_exec(connection, "PRAGMA checkpoint_fullfsync = ON; PRAGMA schema_version", nil, nil, nil)
+        var (length, copied) = (Int32(0), Int32(0))
+        let code = sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_PASSIVE, &length, &copied)
+        return code == SQLITE_OK ? max(Int(copied), 0) : 0
+    }
+}
+
+/// How long the write-ahead log is, in pages, and what to do about it. Pure.
+struct WriteAheadLog: Sendable {
+    enum Step: Sendable { case nothing, copyMeanwhile, copyNow }
+
+    /// How much is copied at a time.
+    static let portion = 4_000
+    /// A log that is written to all the time never begins anew. From this length on it is copied between two commits: the next
+    /// one begins it anew, unless somebody reads it.
+    static let longest = 16_000
+
+    private var length = 0
+    private var copied = 0
+    private var isCopying = false
+
+    /// Takes note of a commit, after which the log is this long.
+    mutating func grew(to length: Int) {
+        if length < self.length { copied = 0 }
+        self.length = length
+    }
+
+    mutating func next() -> Step {
+        guard !isCopying, length - copied >= Self.portion else { return .nothing }
+        isCopying = true
+        return length >= Self.longest ? .copyNow : .copyMeanwhile
+    }
+
+    /// Takes note that as many pages from the beginning of the log are copied.
+    mutating func copied(_ pages: Int) {
+        isCopying = false
+        copied = min(pages, length)
+    }
+}

@@ -1,0 +1,65 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistTesting
+import Testing
+
+@testable import Optimist
+
+@Suite(.timeLimit(.minutes(2)))
+struct CheckpointTests {
+    @Test func `the log is copied a portion at a time, beside the writes, and once at a time`() {
+        var log = WriteAheadLog()
+        log.grew(to: 3_999)
+        #expect(log.next() == .nothing)
+        log.grew(to: 4_000)
+        #expect(log.next() == .copyMeanwhile)
+        log.grew(to: 8_500)
+        #expect(log.next() == .nothing, "it is being copied")
+        log.copied(4_000)
+        #expect(log.next() == .copyMeanwhile)
+        log.copied(8_500)
+        log.grew(to: 12_499)
+        #expect(log.next() == .nothing)
+    }
+
+    @Test func `a log that begins anew has nothing copied`() {
+        var log = WriteAheadLog()
+        log.grew(to: 4_500)
+        #expect(log.next() == .copyMeanwhile)
+        log.copied(4_500)
+        log.grew(to: 10)
+        log.grew(to: 4_001)
+        #expect(log.next() == .copyMeanwhile)
+    }
+
+    @Test func `a log that is written to all the time is copied between two commits`() {
+        var log = WriteAheadLog()
+        log.grew(to: 16_000)
+        #expect(log.next() == .copyNow)
+        log.copied(0)
+        #expect(log.next() == .copyNow, "it did not work")
+        log.copied(16_000)
+        log.grew(to: 16_500)
+        #expect(log.next() == .nothing)
+    }
+
+    @Test func `what a store has written is copied into the database while it is open, and nothing is lost`()
+        async throws
+    {
+        let phone = try Phone()
+        let text = String(repeating: "text ", count: 2_000)
+        for _ in 0..<30 {
+            try await phone.store.write { db in for _ in 0..<100 { try Todo(content: text).insert(db) } }
+        }
+        while try size(of: phone.file) < 4_000_000 { await Task.yield() }
+        try phone.reopen()
+        #expect(try await phone.store.todos().count == 3_000)
+    }
+
+    private func size(of file: URL) throws -> Int {
+        try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int ?? 0
+    }
+}
