@@ -39,6 +39,22 @@ struct Fitting {
         for row in left {
             try parked.park(row, reason: reasons[row.ref], awaiting: try missingParent(of: row, among: []))
         }
+        if !rows.hasMore { try fitHeldBack() }
+    }
+
+    /// Tries the deletions that are held back, as often as one of them can go: what was below them may have moved by now.
+    private mutating func fitHeldBack() throws {
+        var held = try parked.takeHeldBack()
+        var count = Int.max
+        while held.count < count {
+            count = held.count
+            for row in held {
+                guard let reason = try attempt([row]) else { continue }
+                try parked.park(row, reason: reason, awaiting: nil)
+            }
+            held = try parked.takeHeldBack()
+        }
+        for row in held { try parked.park(row, reason: ParkedRows.heldBack, awaiting: nil) }
     }
 
     private func ready(includingOthers: Bool) throws -> [ReceivedRow] {

@@ -41,9 +41,11 @@ struct PageApplication {
         while count < rows.count {
             let some = rows[count...].prefix(Self.rowsInARow)
             var attempt = oneByOne
-            let fits = try ParkedRows(db).isEmpty && db.keepingWhatFitsAsItComes {
-                for row in attempt.inOrder(some) { try attempt.apply(row) }
-            }
+            let fits =
+                try ParkedRows(db).isEmpty
+                && db.keepingWhatFitsAsItComes {
+                    for row in attempt.inOrder(some) { try attempt.apply(row) }
+                }
             guard fits else {
                 try apply(Array(rows[count...]))
                 return rows.count

@@ -84,6 +84,8 @@ struct ParkedRows {
         return ready
     }
 
+    func takeHeldBack() throws -> [ReceivedRow] { try take("reason = ?", [Self.heldBack]) }
+
     /// Takes out the parked rows that wait for some others, or for one that does.
     func take(awaiting others: Set<RowRef>) throws -> [ReceivedRow] {
         var found: [ReceivedRow] = []

@@ -32,7 +32,8 @@ extension Store {
     ///   - isAwaited: Whether somebody waits for the end of the transaction. Nil: all rows belong to it.
     /// - Returns: How many were applied.
     @discardableResult
-    func receive(_ rows: [PageRow], hasMore: Bool, until isAwaited: (() -> Bool)? = nil, in db: Database) throws -> Int {
+    func receive(_ rows: [PageRow], hasMore: Bool, until isAwaited: (() -> Bool)? = nil, in db: Database) throws -> Int
+    {
         let now = milliseconds
         for row in rows {
             if case .row(let patch) = row.content { witness(patch.clocks) }

@@ -193,4 +193,19 @@ extension FittingTests {
         #expect(try await store.rejections().isEmpty)
         #expect(try await store.pendingCount() == 0)
     }
+
+    @Test func `R2 R4 a deletion goes as soon as what was below it has moved, in the same page`() async throws {
+        try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
+        try await store.write { try $0.execute(sql: "UPDATE step SET text = 'Flights'") }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        let moved = RowPatch(
+            generation: 3, clocks: ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1), device: "OtherPhone")),
+            values: ["text": "Tickets", "project": .string(tour.wireID)])
+        try await store.book([.merged(seq: 5, moved)], of: batch)
+        #expect(try await store.counts().parked == 1, "the tour is not here yet")
+        try await store.take([.gone("project", trip.id, seq: 2), .project(tour, seq: 4)], from: 1, to: 5)
+        #expect(try await store.projects() == ["Tour"])
+        #expect(try await store.steps() == ["Tickets"])
+        #expect(try await store.counts().parked == 0)
+    }
 }
