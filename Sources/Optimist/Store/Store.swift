@@ -73,6 +73,7 @@ public final class Store: Sendable {
         self.capture = capture
         self.surroundings = surroundings
         worker = DatabaseWorker(executor: surroundings.blockingExecutor ?? QueueExecutor(label: "optimist.store"))
+        checkpoints?.committed(pool)
         watchOthers()
     }
 
