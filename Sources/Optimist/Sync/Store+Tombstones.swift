@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Foundation
 import GRDB
 import OptimistWire
 
@@ -13,9 +14,12 @@ extension Store {
     /// under the same id begins the life after that. A deletion may have waited here as long as the server remembers it,
     /// so it is forgotten at twice that age.
     ///
-    /// - Parameter days: How long the server remembers deleted rows.
-    func forgetDeletedRows(rememberedFor days: Int) async throws {
-        let end = Stamp(milliseconds: max(correctedMilliseconds - 2 * Int64(days) * 86_400_000, 0))
+    /// - Parameters:
+    ///   - days: How long the server remembers deleted rows.
+    ///   - serverTime: Its time of day.
+    func forgetDeletedRows(rememberedFor days: Int, at serverTime: Date) async throws {
+        let now = Int64(serverTime.timeIntervalSince1970 * 1000)
+        let end = Stamp(milliseconds: max(now - 2 * Int64(days) * 86_400_000, 0))
         while try await forgetDeletedRows(before: end) { try Task.checkCancellation() }
     }
 

@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Foundation
 import Logging
 import OptimistCore
 import OptimistWire
@@ -15,6 +16,8 @@ extension SyncEngine {
 
         /// The part of a snapshot that is on its way while the one before is applied.
         var ahead: SnapshotAhead?
+        /// Whether it was seen to what was deleted long ago.
+        var hasForgottenDeleted = false
         /// The app is being asked about a removal.
         var asking: Task<Void, Never>?
     }
@@ -59,6 +62,7 @@ extension SyncEngine {
             let page = try await remote.pull(
                 PullRequest(tables: tables, cursor: cursor, limit: plan.limit, origins: origins))
             try await store.correctClock(by: page.serverTime, roundTrip: roundTrip())
+            try await forgetDeletedRows(rememberedFor: account.tombstoneDays, at: page.serverTime)
             pause(page.upgradeRequired)
             if known == nil, try await hasAskedAboutFormerLife(page.cursor, tables) { return true }
             let served = tables.filter { !page.upgradeRequired.contains($0) }
@@ -75,6 +79,13 @@ extension SyncEngine {
             try await rewind(tables, at: cursor, to: epochs)
             throw RemoteFailure.forked(epochs)
         }
+    }
+
+    /// Once in a run, and by the server's time: this device's own may have been set to any year.
+    private func forgetDeletedRows(rememberedFor days: Int?, at serverTime: Date?) async throws {
+        guard !pulls.hasForgottenDeleted, let days, let serverTime else { return }
+        pulls.hasForgottenDeleted = true
+        try await store.forgetDeletedRows(rememberedFor: days, at: serverTime)
     }
 
     private func rewind(_ tables: [String], at cursor: String?, to epochs: [RemoteEpoch]) async throws {

@@ -316,7 +316,6 @@ public actor SyncEngine {
         try await store.bind(to: account.id)
         if let schema = account.schema { try await store.check(against: schema) }
         if let served = account.tables { try await store.skip(tablesBut: served) }
-        if let days = account.tombstoneDays { try await store.forgetDeletedRows(rememberedFor: days) }
         self.account = account
         return account
     }

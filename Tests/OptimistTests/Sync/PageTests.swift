@@ -4,6 +4,7 @@ import Foundation
 import GRDB
 import Optimist
 import OptimistWire
+import Synchronization
 import Testing
 
 @testable import Optimist
@@ -337,11 +338,10 @@ struct PageTests {
             for row in [own, unsent, alive, todo] where try await store.entry(row) != nil { known.insert(row.id) }
             return known
         }
-        phone.advance(179 * 86_400_000)
-        try await store.forgetDeletedRows(rememberedFor: 90)
+        let start = phone.time.withLock { Date(timeIntervalSince1970: Double($0) / 1000) }
+        try await store.forgetDeletedRows(rememberedFor: 90, at: start + 179 * 86_400)
         #expect(try await known() == [own.id, unsent.id, alive.id, todo.id])
-        phone.advance(2 * 86_400_000)
-        try await store.forgetDeletedRows(rememberedFor: 90)
+        try await store.forgetDeletedRows(rememberedFor: 90, at: start + 181 * 86_400)
         #expect(try await known() == [unsent.id, alive.id])
     }
 }

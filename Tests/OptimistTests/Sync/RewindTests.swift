@@ -209,7 +209,7 @@ struct RewindTests {
         try await desk.store.take([], to: ["step", "project"], seq: 1)
         try await desk.store.take([.project(trip, seq: 5)], from: 1, to: 9)
         try await desk.store.take([.gone("project", trip.id, seq: 11)], from: 9, to: 12)
-        try await desk.store.forgetDeletedRows(rememberedFor: -1)
+        try await desk.store.forgetDeletedRows(rememberedFor: 0, at: .distantFuture)
         try await desk.store.rewind(
             ["step", "project"], at: "e1.12", to: [("e1", 0), ("e2", 10)].map(RemoteEpoch.init))
         let intakes = try await desk.store.intakes()
