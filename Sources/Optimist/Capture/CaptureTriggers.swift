@@ -119,11 +119,13 @@ struct CaptureTriggers {
     /// knows, if that is not over already.
     private func ended(_ row: String) -> String {
         let hasLeft = "(sent <> 0 OR acked & 1)"
+        // The transaction adopts the group of the row, whatever becomes of that.
+        let stays = "optimist_group(pending) IS NOT NULL AND (\(hasLeft) OR healing)"
         return """
             UPDATE optimist_row SET generation = CASE WHEN sent = 0 THEN acked + (acked & 1)
             ELSE generation + (generation & 1) END,
-            pending = CASE WHEN \(hasLeft) THEN optimist_group(pending) END,
-            stamp = CASE WHEN \(hasLeft) THEN \(stamp(row)) END, stamps = NULL,
+            pending = CASE WHEN \(stays) THEN optimist_group(pending) END,
+            stamp = CASE WHEN \(hasLeft) OR healing THEN \(stamp(row)) END, stamps = NULL,
             dirty = CASE WHEN \(hasLeft) THEN \(TableLayout.lifeMask) ELSE 0 END, base = NULL, due = NULL, blocked = NULL
             WHERE tbl = \(layout.number) AND id = \(row).id;
             DELETE FROM optimist_row WHERE tbl = \(layout.number) AND id = \(row).id AND acked = 0 AND sent = 0

@@ -107,26 +107,29 @@ extension Booking {
     /// Undoes all of it together or, where the app's constraints stand against that, what can be undone by itself.
     private mutating func undo(_ rows: [TakenBack]) throws {
         let ordered = references.order(rows)
+        let refs = Set(rows.map(\.entry.ref))
         let former = entries
-        if try db.keepingWhatFits({ for row in ordered { try make(row) } }) { return }
+        if try db.keepingWhatFits({ for row in ordered { try make(row, among: refs) } }) { return }
         entries = former
         for row in ordered {
+            let before = entries
             do {
                 try db.inSavepoint {
-                    try make(row)
+                    try make(row, among: refs)
                     return .commit
                 }
             } catch let error as DatabaseError where error.isConstraint {
-                entries = former
+                entries = before
                 try entries.save(try setAside(row.change, row.entry, row.before, reason: error.message))
             }
         }
     }
 
-    private mutating func make(_ row: TakenBack) throws {
+    /// - Parameter others: The rows that are taken back themselves: what goes along with one of them is not theirs.
+    private mutating func make(_ row: TakenBack, among others: Set<RowRef>) throws {
         if row.change == .delete {
             var cascade = cascade
-            try cascade.prepare(deletionOf: row.entry.ref, isServers: false)
+            try cascade.prepare(deletionOf: row.entry.ref, isServers: false, sparing: others)
             entries = cascade.entries
         }
         try tables[row.entry.ref.table]?.make(row.change, at: row.entry.ref.id)

@@ -61,9 +61,15 @@ extension RowEntry {
         // What a page has settled meanwhile is not unanswered any more.
         guard isPending else { return }
         sent = sent & ~sentRow.mask | sentRow.sentBefore
-        guard !isAlive, acked % 2 == 0, sent == 0 else { return }
-        becomeClean()
-        generation = acked
+        endUnsentLife()
+    }
+
+    /// The life in which the row was deleted never left the device: it is deleted in the one that the server knows, unless that
+    /// is over.
+    mutating func endUnsentLife() {
+        guard !isAlive, sent == 0 else { return }
+        generation = acked + acked % 2
+        if acked % 2 == 0, !isHealing { becomeClean() }
     }
 
     // MARK: - Accepted and merged

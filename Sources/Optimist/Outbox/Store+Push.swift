@@ -76,16 +76,12 @@ extension Store {
         try await apply { db in
             guard try Meta.int(.inFlight, in: db) == batch.push.number else { return }
             try Meta.set(.inFlight, to: nil, in: db)
+            var entries = try RowEntryTable(db)
             for sent in batch.sent {
-                try db.cachedStatement(
-                    sql: "UPDATE optimist_row SET sent = ? WHERE tbl = ? AND id = ? AND pending IS NOT NULL"
-                ).execute(arguments: [sent.sentBefore, sent.ref.table, sent.ref.id])
-                try db.cachedStatement(
-                    sql: """
-                        DELETE FROM optimist_row
-                        WHERE tbl = ? AND id = ? AND generation & 1 = 0 AND acked = 0 AND sent = 0
-                        """
-                ).execute(arguments: [sent.ref.table, sent.ref.id])
+                guard var entry = try entries.entry(sent.ref), entry.isPending else { continue }
+                entry.sent = sent.sentBefore
+                entry.endUnsentLife()
+                try entries.save(entry)
             }
         }
     }

@@ -36,17 +36,21 @@ final class Checkpoints: Sendable {
             }, this)
     }
 
-    /// Does what is due after a commit. What fails is tried again after more commits.
+    /// Does what is due after a commit. What fails is tried again after the next one.
     ///
-    /// - Parameter writer: The connection that has committed.
-    func committed(_ writer: some DatabaseWriter) {
-        switch log.withLock({ $0.next() }) {
+    /// - Parameters:
+    ///   - writer: The connection that has committed.
+    ///   - isUsers: Whether the app waits for this.
+    func committed(_ writer: some DatabaseWriter, isUsers: Bool) {
+        switch log.withLock({ $0.next(isUsers: isUsers) }) {
         case .nothing: return
         case .copyMeanwhile: queue.async { [self] in finish(copy()) }
         case .copyNow:
             finish((try? writer.writeWithoutTransaction { try $0.checkpoint(.passive).checkpointedFrameCount }) ?? 0)
         }
     }
+
+    func waitUntilIdle() { queue.sync {} }
 
     private func finish(_ copied: Int) { log.withLock { $0.copied(copied) } }
 
@@ -71,8 +75,9 @@ struct WriteAheadLog: Sendable {
     /// How much is copied at a time.
     static let portion = 4_000
     /// A log that is written to all the time never begins anew. From this length on it is copied between two commits: the next
-    /// one begins it anew, unless somebody reads it.
+    /// one begins it anew, unless somebody reads it. A write of the app's does so later, since it waits for that.
     static let longest = 16_000
+    static let longestOfUsers = 64_000
 
     private var length = 0
     private var copied = 0
@@ -84,10 +89,10 @@ struct WriteAheadLog: Sendable {
         self.length = length
     }
 
-    mutating func next() -> Step {
+    mutating func next(isUsers: Bool) -> Step {
         guard !isCopying, length - copied >= Self.portion else { return .nothing }
         isCopying = true
-        return length >= Self.longest ? .copyNow : .copyMeanwhile
+        return length >= (isUsers ? Self.longestOfUsers : Self.longest) ? .copyNow : .copyMeanwhile
     }
 
     /// Takes note that as many pages from the beginning of the log are copied.

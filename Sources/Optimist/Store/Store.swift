@@ -73,11 +73,15 @@ public final class Store: Sendable {
         self.capture = capture
         self.surroundings = surroundings
         worker = DatabaseWorker(executor: surroundings.blockingExecutor ?? QueueExecutor(label: "optimist.store"))
-        checkpoints?.committed(pool)
+        checkpoints?.committed(pool, isUsers: true)
         watchOthers()
     }
 
-    deinit { watch.withLock { $0 }?.cancel() }
+    deinit {
+        watch.withLock { $0 }?.cancel()
+        // Whoever moves or removes the file now finds nobody at it.
+        checkpoints?.waitUntilIdle()
+    }
 
     /// Follows what other processes write for as long as the store is there: live queries show it, the engine sends it.
     private func watchOthers() {
@@ -109,7 +113,7 @@ public final class Store: Sendable {
     public func write<T: Sendable>(
         allOrNothing: Bool = false, _ updates: @escaping @Sendable (Database) throws -> T
     ) async throws -> T {
-        try await takeTurn {
+        try await writeInTurn {
             try self.transact(as: .user) { db in
                 let value = try updates(db)
                 if allOrNothing, let group = self.capture.usedGroup { try GroupJoins(db).keepWhole(group) }
@@ -120,7 +124,7 @@ public final class Store: Sendable {
 
     /// Writes like ``write(_:)`` and returns a receipt beside the value, with which to wait for the server's answer.
     public func commit<T: Sendable>(_ updates: @escaping @Sendable (Database) throws -> T) async throws -> Commit<T> {
-        try await takeTurn {
+        try await writeInTurn {
             try self.transact(as: .user, collecting: true) { db in
                 let value = try updates(db)
                 return Commit(
@@ -129,7 +133,7 @@ public final class Store: Sendable {
         }
     }
 
-    private func takeTurn<T: Sendable>(_ write: @escaping @Sendable () throws -> T) async throws -> T {
+    private func writeInTurn<T: Sendable>(_ write: @escaping @Sendable () throws -> T) async throws -> T {
         waiting.withLock { $0 += 1 }
         return try await worker.run {
             self.waiting.withLock { $0 -= 1 }
@@ -224,9 +228,9 @@ public final class Store: Sendable {
             return value
         }
         shared.withLock { $0 = file }
-        checkpoints?.committed(pool)
         changes.send()
         if captured { writes.send() }
+        checkpoints?.committed(pool, isUsers: author == .user)
         return value
     }
 }

@@ -39,12 +39,15 @@ struct Fitting {
         for row in left {
             try parked.park(row, reason: reasons[row.ref], awaiting: try missingParent(of: row, among: []))
         }
-        if !rows.hasMore { try fitHeldBack() }
+        if try !rows.hasMore && fitHeldBack() { try fit([]) }
     }
 
     /// Tries the deletions that are held back, as often as one of them can go: what was below them may have moved by now.
-    private mutating func fitHeldBack() throws {
+    ///
+    /// - Returns: Whether one went.
+    private mutating func fitHeldBack() throws -> Bool {
         var held = try parked.takeHeldBack()
+        let all = held.count
         var count = Int.max
         while held.count < count {
             count = held.count
@@ -55,6 +58,7 @@ struct Fitting {
             held = try parked.takeHeldBack()
         }
         for row in held { try parked.park(row, reason: ParkedRows.heldBack, awaiting: nil) }
+        return held.count < all
     }
 
     private func ready(includingOthers: Bool) throws -> [ReceivedRow] {
@@ -114,6 +118,8 @@ struct Fitting {
             }
         } while candidates.count < count
         guard !candidates.isEmpty else { return left }
+        // What has become one with another row goes first: that may need its unique values.
+        candidates = candidates.filter(\.isMerged) + candidates.filter { !$0.isMerged }
         guard try db.deferringForeignKeys({ try attempt(candidates, vacating: true) }) == nil else { return left }
         let fitted = Set(candidates.map(\.ref))
         return left.filter { !fitted.contains($0.ref) }
@@ -149,5 +155,11 @@ struct Fitting {
             if try !parent.contains(id) { return ref }
         }
         return nil
+    }
+}
+
+extension ReceivedRow {
+    fileprivate var isMerged: Bool {
+        if case .deleted(let tombstone) = content { tombstone.mergedInto != nil } else { false }
     }
 }

@@ -30,8 +30,8 @@ struct PageApplication {
         try apply(oneByOne.inOrder(rows), by: oneByOne)
     }
 
-    /// Applies rows that nobody will see deleted in this page, a few at a time, until somebody waits for the end of the
-    /// transaction. If some do not fit as they come, all the rest is applied together.
+    /// Applies rows of a page without deletions, a few at a time, until somebody waits for the end of the transaction. If some
+    /// do not fit as they come, all the rest is applied together.
     ///
     /// - Returns: How many were applied.
     func apply(_ rows: [PageRow], until isAwaited: () -> Bool) throws -> Int {
@@ -79,7 +79,7 @@ struct PageApplication {
 
     /// So many rows are tried as they come first. A device that is up to date receives no more at a time.
     private static let few = 50
-    /// A write of the app's waits for no more rows of a snapshot.
+    /// A write of the app's waits for no more rows of a snapshot that fit as they come.
     private static let rowsInARow = 20
 
     private func fitsAsItComes(_ rows: [ReceivedRow], by oneByOne: RowApplication) throws -> Bool {

@@ -49,10 +49,13 @@ struct ReceivedCascade {
         }
     }
 
-    /// - Parameter isServers: Whether the server has deleted the row. If not, a life of it is given up that is only here.
-    mutating func prepare(deletionOf ref: RowRef, isServers: Bool = true) throws {
-        guard visited.insert(ref).inserted else { return }
-        for below in try rowsBelow(ref) { try prepare(below, below: ref, isServers) }
+    /// - Parameters:
+    ///   - isServers: Whether the server has deleted the row. If not, a life of it is given up that is only here.
+    ///   - others: Rows that are seen to otherwise.
+    mutating func prepare(deletionOf ref: RowRef, isServers: Bool = true, sparing others: Set<RowRef> = []) throws {
+        visited.formUnion(others)
+        visited.insert(ref)
+        for below in try rowsBelow(ref) { try prepare(below, below: ref, isServers: isServers) }
     }
 
     private typealias RowBelow = (ref: RowRef, referrer: ReferenceGraph.Referrer, table: AppTable)
@@ -69,7 +72,7 @@ struct ReceivedCascade {
         }
     }
 
-    private mutating func prepare(_ below: RowBelow, below parent: RowRef, _ isServers: Bool) throws {
+    private mutating func prepare(_ below: RowBelow, below parent: RowRef, isServers: Bool) throws {
         let (child, referrer, table) = below
         guard !visited.contains(child), var entry = try entries.entry(child) else { return }
         let isMoved = entry.isMoved(by: referrer)
@@ -86,14 +89,14 @@ struct ReceivedCascade {
                 try Journal(db).record(loss, of: child, at: milliseconds)
             }
             if !isServers { try park(&entry, awaiting: parent, in: table) }
-            try giveUp(&entry)
+            giveUp(&entry)
         }
         try entries.save(entry)
     }
 
     /// A row that goes along may be alive on the server, below another life of its parent's, which is unsent here or comes
     /// with a later page: whatever a page brings of the row is news then.
-    private func giveUp(_ entry: inout RowEntry) throws {
+    private func giveUp(_ entry: inout RowEntry) {
         if entry.isPending, !entry.isKnownToServer { return entry.giveUpUnknownLife() }
         if entry.isPending { entry.becomeClean() }
         if entry.isAlive { entry.known = 0 }

@@ -57,11 +57,14 @@ private struct Restamping {
     init(after moment: Stamp, in db: Database) throws {
         self.db = db
         entries = try RowEntryTable(db)
-        let common = try Int64.fetchOne(db, sql: "SELECT max(clock) FROM optimist_row WHERE generation & 1") ?? 0
+        let common =
+            try Int64.fetchOne(
+                db, sql: "SELECT max(clock) FROM optimist_row WHERE generation & 1 AND acked >= generation") ?? 0
         let exception = try String.fetchOne(
             db,
             sql: """
-                SELECT max(substr(c.value, 1, 16)) FROM optimist_row r, json_each(r.clocks) c WHERE r.generation & 1
+                SELECT max(substr(c.value, 1, 16)) FROM optimist_row r, json_each(r.clocks) c
+                WHERE r.generation & 1 AND r.acked >= r.generation
                 """)
         start = max(moment, Stamp(rawValue: max(common, exception.flatMap { Int64($0, radix: 16) } ?? 0)))
     }

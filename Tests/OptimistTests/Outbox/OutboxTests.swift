@@ -106,6 +106,32 @@ struct OutboxTests {
         #expect(try await store.entry(todo)?.generation == 2)
     }
 
+    @Test func `S1 S5 a new life that ended while it certainly was not sent leaves the row as it was before`()
+        async throws
+    {
+        let todo = try await confirmed()
+        try await edit("DELETE FROM todo")
+        try await store.book([.accepted(seq: 2)], of: try await next())
+        try await store.write { try todo.insert($0) }
+        let create = try await next()
+        try await edit("DELETE FROM todo")
+        try await store.recall(create)
+        #expect(try await store.pendingCount() == 0)
+        #expect(try await store.entry(todo)?.generation == 2)
+    }
+
+    @Test func `S2 a row that is replaced before it was sent stays with those it was written with`() async throws {
+        let (a, b) = (Todo(content: "a"), Todo(content: "b"))
+        try await store.write { db in
+            try a.insert(db)
+            try b.insert(db)
+        }
+        try await store.write { try a.insert($0, onConflict: .replace) }
+        let batch = try await next()
+        #expect(batch.push.rows.count == 2)
+        #expect(batch.push.groups == [0..<2])
+    }
+
     @Test func `S1 an update names only what changed, with its clock`() async throws {
         _ = try await confirmed()
         phone.advance(5000)

@@ -396,4 +396,20 @@ struct FittingTests {
         #expect(try await store.projects().isEmpty)
         #expect(try await store.counts().parked == 0)
     }
+
+    @Test func `M6 R4 a row goes into one that takes over its unique value, with what refers to it`() async throws {
+        try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
+        let merged = PageRow(
+            table: "project", id: trip.wireID,
+            content: .deleted(Tombstone(generation: 2, clock: nil, seq: 2, mergedInto: tour.wireID)))
+        let rows: [PageRow] = [
+            .project(tour, seq: 2, title: "Trip"), merged,
+            .step(tickets, seq: 2, in: tour, stamp: 1_790_000_002_000),
+        ]
+        try await store.take(rows, from: 1, to: 2)
+        #expect(try await store.projects() == ["Trip"])
+        let tour = tour.id
+        #expect(try await store.read { try Step.fetchOne($0)?.project } == tour)
+        #expect(try await store.counts().parked == 0)
+    }
 }

@@ -146,6 +146,37 @@ struct RewindTests {
         #expect(try await desk.store.steps() == ["Theirs"])
     }
 
+    @Test(arguments: [true, false])
+    func `R6 a part of a snapshot ends where a write of the app's waits, if its rows fit as they come`(isAwaited: Bool)
+        async throws
+    {
+        let desk = try Desk()
+        let rows = (0..<100).map { PageRow.step(Step(text: "\($0)"), seq: 5) }
+        let store = desk.store
+        let count = try await store.apply { try store.receive(rows, hasMore: true, until: { isAwaited }, in: $0) }
+        #expect(count == (isAwaited ? 20 : 100))
+        #expect(try await store.steps().count == count)
+    }
+
+    @Test func `L3 a delete that heals goes to the server, though the row was made and deleted again`() async throws {
+        let desk = try Desk()
+        let step = Step(text: "Tickets")
+        try await desk.store.take([.step(step)], to: 1)
+        try await desk.store.write { try $0.execute(sql: "DELETE FROM step") }
+        try await desk.store.book(
+            [.accepted(seq: 2)], of: try #require(try await desk.store.nextPush(PushLimit())))
+        try await desk.store.rewind(["step"], at: nil, to: [("e1", 0), ("e2", 0)].map(RemoteEpoch.init))
+        try await desk.store.write { db in
+            try step.insert(db)
+            try db.execute(sql: "DELETE FROM step")
+        }
+        guard case .delete(let tombstone)? = try await desk.store.nextPush(PushLimit())?.push.rows.first?.change else {
+            Issue.record("no delete")
+            return
+        }
+        #expect(tombstone.generation == 2)
+    }
+
     @Test func `L3 a deletion that comes back before its answer heals with its own clock`() async throws {
         let (desk, tickets) = (try Desk(), Step(text: "Tickets"))
         try await desk.store.take([.step(tickets)], to: ["step", "project"], seq: 1)

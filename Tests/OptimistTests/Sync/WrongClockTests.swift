@@ -202,6 +202,7 @@ struct WrongClockTests {
         try await phone.store.write { try $0.execute(sql: "DELETE FROM todo") }
         let batch = try #require(try await phone.store.nextPush(PushLimit()))
         try await phone.store.book([.accepted(seq: 2)], of: batch)
+        try await phone.store.write { try Todo(content: "Anew").insert($0) }
         try await phone.store.correctClock(by: Date(timeIntervalSince1970: Double(Self.now) / 1000), roundTrip: .zero)
         #expect(phone.store.capture.lastStamp.milliseconds < Self.now + 60_000)
     }
