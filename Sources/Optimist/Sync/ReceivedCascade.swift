@@ -15,7 +15,10 @@ struct ReceivedCascade {
     private let references: ReferenceGraph
     private let db: Database
     private let milliseconds: Int64
-    private var visited: Set<RowRef> = []
+    /// The rows that go, each with whether the server has deleted it.
+    private var going: [RowRef: Bool] = [:]
+    /// Rows that are seen to otherwise.
+    private var spared: Set<RowRef> = []
 
     init(
         _ entries: RowEntryTable, _ tables: AppTables, _ references: ReferenceGraph, _ db: Database,
@@ -53,8 +56,8 @@ struct ReceivedCascade {
     ///   - isServers: Whether the server has deleted the row. If not, a life of it is given up that is only here.
     ///   - others: Rows that are seen to otherwise.
     mutating func prepare(deletionOf ref: RowRef, isServers: Bool = true, sparing others: Set<RowRef> = []) throws {
-        visited.formUnion(others)
-        visited.insert(ref)
+        spared.formUnion(others)
+        going[ref] = isServers
         for below in try rowsBelow(ref) { try prepare(below, below: ref, isServers: isServers) }
     }
 
@@ -74,7 +77,7 @@ struct ReceivedCascade {
 
     private mutating func prepare(_ below: RowBelow, below parent: RowRef, isServers: Bool) throws {
         let (child, referrer, table) = below
-        guard !visited.contains(child), var entry = try entries.entry(child) else { return }
+        guard going[child] == nil, !spared.contains(child), var entry = try entries.entry(child) else { return }
         let isMoved = entry.isMoved(by: referrer)
         switch referrer.onDelete {
         case .restrict: return
@@ -83,7 +86,14 @@ struct ReceivedCascade {
             if entry.sent & entry.dirty & referrer.column.mask != 0 { entry.restamp(referrer.column) }
             if !isServers, !isMoved { try park(&entry, awaiting: parent, in: table) }
         case .cascade:
-            if isMoved { return try takeBack(referrer.column, of: &entry, in: table) }
+            var (parent, isServers) = (parent, isServers)
+            if isMoved {
+                let owner = owner(of: entry, by: referrer.column)
+                try takeBack(referrer.column, of: &entry, in: table)
+                // Where the server has it may go along too.
+                guard let owner, let isOwnersDeletion = going[owner] else { return }
+                (parent, isServers) = (owner, isOwnersDeletion)
+            }
             try prepare(deletionOf: child, isServers: isServers && entry.isKnownToServer)
             if let loss = try Journal.Loss(entry.dirty, of: entry, by: .delete, in: table), entry.isPending {
                 try Journal(db).record(loss, of: child, at: milliseconds)
@@ -112,6 +122,14 @@ struct ReceivedCascade {
         let row = ReceivedRow(
             ref: entry.ref, content: .row(entry.withdraw(served, isWhole: true, in: table.layout)))
         try parked.park(row, reason: nil, awaiting: parent)
+    }
+
+    /// The row that one refers to on the server.
+    private func owner(of entry: RowEntry, by column: TableLayout.Column) -> RowRef? {
+        guard let reference = column.reference, let owners = tables[reference.table],
+            let base = entry.baseValue(of: column)
+        else { return nil }
+        return RowRef(table: owners.layout.number, id: column.form.stored(base))
     }
 
     private mutating func takeBack(_ column: TableLayout.Column, of entry: inout RowEntry, in table: AppTable) throws {

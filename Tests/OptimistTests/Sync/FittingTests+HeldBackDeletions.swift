@@ -208,4 +208,51 @@ extension FittingTests {
         #expect(try await store.steps() == ["Tickets"])
         #expect(try await store.counts().parked == 0)
     }
+
+    private struct Folder: Codable, Identifiable, SyncedRecord {
+        static let databaseTableName = "folder"
+        var id = UUID()
+        var parent: UUID?
+    }
+
+    private func folder(_ id: UUID, in parent: UUID?, seq: Int64, generation: Int = 1) -> PageRow {
+        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq * 1_000), device: "OtherPhone")
+        let values: JSONObject = ["parent": parent.map { .string($0.uuidString.lowercased()) } ?? .null]
+        return PageRow(
+            table: "folder", id: id.uuidString.lowercased(),
+            content: .row(
+                RowPatch(generation: generation, clocks: ColumnClocks(common: clock), seq: seq, values: values)))
+    }
+
+    @Test func `R2 a row that goes back to where the server has it goes along with that`() async throws {
+        let device = try Device([Folder.self]) { migrator in
+            migrator.registerMigration("folder") { db in
+                try db.execute(
+                    sql: """
+                        CREATE TABLE folder(id BLOB PRIMARY KEY NOT NULL,
+                        parent BLOB REFERENCES folder(id) ON DELETE CASCADE)
+                        """)
+            }
+        }
+        let store = device.store
+        let (root, middle, leaf) = (UUID(), UUID(), UUID())
+        func take(_ rows: [PageRow], from: Int, to seq: Int) async throws {
+            try await store.apply(
+                Page(from: "e1.\(from)", cursor: "e1.\(seq)", hasMore: false, rows: rows), to: ["folder"],
+                initialCursor: "e1.0")
+        }
+        try await take([root, middle].map { folder($0, in: nil, seq: 1) }, from: 0, to: 1)
+        try await take([.gone("folder", middle, seq: 2)], from: 1, to: 2)
+        try await store.write { try Folder(id: middle, parent: root).insert($0) }
+        // After the middle one in the table, which is the order in which they are looked at.
+        try await take([folder(leaf, in: nil, seq: 3)], from: 2, to: 3)
+        try await store.write { db in
+            try db.execute(sql: "UPDATE folder SET parent = ? WHERE id = ?", arguments: [root, leaf])
+        }
+        try await take([folder(leaf, in: middle, seq: 4), .gone("folder", root, seq: 4)], from: 3, to: 4)
+        #expect(try await store.read { try Folder.fetchCount($0) } == 0)
+        try await take([folder(middle, in: nil, seq: 5, generation: 5)], from: 4, to: 5)
+        #expect(try await store.read { try Folder.fetchOne($0, key: leaf)?.parent } == middle)
+        #expect(try await store.counts().parked == 0)
+    }
 }
