@@ -19,7 +19,7 @@ extension RowEntry {
     /// An unsent edit that is older than what the server had: that goes to it, and the edit is lost when it is answered.
     private func hasLost(_ column: TableLayout.Column, device: String) -> Bool {
         dirty & column.mask != 0 && !column.isCounter
-            && confirmedClock(of: column).map { $0 > unsentClock(of: column, device) } ?? false
+            && healedClock(of: column, device: device) != unsentClock(of: column, device)
     }
 
     /// The columns that are sent: all of which the server has had something.

@@ -119,7 +119,7 @@ struct Fitting {
         } while candidates.count < count
         guard !candidates.isEmpty else { return left }
         // What has become one with another row goes first: that may need its unique values.
-        candidates = candidates.filter(\.isMerged) + candidates.filter { !$0.isMerged }
+        candidates = candidates.filter { $0.mergedInto != nil } + candidates.filter { $0.mergedInto == nil }
         guard try db.deferringForeignKeys({ try attempt(candidates, vacating: true) }) == nil else { return left }
         let fitted = Set(candidates.map(\.ref))
         return left.filter { !fitted.contains($0.ref) }
@@ -155,11 +155,5 @@ struct Fitting {
             if try !parent.contains(id) { return ref }
         }
         return nil
-    }
-}
-
-extension ReceivedRow {
-    fileprivate var isMerged: Bool {
-        if case .deleted(let tombstone) = content { tombstone.mergedInto != nil } else { false }
     }
 }

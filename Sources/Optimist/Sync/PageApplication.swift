@@ -40,17 +40,10 @@ struct PageApplication {
         var count = 0
         while count < rows.count {
             let some = rows[count...].prefix(Self.rowsInARow)
-            var attempt = oneByOne
-            let fits =
-                try ParkedRows(db).isEmpty
-                && db.keepingWhatFitsAsItComes {
-                    for row in attempt.inOrder(some) { try attempt.apply(row) }
-                }
-            guard fits else {
+            guard try fitsAsItComes(oneByOne.inOrder(some), by: &oneByOne) else {
                 try apply(Array(rows[count...]))
                 return rows.count
             }
-            oneByOne = attempt
             count += some.count
             if isAwaited() { break }
         }
@@ -65,7 +58,8 @@ struct PageApplication {
     private func apply(_ rows: [ReceivedRow], by oneByOne: RowApplication) throws {
         try forgetParked(rows)
         if rows.count <= Self.few {
-            if try fitsAsItComes(rows, by: oneByOne) { return }
+            var oneByOne = oneByOne
+            if try fitsAsItComes(rows, by: &oneByOne) { return }
             if try fitsAtOnce(rows, by: anew()) { return }
         } else if try fitsAtOnce(rows, by: oneByOne) {
             return
@@ -82,10 +76,12 @@ struct PageApplication {
     /// A write of the app's waits for no more rows of a snapshot that fit as they come.
     private static let rowsInARow = 20
 
-    private func fitsAsItComes(_ rows: [ReceivedRow], by oneByOne: RowApplication) throws -> Bool {
+    private func fitsAsItComes(_ rows: [ReceivedRow], by oneByOne: inout RowApplication) throws -> Bool {
         guard try ParkedRows(db).isEmpty else { return false }
-        var oneByOne = oneByOne
-        return try db.keepingWhatFitsAsItComes { for row in rows { try oneByOne.apply(row) } }
+        var attempt = oneByOne
+        guard try db.keepingWhatFitsAsItComes({ for row in rows { try attempt.apply(row) } }) else { return false }
+        oneByOne = attempt
+        return true
     }
 
     private func fitsAtOnce(_ rows: [ReceivedRow], by oneByOne: RowApplication) throws -> Bool {
@@ -123,6 +119,11 @@ struct PageApplication {
 struct ReceivedRow: Sendable {
     let ref: RowRef
     let content: PageRow.Content
+
+    /// The wire id of the row that this one has become one with.
+    var mergedInto: String? {
+        if case .deleted(let tombstone) = content { tombstone.mergedInto } else { nil }
+    }
 }
 
 /// Decides and applies one received row after another.
@@ -235,9 +236,7 @@ struct RowApplication {
         let change = reception.change
         switch change {
         case .delete:
-            if case .deleted(let tombstone) = row.content, let winner = tombstone.mergedInto,
-                let id = table.layout.idForm.stored(winner)
-            {
+            if let winner = row.mergedInto, let id = table.layout.idForm.stored(winner) {
                 try Mergers(tables, references, db).repoint(from: row.ref, to: id)
             }
             var cascade = cascade

@@ -58,7 +58,7 @@ struct ReceivedCascade {
     mutating func prepare(deletionOf ref: RowRef, isServers: Bool = true, sparing others: Set<RowRef> = []) throws {
         spared.formUnion(others)
         going[ref] = isServers
-        for below in try rowsBelow(ref) { try prepare(below, below: ref, isServers: isServers) }
+        for below in try rowsBelow(ref) { try prepare(below, below: ref) }
     }
 
     private typealias RowBelow = (ref: RowRef, referrer: ReferenceGraph.Referrer, table: AppTable)
@@ -75,7 +75,7 @@ struct ReceivedCascade {
         }
     }
 
-    private mutating func prepare(_ below: RowBelow, below parent: RowRef, isServers: Bool) throws {
+    private mutating func prepare(_ below: RowBelow, below parent: RowRef) throws {
         let (child, referrer, table) = below
         guard going[child] == nil, !spared.contains(child), var entry = try entries.entry(child) else { return }
         let isMoved = entry.isMoved(by: referrer)
@@ -84,21 +84,21 @@ struct ReceivedCascade {
         case .setNull:
             if isMoved { try journal(child, table, in: referrer.column.mask) }
             if entry.sent & entry.dirty & referrer.column.mask != 0 { entry.restamp(referrer.column) }
-            if !isServers, !isMoved { try park(&entry, awaiting: parent, in: table) }
+            if !isMoved { try park(&entry, unlessServersDeletionOf: parent, in: table) }
         case .cascade:
-            var (parent, isServers) = (parent, isServers)
+            var parent = parent
             if isMoved {
                 let owner = owner(of: entry, by: referrer.column)
                 try takeBack(referrer.column, of: &entry, in: table)
                 // Where the server has it may go along too.
-                guard let owner, let isOwnersDeletion = going[owner] else { return }
-                (parent, isServers) = (owner, isOwnersDeletion)
+                guard let owner, going[owner] != nil else { return }
+                parent = owner
             }
-            try prepare(deletionOf: child, isServers: isServers && entry.isKnownToServer)
+            try prepare(deletionOf: child, isServers: going[parent] == true && entry.isKnownToServer)
             if let loss = try Journal.Loss(entry.dirty, of: entry, by: .delete, in: table), entry.isPending {
                 try Journal(db).record(loss, of: child, at: milliseconds)
             }
-            if !isServers { try park(&entry, awaiting: parent, in: table) }
+            try park(&entry, unlessServersDeletionOf: parent, in: table)
             giveUp(&entry)
         }
         try entries.save(entry)
@@ -112,10 +112,12 @@ struct ReceivedCascade {
         if entry.isAlive { entry.known = 0 }
     }
 
-    /// Keeps a row as the server has it, until the one that it refers to is there again.
-    private func park(_ entry: inout RowEntry, awaiting parent: RowRef, in table: AppTable) throws {
+    /// Keeps a row as the server has it, until the one that it refers to is there again: the server has not deleted that.
+    private func park(
+        _ entry: inout RowEntry, unlessServersDeletionOf parent: RowRef, in table: AppTable
+    ) throws {
         let parked = ParkedRows(db)
-        guard entry.isAlive, entry.isKnownToServer, let values = try table.values(entry.ref.id),
+        guard going[parent] == false, entry.isAlive, entry.isKnownToServer, let values = try table.values(entry.ref.id),
             try !parked.contains(entry.ref)
         else { return }
         let served = entry.served(values, in: table.layout)

@@ -129,8 +129,8 @@ public final class SimulatedServer: Sendable {
         for stream in streams { stream.cut() }
     }
 
-    /// Forgets what was deleted more than 90 days ago, as the server does when it starts and once an hour. Devices that were away for longer
-    /// receive everything anew (L4).
+    /// Forgets what was deleted more than 90 days ago, as the server does when it starts and once an hour. Devices that were
+    /// away for longer receive everything anew (L4).
     public func sweep() {
         guard let running = state.withLock({ $0.running }) else { return }
         let now = scheduler.wallClock()

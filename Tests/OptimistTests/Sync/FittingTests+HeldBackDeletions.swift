@@ -16,6 +16,21 @@ extension FittingTests {
         .project(project, seq: seq, stamp: 1_790_000_002_000, generation: 3)
     }
 
+    /// The user makes the trip anew, the server has a step below the former one, and refuses the new one.
+    private func refuseNewLife(in store: Store) async throws {
+        let trip = trip
+        try await store.take([.project(trip)], to: 1)
+        try await store.write { db in
+            try db.execute(sql: "DELETE FROM project")
+            try trip.insert(db)
+        }
+        try await store.take([.step(tickets, seq: 2, in: trip)], from: 1, to: 2)
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.book([.rejected(Refusal(code: "forbidden", message: "No."))], of: batch)
+        #expect(try await store.projects().isEmpty)
+        #expect(try await store.counts().parked == 1)
+    }
+
     @Test func `R2 a step that moves with a later page is not taken along with its former project`() async throws {
         try await store.take([.project(trip), .project(tour), .step(tickets, in: trip)], to: 1)
         try await store.take([.gone("project", trip.id)], from: 1, to: 2, hasMore: true)
@@ -148,32 +163,14 @@ extension FittingTests {
         async throws
     {
         let store = try Desk(onDelete: onDelete).store
-        let trip = trip
-        try await store.take([.project(trip)], to: 1)
-        try await store.write { db in
-            try db.execute(sql: "DELETE FROM project")
-            try trip.insert(db)
-        }
-        try await store.take([.step(tickets, seq: 2, in: trip)], from: 1, to: 2)
-        let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.book([.rejected(Refusal(code: "forbidden", message: "No."))], of: batch)
-        #expect(try await store.projects().isEmpty)
-        #expect(try await store.counts().parked == 1)
+        try await refuseNewLife(in: store)
         try await store.take([nextLife(of: trip, seq: 3)], from: 2, to: 3)
         #expect(try await store.read { try Step.fetchOne($0)?.project } == trip.id)
         #expect(try await store.counts().parked == 0)
     }
 
     @Test func `R2 V2 what was below a refused life goes when the server deletes it`() async throws {
-        let trip = trip
-        try await store.take([.project(trip)], to: 1)
-        try await store.write { db in
-            try db.execute(sql: "DELETE FROM project")
-            try trip.insert(db)
-        }
-        try await store.take([.step(tickets, seq: 2, in: trip)], from: 1, to: 2)
-        let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.book([.rejected(Refusal(code: "forbidden", message: "No."))], of: batch)
+        try await refuseNewLife(in: store)
         try await store.take([.gone("step", tickets.id, seq: 3), .gone("project", trip.id, seq: 3)], from: 2, to: 3)
         #expect(try await store.steps().isEmpty)
         #expect(try await store.counts().parked == 0)
