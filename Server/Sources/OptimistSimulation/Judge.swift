@@ -179,9 +179,6 @@ struct Judge {
         guard server[row] != nil, refused[row] == nil else { return false }
         let others = history.writes(of: row).filter { $0.write.device != write.device }
         if hasForgotten, history.hasServerGoneBack || !others.isEmpty { return false }
-        // Tables with counters are received anew when the server has gone back, and then edits of what is no more stay (L4).
-        let counts = Tables.columns[row.table]?.contains { $0.kind == .counter } == true
-        if history.hasServerGoneBack, counts, !others.isEmpty { return false }
         // An edit that was later, by a clock that may be wrong, brings the row back.
         if row.table == "memo", others.contains(where: { !clocksAreRight || $0.write.at >= write.at }) { return false }
         let deletions = history.writes(of: row).filter { $0.write.deleted.contains(row) }
@@ -193,7 +190,9 @@ struct Judge {
         if wasItsOwn, history.restored.contains(write.device) { return false }
         return !history.writes(of: row).contains { other in
             guard other.write.inserted.contains(row) else { return false }
-            return other.write.at >= write.at || (wasItsOwn && other.write.device != write.device)
+            let isOthers = other.write.device != write.device
+            // The row may have gone with its owner, and been made anew, before the device heard of either.
+            return other.write.at >= write.at || (isOthers && (wasItsOwn || fates.hasMortalOwner(row)))
                 || deletions.contains { $0.number != number && $0.write.at <= other.write.at }
         }
     }

@@ -31,7 +31,7 @@ struct MissedRows {
         }
     }
 
-    /// Removes what is gone. What was edited meanwhile begins anew.
+    /// Removes what is gone. What was edited meanwhile is sent whole.
     func settle() throws {
         for layout in layouts {
             guard let ids = gone[layout.number] else { continue }

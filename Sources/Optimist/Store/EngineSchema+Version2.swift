@@ -15,7 +15,7 @@ extension EngineSchema {
                 );
                 DROP INDEX optimist_pending;            -- of a large group, the rows of one table are found by themselves
                 CREATE INDEX optimist_pending ON optimist_row(pending, tbl) WHERE pending IS NOT NULL;
-                CREATE INDEX optimist_deleted ON optimist_row(clock) WHERE generation & 1 = 0;
+                CREATE INDEX optimist_deleted ON optimist_row(seq) WHERE generation & 1 = 0;
                 UPDATE optimist_row SET stamp = pending WHERE pending IS NOT NULL AND stamp IS NULL;
                 ALTER TABLE optimist_parked ADD COLUMN parentTable INTEGER; -- the row it refers to, if that is missing
                 ALTER TABLE optimist_parked ADD COLUMN parent;

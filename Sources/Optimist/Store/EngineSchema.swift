@@ -122,6 +122,8 @@ enum Meta {
         case clockOffset
         /// The lives of the remote's database, oldest first.
         case epochs
+        /// The transaction of the remote's whose deletions are forgotten next, and when it was noted, by the remote's time.
+        case deletedSeq, deletedSeqAt
     }
 
     static func int(_ name: Name, in db: Database) throws -> Int64? {

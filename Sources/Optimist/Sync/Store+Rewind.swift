@@ -33,6 +33,7 @@ extension Store {
             let common = lineage.common(with: known)
             guard let layout = layout(named: intake.table) else { continue }
             try Self.heal(layout, after: common, in: db)
+            try Self.rememberDeletedRows(after: common, in: db)
             guard let state = intake.state else { continue }
             // What was received while more was to come is no state of the server's: of what it had changed again there and
             // has lost, the former version is not here.

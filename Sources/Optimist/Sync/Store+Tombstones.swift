@@ -2,7 +2,6 @@
 
 import Foundation
 import GRDB
-import OptimistWire
 
 extension Store {
     /// How many rows are forgotten in one transaction, so that the app's writes get their turn.
@@ -11,25 +10,41 @@ extension Store {
     /// Forgets which rows were deleted long ago (L5).
     ///
     /// While the server remembers a deleted row, a device has to know its generation too: a row that the app makes again
-    /// under the same id begins the life after that. A deletion may have waited here as long as the server remembers it,
-    /// so it is forgotten at twice that age.
+    /// under the same id begins the life after that. The server counts from when it stored the deletion, which may have
+    /// waited on a device for any time. So a transaction of its is noted, with the time: what was deleted by then is
+    /// forgotten once twice as much time has passed as the server remembers it, and the next one is noted.
     ///
     /// - Parameters:
     ///   - days: How long the server remembers deleted rows.
     ///   - serverTime: Its time of day.
-    func forgetDeletedRows(rememberedFor days: Int, at serverTime: Date) async throws {
+    ///   - seq: The latest of its transactions of which all is known here.
+    func forgetDeletedRows(rememberedFor days: Int, at serverTime: Date, knowing seq: Int64) async throws {
         let now = Int64(serverTime.timeIntervalSince1970 * 1000)
-        let end = Stamp(milliseconds: max(now - 2 * Int64(days) * 86_400_000, 0))
-        while try await forgetDeletedRows(before: end) { try Task.checkCancellation() }
+        let noted = try await read { db in
+            (seq: try Meta.int(.deletedSeq, in: db), at: try Meta.int(.deletedSeqAt, in: db))
+        }
+        if let end = noted.seq, let at = noted.at, at <= now {
+            guard at + 2 * Int64(days) * 86_400_000 < now else { return }
+            while try await forgetDeletedRows(upTo: end) { try Task.checkCancellation() }
+        }
+        try await apply { db in
+            try Meta.set(.deletedSeq, to: seq, in: db)
+            try Meta.set(.deletedSeqAt, to: now, in: db)
+        }
+    }
+
+    /// The remote's database went back to a transaction: what it numbers from there on is new.
+    static func rememberDeletedRows(after seq: Int64, in db: Database) throws {
+        guard let noted = try Meta.int(.deletedSeq, in: db), noted > seq else { return }
+        try Meta.set(.deletedSeq, to: seq, in: db)
     }
 
     /// Returns whether there may be more.
-    private func forgetDeletedRows(before end: Stamp) async throws -> Bool {
-        let condition = "generation & 1 = 0 AND clock > 0 AND clock < ? AND pending IS NULL AND acked >= generation"
+    private func forgetDeletedRows(upTo end: Int64) async throws -> Bool {
+        let condition = "generation & 1 = 0 AND seq > 0 AND seq <= ? AND pending IS NULL AND acked >= generation"
         let keys = try await read { db in
             try Int64.fetchAll(
-                db, sql: "SELECT key FROM optimist_row WHERE \(condition) LIMIT \(Self.forgottenAtOnce)",
-                arguments: [end.rawValue])
+                db, sql: "SELECT key FROM optimist_row WHERE \(condition) LIMIT \(Self.forgottenAtOnce)", arguments: [end])
         }
         if keys.isEmpty { return false }
         try await apply { db in
@@ -37,7 +52,7 @@ extension Store {
                 sql: "DELETE FROM optimist_row WHERE key = ? AND \(condition) RETURNING tbl, seq")
             var latest: [Int64: Int64] = [:]
             for key in keys {
-                guard let row = try Row.fetchOne(forget, arguments: [key, end.rawValue]) else { continue }
+                guard let row = try Row.fetchOne(forget, arguments: [key, end]) else { continue }
                 latest[row[0]] = max(latest[row[0]] ?? 0, row[1])
             }
             // A server that goes back to before that has rows again that nobody here remembers to have been deleted.

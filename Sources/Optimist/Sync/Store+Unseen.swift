@@ -106,7 +106,8 @@ extension Store {
     }
 }
 
-/// Removes rows that a snapshot did not bring, or lets them begin anew.
+/// Removes rows that a snapshot did not bring. One with unsent edits stays, and is sent whole: a server that remembers to
+/// have deleted it then says so, and one that has forgotten takes it.
 struct UnseenSettling {
     private let layouts: [TableLayout]
     private let db: Database
@@ -130,8 +131,11 @@ struct UnseenSettling {
             guard var entry = try entries.entry(ref), entry.isAlive, entry.isKnownToServer, !entry.isHealing,
                 entry.seq <= start
             else { continue }
-            if entry.isPending || answer == .keep {
+            if answer == .keep {
                 entry.beginAnew(in: layout)
+                try entries.save(entry)
+            } else if entry.isPending {
+                entry.sendWhole()
                 try entries.save(entry)
             } else {
                 let tombstone = Tombstone(generation: entry.generation + 1, clock: nil)
@@ -146,9 +150,17 @@ struct UnseenSettling {
 }
 
 extension RowEntry {
-    /// The server remembers nothing of the row, not even that it was deleted: what is here is sent as a new life, which
-    /// stands against whatever another device still has of the old one.
-    mutating func beginAnew(in layout: TableLayout) {
+    /// The server may remember nothing of the row, not even that it was deleted: so what it had confirmed goes along with the
+    /// edits, as if it had lost that. Of a life that it never confirmed everything is sent anyway.
+    fileprivate mutating func sendWhole() {
+        isHealing = acked == generation
+        due = nil
+        blocked = nil
+    }
+
+    /// The user keeps a row that the server has removed: it is sent as a new life, which stands against whatever another device
+    /// still has of the old one.
+    fileprivate mutating func beginAnew(in layout: TableLayout) {
         pending = pending ?? confirmed.common?.stamp ?? Stamp(rawValue: 1)
         stamp = stamp ?? pending
         generation += 2

@@ -322,26 +322,37 @@ struct PageTests {
         #expect(try await other.store.todos() == [sent])
     }
 
-    @Test func `L5 a deleted row is forgotten at twice the age to which the server remembers it, pending ones never`()
-        async throws
-    {
-        let (own, unsent, alive) = (Todo(content: "own"), Todo(content: "unsent"), Todo(content: "alive"))
-        try await store.write { db in for todo in [own, unsent, alive] { try todo.insert(db) } }
+    @Test func `L5 a deleted row is forgotten long after the server told of it, an unsent one never`() async throws {
+        let (own, late, unsent, alive) = (
+            Todo(content: "own"), Todo(content: "late"), Todo(content: "unsent"), Todo(content: "alive")
+        )
+        try await store.write { db in for todo in [own, late, unsent, alive] { try todo.insert(db) } }
         try await store.pushAccepted(seq: 1)
         try await store.receive([pageRow(todo, seq: 2, whole)], from: "e1.0", to: "e1.2")
         try await store.receive([tombstone(todo, seq: 3)], from: "e1.2", to: "e1.3")
         _ = try await store.write { try own.delete($0) }
         try await store.pushAccepted(seq: 4)
-        _ = try await store.write { try unsent.delete($0) }
+        _ = try await store.write { try late.delete($0) }
         func known() async throws -> Set<UUID> {
             var known: Set<UUID> = []
-            for row in [own, unsent, alive, todo] where try await store.entry(row) != nil { known.insert(row.id) }
+            for row in [own, late, unsent, alive, todo] where try await store.entry(row) != nil { known.insert(row.id) }
             return known
         }
         let start = phone.time.withLock { Date(timeIntervalSince1970: Double($0) / 1000) }
-        try await store.forgetDeletedRows(rememberedFor: 90, at: start + 179 * 86_400)
-        #expect(try await known() == [own.id, unsent.id, alive.id, todo.id])
-        try await store.forgetDeletedRows(rememberedFor: 90, at: start + 181 * 86_400)
+        func forget(day: Double, knowing seq: Int64) async throws {
+            try await store.forgetDeletedRows(rememberedFor: 90, at: start + day * 86_400, knowing: seq)
+        }
+        try await forget(day: 1, knowing: 4)
+        // It has waited here for 180 days, and the server remembers it from now on.
+        try await store.pushAccepted(seq: 5)
+        _ = try await store.write { try unsent.delete($0) }
+        try await forget(day: 180, knowing: 5)
+        #expect(try await known() == [own.id, late.id, unsent.id, alive.id, todo.id])
+        try await forget(day: 182, knowing: 5)
+        #expect(try await known() == [late.id, unsent.id, alive.id])
+        try await forget(day: 362, knowing: 5)
+        #expect(try await known() == [late.id, unsent.id, alive.id])
+        try await forget(day: 363, knowing: 5)
         #expect(try await known() == [unsent.id, alive.id])
     }
 }

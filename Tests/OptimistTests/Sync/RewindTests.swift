@@ -240,12 +240,33 @@ struct RewindTests {
         try await desk.store.take([], to: ["step", "project"], seq: 1)
         try await desk.store.take([.project(trip, seq: 5)], from: 1, to: 9)
         try await desk.store.take([.gone("project", trip.id, seq: 11)], from: 9, to: 12)
-        try await desk.store.forgetDeletedRows(rememberedFor: 0, at: .distantFuture)
+        try await desk.store.forgetDeletedRows(rememberedFor: 90, at: .now, knowing: 12)
+        try await desk.store.forgetDeletedRows(rememberedFor: 90, at: .distantFuture, knowing: 12)
         try await desk.store.rewind(
             ["step", "project"], at: "e1.12", to: [("e1", 0), ("e2", 10)].map(RemoteEpoch.init))
         let intakes = try await desk.store.intakes()
         #expect(intakes.first { $0.table == "project" }?.cursor == nil)
         #expect(intakes.first { $0.table == "step" }?.cursor == "e2.10")
+    }
+
+    @Test func `L3 L5 what a server deletes after it went back is not taken for what it had deleted before`()
+        async throws
+    {
+        let (desk, trip) = (try Desk(), Project(title: "Trip"))
+        let start = Date.now
+        try await desk.store.take([], to: ["step", "project"], seq: 1)
+        try await desk.store.take([], from: 1, to: 12)
+        try await desk.store.forgetDeletedRows(rememberedFor: 90, at: start, knowing: 12)
+        try await desk.store.rewind(
+            ["step", "project"], at: "e1.12", to: [("e1", 0), ("e2", 5)].map(RemoteEpoch.init))
+        try await desk.store.apply(
+            Page(
+                from: "e2.5", cursor: "e2.7", hasMore: false,
+                rows: [.project(trip, seq: 6), .gone("project", trip.id, seq: 7)]),
+            to: ["step", "project"], initialCursor: "e2.0")
+        try await desk.store.forgetDeletedRows(rememberedFor: 90, at: start + 181 * 86_400, knowing: 7)
+        let entries = try await desk.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_row") }
+        #expect(entries == 1)
     }
 
     // MARK: - Healing
