@@ -97,10 +97,23 @@ extension World {
         }
     }
 
+    /// A copy of the server's file: of the bare files if it is down, and otherwise by way of SQLite, as its documentation
+    /// asks. Beside a running process a log may hold what it has failed to commit and will write over.
+    private func copyOfServer() throws -> [String: [UInt8]] {
+        if server.process == nil { return serverDisk.copy(Self.serverFile) }
+        let (mount, name) = (serverDisk.mount(), "backup")
+        let backup = try DatabaseQueue(path: mount.url(name).path)
+        try readServer { source in try backup.writeWithoutTransaction { try source.backup(to: $0) } }
+        try backup.close()
+        defer { serverDisk.remove(name) }
+        return [Self.serverFile: serverDisk.copy(name)[name] ?? []]
+    }
+
     private func restoreServer(after seconds: Int) {
-        let copy = serverDisk.copy(Self.serverFile)
+        let copy: [String: [UInt8]]
+        do { copy = try copyOfServer() } catch { return log("no copy of the server: \(error)") }
         scheduler.after(.seconds(seconds)) { [self] in
-            if isHealed || copy.isEmpty { return }
+            if isHealed || copy[Self.serverFile]?.isEmpty ?? true { return }
             server.kill()
             serverDisk.remove(Self.serverFile)
             serverDisk.restore(copy)

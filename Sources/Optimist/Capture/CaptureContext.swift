@@ -157,6 +157,11 @@ extension CaptureContext {
             let isPending = sqlite3_value_type(present) != SQLITE_NULL
             sqlite3_result_int64(call, context.group(present: isPending ? sqlite3_value_int64(present) : nil))
         }
+        try register("optimist_witness", arguments: 1, on: db) { call, _, arguments in
+            let context = Unmanaged<CaptureContext>.fromOpaque(sqlite3_user_data(call)).takeUnretainedValue()
+            if let stamp = arguments?[0] { context.witness(Stamp(rawValue: sqlite3_value_int64(stamp))) }
+            sqlite3_result_null(call)
+        }
         try register("optimist_applying", arguments: 0, on: db) { call, _, _ in
             let context = Unmanaged<CaptureContext>.fromOpaque(sqlite3_user_data(call)).takeUnretainedValue()
             sqlite3_result_int(call, context.isApplying ? 1 : 0)
@@ -173,6 +178,13 @@ extension CaptureContext {
             if let context { Unmanaged<CaptureContext>.fromOpaque(context).release() }
         }
         guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+    }
+}
+
+extension Database {
+    /// Makes every later stamp of this writing connection later than one that the engine itself gave.
+    func witness(_ stamp: Stamp) throws {
+        try cachedStatement(sql: "SELECT optimist_witness(?)").execute(arguments: [stamp.rawValue])
     }
 }
 

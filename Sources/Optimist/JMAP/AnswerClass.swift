@@ -68,11 +68,13 @@ package enum AnswerClass {
     ]
 
     /// The verdict that a row's error stands for.
-    static func verdict(_ error: SetError, on change: PushRow.Change) -> Verdict {
+    ///
+    /// - Parameter seq: Where the account stands after the push.
+    static func verdict(_ error: SetError, on change: PushRow.Change, at seq: Int64) -> Verdict {
         switch error.type {
         case "notFound":
-            if case .delete = change { return .accepted(seq: 0) }
-            return .gone
+            if case .delete = change { return .accepted(seq: seq) }
+            return .gone(seq: seq)
         case "groupFailed": return .groupFailed(by: error.blockedBy, current: error.current)
         case "blocked": return .blocked(by: error.blockedBy.first ?? "")
         case let type where final.contains(type):

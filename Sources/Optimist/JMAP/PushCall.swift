@@ -79,7 +79,7 @@ package struct PushCall {
         for id in answer.destroyed { verdicts[id] = .accepted(seq: seq) }
         for (id, error) in answer.notCreated + answer.notUpdated + answer.notDestroyed {
             guard let change = change(id) else { continue }
-            verdicts[id] = AnswerClass.verdict(error, on: change)
+            verdicts[id] = AnswerClass.verdict(error, on: change, at: seq)
         }
         return verdicts
     }

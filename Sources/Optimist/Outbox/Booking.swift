@@ -67,7 +67,7 @@ struct Booking {
         postpone(&entry, verdict)
         try record(settlement, sent, before, in: table)
         do {
-            if verdict == .gone, settlement.change == .delete,
+            if verdict.isGone, settlement.change == .delete,
                 try cascade.isTooSoon(deletionOf: sent.ref, at: nil, hasMore: true)
             {
                 entry = try setAsideDeletion(verdict, entry, before, reason: ParkedRows.heldBack)
@@ -213,6 +213,8 @@ extension Verdict {
     var current: RowPatch? {
         if case .groupFailed(_, let row) = self { row } else { refusal?.current }
     }
+
+    var isGone: Bool { if case .gone = self { true } else { false } }
 
     var isGroupFailed: Bool { if case .groupFailed = self { true } else { false } }
 

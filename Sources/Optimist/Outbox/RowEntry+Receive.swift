@@ -37,7 +37,10 @@ extension RowEntry {
         }
         let isInOrder = (patch.seq ?? .max) >= seq
         let isLater = !isHealing && patch.seq.map { $0 > seq } ?? false
-        if isForgotten(in: life, at: patch.seq) { (generation, acked) = (0, 0) }
+        if isForgotten(in: life, at: patch.seq) {
+            if isPending { return try moveUnsent(to: life, patch, in: layout, quote: quote) }
+            (generation, acked) = (0, 0)
+        }
         seq = max(seq, patch.seq ?? 0)
         if acked < life, life == generation {
             // The server's first word on this life: what was confirmed of an earlier one counts no more.
@@ -74,7 +77,18 @@ extension RowEntry {
     /// forgotten that this one ended, as it does with deleted rows after a while, and another device began from the first
     /// life again (L4).
     private func isForgotten(in life: Int, at seq: Int64?) -> Bool {
-        life < generation && !isPending && isKnownToServer && (seq ?? 0) > self.seq
+        life < generation && isKnownToServer && !isHealing && (seq ?? 0) > self.seq
+    }
+
+    /// What is unsent in a life that the server has forgotten goes on in the one that it has.
+    private mutating func moveUnsent(
+        to life: Int, _ patch: RowPatch, in layout: TableLayout, quote: (TableLayout.Column, JSON) throws -> String
+    ) rethrows -> Reception {
+        (generation, acked) = (life, life)
+        // Whatever is answered to what was sent of the former life says nothing of this one.
+        sent = 0
+        leaveCountsBehind()
+        return try putAnew(patch, in: layout, quote: quote)
     }
 
     /// The row is deleted in a later life than ours: it goes at once, and what was unsent is kept in the journal.

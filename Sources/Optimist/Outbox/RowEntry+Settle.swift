@@ -25,6 +25,8 @@ extension RowEntry {
         _ sent: SentRow, _ verdict: Verdict, push: Int64, device: String, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Settlement {
+        // It was sent in a life that the server has forgotten since: see ``moveUnsent(to:_:in:quote:)``.
+        if isAlive, sent.generation > generation { return Settlement() }
         switch verdict {
         case .accepted(let seq):
             settled = push
@@ -42,8 +44,9 @@ extension RowEntry {
             settled = push
             self.seq = max(self.seq, seq)
             return becomeOne(sent, in: layout)
-        case .gone:
+        case .gone(let seq):
             settled = push
+            self.seq = max(self.seq, seq)
             return giveUp(sent)
         case .rejected(let refusal):
             settled = push

@@ -52,6 +52,11 @@ final class Checkpoints: Sendable {
 
     func waitUntilIdle() { queue.sync {} }
 
+    /// Returns once what was due has been done.
+    func untilIdle() async {
+        await withCheckedContinuation { done in queue.async { done.resume() } }
+    }
+
     private func finish(_ copied: Int) { log.withLock { $0.copied(copied) } }
 
     /// Copies by a connection of its own, which does not make the file if it has been removed. Returns how many pages of the

@@ -167,6 +167,9 @@ public final class Store: Sendable {
         try await worker.run { try self.transact(as: .server, updates) }
     }
 
+    /// Returns once nothing is copied any more from the write-ahead log on behalf of earlier writes.
+    func untilCheckpointed() async { await checkpoints?.untilIdle() }
+
     /// Makes every later write of this device later than what it has seen of others. Called within `apply`.
     func witness(_ clocks: ColumnClocks?) {
         if let latest = clocks?.latest { capture.witness(latest.stamp) }

@@ -32,7 +32,7 @@ struct ReceivedCascade {
     }
 
     /// Whether a deletion comes too soon for the rows below: they may have another owner on the server by now, which a later
-    /// page brings, or what was sent of them is not answered. And whatever is known to refer to the row later than that refers
+    /// page brings, or what was sent of them is not answered, or they are still to be healed. And whatever is known to refer to the row later than that refers
     /// to its next life.
     ///
     /// - Parameters:
@@ -48,6 +48,8 @@ struct ReceivedCascade {
                 return true
             }
             guard child.isKnownToServer, !child.isMoved(by: referrer) else { return false }
+            // The server has lost the row, and says what becomes of it once it has it again.
+            if child.heals, referrer.onDelete == .cascade { return true }
             return (hasMore && referrer.onDelete == .cascade) || child.seq > (seq ?? .max)
         }
     }
@@ -83,7 +85,12 @@ struct ReceivedCascade {
         case .restrict: return
         case .setNull:
             if isMoved { try journal(child, table, in: referrer.column.mask) }
-            if entry.sent & entry.dirty & referrer.column.mask != 0 { entry.restamp(referrer.column) }
+            if entry.sent & entry.dirty & referrer.column.mask != 0 {
+                entry.restamp(referrer.column)
+                try db.witness(entry.unsentStamp(of: referrer.column.name))
+            }
+            // The value that goes is no longer here to be sent again, and the server makes the same of it.
+            if entry.isHealing, entry.dirty & referrer.column.mask == 0 { entry.known &= ~referrer.column.mask }
             if !isMoved { try park(&entry, unlessServersDeletionOf: parent, in: table) }
         case .cascade:
             var parent = parent

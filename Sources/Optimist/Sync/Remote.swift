@@ -123,8 +123,8 @@ public enum Verdict: Sendable, Hashable {
     /// Applied to another row of the server's, which has the values of a unique index that this one was to have: the
     /// two are one from now on, under the other one's id (M6).
     case mergedInto(seq: Int64, winner: String)
-    /// The row is deleted on the server, in a later life than the one that was sent.
-    case gone
+    /// The row is deleted on the server, in a later life than the one that was sent: so it was after this transaction.
+    case gone(seq: Int64)
     /// Never to be applied.
     case rejected(Refusal)
     /// Not now.

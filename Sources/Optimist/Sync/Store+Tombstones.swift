@@ -44,7 +44,8 @@ extension Store {
         let condition = "generation & 1 = 0 AND seq > 0 AND seq <= ? AND pending IS NULL AND acked >= generation"
         let keys = try await read { db in
             try Int64.fetchAll(
-                db, sql: "SELECT key FROM optimist_row WHERE \(condition) LIMIT \(Self.forgottenAtOnce)", arguments: [end])
+                db, sql: "SELECT key FROM optimist_row WHERE \(condition) LIMIT \(Self.forgottenAtOnce)",
+                arguments: [end])
         }
         if keys.isEmpty { return false }
         try await apply { db in

@@ -105,6 +105,8 @@ public actor SyncEngine {
         }
         defer { turn?.end() }
         await run(events)
+        // Whoever suspends the app after this finds no lock held on the file.
+        await store.untilCheckpointed()
     }
 
     /// Waits until no other process syncs this file. Nil: no other may have it open.

@@ -161,7 +161,7 @@ final class FakeBackend: Remote {
 
     private static func merge(_ pushed: PushRow, _ seq: Int64, now: Int64?, _ state: inout State) -> Verdict {
         let known = state.rows[pushed.table]?[pushed.id]
-        if case .update = pushed.change, known == nil { return .gone }
+        if case .update = pushed.change, known == nil { return .gone(seq: state.seq) }
         var stored = known ?? Stored(row: MergeRow(), seq: 0)
         var reined: Set<String> = []
         let incoming = incoming(pushed.change) { column, clock in
@@ -170,7 +170,7 @@ final class FakeBackend: Remote {
             state.lastTick = max(state.lastTick.successor, Stamp(milliseconds: now))
             return Clock(stamp: state.lastTick, device: clock.device)
         }
-        if stored.row.generation > incoming.generation { return .gone }
+        if stored.row.generation > incoming.generation { return .gone(seq: state.seq) }
         let outcome = stored.row.merge(incoming)
         if outcome.changedAnything { stored.seq = seq }
         state.rows[pushed.table, default: [:]][pushed.id] = stored

@@ -305,7 +305,7 @@ struct FittingTests {
         try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
         let batch = try #require(try await store.nextPush(PushLimit()))
         try await store.write { try visa.insert($0) }
-        try await store.book([.gone], of: batch)
+        try await store.book([.gone(seq: 9)], of: batch)
         #expect(try await store.read { try Project.fetchCount($0) } == 0)
         #expect(try await store.steps().isEmpty)
         #expect(try await store.pendingCount() == 0)

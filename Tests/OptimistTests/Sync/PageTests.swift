@@ -219,7 +219,7 @@ struct PageTests {
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'sent'") }
         let batch = try #require(try await store.nextPush(PushLimit()))
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'meanwhile'") }
-        try await store.book([.gone], of: batch)
+        try await store.book([.gone(seq: 9)], of: batch)
         #expect(try await store.todos().isEmpty)
         #expect(
             try await store.read { try String.fetchOne($0, sql: "SELECT mine FROM optimist_journal") }

@@ -83,6 +83,23 @@ struct ResyncTests {
         #expect(try await other.isEqualToBackend())
     }
 
+    @Test func `L4 an edit in a life that the server has forgotten goes on in the one that it has`() async throws {
+        let (store, trip) = (try Desk().store, Project(title: "Trip"))
+        try await store.take([.project(trip, generation: 3)], to: 1)
+        try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        // Another device has sent its first life again.
+        try await store.take([.project(trip, seq: 2, title: "Again")], from: 1, to: 2)
+        #expect(try await store.projects() == ["Mine"])
+        try await store.book([.gone(seq: 2)], of: batch)
+        #expect(try await store.projects() == ["Mine"])
+        guard case .update(let patch)? = try await store.nextPush(PushLimit())?.push.rows.first?.change else {
+            throw CancellationError()
+        }
+        #expect(patch.generation ?? 1 == 1)
+        #expect(patch.values == ["title": "Mine"])
+    }
+
     @Test func `L4 a resync can be killed at any point`() async throws {
         goOn()
         try await reader.write("UPDATE book SET pages = 7 WHERE id = ?", [id(14)])

@@ -189,6 +189,61 @@ struct RewindTests {
         #expect(try await desk.store.entry(tickets)?.confirmed.common == tombstone.clock)
     }
 
+    @Test func `L3 what a lost answer of the server's said to be gone is deleted there once more`() async throws {
+        let (desk, tickets) = (try Desk(), Step(text: "Tickets"))
+        try await desk.store.take([.step(tickets)], to: ["step", "project"], seq: 1)
+        try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'Two tickets'") }
+        let batch = try #require(try await desk.store.nextPush(PushLimit()))
+        try await desk.store.book([.gone(seq: 3)], of: batch)
+        try await desk.store.rewind(["step"], at: "e1.1", to: [("e1", 0), ("e2", 2)].map(RemoteEpoch.init))
+        let push = try #require(try await desk.store.nextPush(PushLimit())).push
+        guard case .delete(let tombstone)? = push.rows.first?.change else {
+            Issue.record("the server has the row again, and this device has not")
+            return
+        }
+        #expect(tombstone.generation == 2)
+    }
+
+    @Test func `L3 M1 a reference that goes while its row heals does not go to the server with its former clock`()
+        async throws
+    {
+        let (desk, trip, tickets) = (try Desk(onDelete: "SET NULL"), Project(title: "Trip"), Step(text: "Tickets"))
+        try await desk.store.take([.project(trip)], to: 1)
+        try await desk.store.take([.step(tickets, seq: 3, in: trip)], from: 1, to: 3)
+        try await desk.store.rewind(
+            ["step", "project"], at: "e1.3", to: [("e1", 0), ("e2", 1)].map(RemoteEpoch.init))
+        try await desk.store.apply(
+            Page(from: "e2.1", cursor: "e2.2", hasMore: false, rows: [.gone("project", trip.id, seq: 2)]),
+            to: ["step", "project"], initialCursor: "e2.0")
+        #expect(try await desk.store.projects().isEmpty)
+        let push = try #require(try await desk.store.nextPush(PushLimit())).push
+        guard case .create(let patch)? = push.rows.first?.change else { throw CancellationError() }
+        #expect(patch.values["text"] == "Tickets")
+        #expect(patch.values["project"] == nil)
+        #expect(patch.clocks?["project"] == nil || patch.clocks?.exceptions["project"] == nil)
+    }
+
+    @Test func `L3 R2 a deletion waits for the answer to the rows below it that are to be healed`() async throws {
+        let (desk, trip, tickets) = (try Desk(), Project(title: "Trip"), Step(text: "Tickets"))
+        try await desk.store.take([.project(trip)], to: 1)
+        try await desk.store.take([.step(tickets, seq: 3, in: trip)], from: 1, to: 3)
+        try await desk.store.rewind(
+            ["step", "project"], at: "e1.3", to: [("e1", 0), ("e2", 1)].map(RemoteEpoch.init))
+        try await desk.store.apply(
+            Page(from: "e2.1", cursor: "e2.2", hasMore: false, rows: [.gone("project", trip.id, seq: 2)]),
+            to: ["step", "project"], initialCursor: "e2.0")
+        #expect(try await desk.store.steps() == ["Tickets"])
+        let batch = try #require(try await desk.store.nextPush(PushLimit()))
+        #expect(batch.push.rows.map(\.table) == ["step"])
+        #expect(try await desk.store.book([.gone(seq: 4)], of: batch), "a pull is to follow")
+        #expect(try await desk.store.steps().isEmpty)
+        try await desk.store.apply(
+            Page(from: "e2.2", cursor: "e2.4", hasMore: false, rows: []), to: ["step", "project"],
+            initialCursor: "e2.0")
+        #expect(try await desk.store.projects().isEmpty)
+        #expect(try await desk.store.counts().parked == 0)
+    }
+
     @Test func `L3 a device that was acknowledged before its first pull asks what became of that`() async throws {
         let desk = try Desk()
         try await desk.store.write { try Step(text: "Tickets").insert($0) }
