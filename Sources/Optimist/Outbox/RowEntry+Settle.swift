@@ -30,12 +30,12 @@ extension RowEntry {
         switch verdict {
         case .accepted(let seq):
             settled = push
-            self.seq = max(self.seq, seq)
+            noteSeq(seq, of: sent.generation)
             return try accept(sent, RowPatch(), seq: seq, isInOrder: false, device: device, in: layout, quote: quote)
         case .merged(let seq, let won):
             settled = push
             let isInOrder = seq >= self.seq
-            self.seq = max(self.seq, seq)
+            noteSeq(seq, of: won.generation ?? sent.generation)
             if let life = won.generation, life > sent.generation {
                 return try enter(life, won, after: sent, device: device, in: layout, quote: quote)
             }
@@ -57,6 +57,12 @@ extension RowEntry {
         case .retry:
             return Settlement()
         }
+    }
+
+    /// When a life ended before what was sent of it was taken, the server may have forgotten that end. The page that tells has
+    /// to count as later then (L4).
+    private mutating func noteSeq(_ seq: Int64, of life: Int) {
+        if life >= generation { self.seq = max(self.seq, seq) }
     }
 
     /// The server says that it did not apply what was sent. What an earlier push may have brought stays noted.

@@ -83,6 +83,20 @@ struct ResyncTests {
         #expect(try await other.isEqualToBackend())
     }
 
+    @Test func `L4 a row whose end the server forgot before it took the row's creation is there again`() async throws {
+        let (store, tickets) = (try Desk().store, Step(text: "Tickets"))
+        try await store.take([], to: 1)
+        try await store.write { try tickets.insert($0) }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        // An earlier push had brought it, and another device has deleted it.
+        try await store.take([.gone("step", tickets.id, seq: 2)], from: 1, to: 2)
+        try await store.book([.accepted(seq: 3)], of: batch)
+        #expect(try await store.steps().isEmpty)
+        try await store.take([.step(tickets, seq: 3)], from: 2, to: 3)
+        #expect(try await store.steps() == ["Tickets"])
+        #expect(try await store.pendingCount() == 0)
+    }
+
     @Test func `L4 an edit in a life that the server has forgotten goes on in the one that it has`() async throws {
         let (store, trip) = (try Desk().store, Project(title: "Trip"))
         try await store.take([.project(trip, generation: 3)], to: 1)
