@@ -21,6 +21,15 @@ struct LivesTests {
         #expect(store.seq == 2)
     }
 
+    @Test func `L4: an update begins no life: what it does not name would be lost`() {
+        var store = ModelStore()
+        store.push([.create(.todo, ["content": "first"], at: .at(0))])
+        let late = store.push([.update(.todo, ["priority": 9], at: .at(9), generation: 3)])[0]
+        #expect(late.error?.type == "lifeUnknown")
+        #expect(store.value(.todo, "content") == "first")
+        #expect(store.seq == 1)
+    }
+
     @Test func `M2: a creation that belongs to an ended life tells the device that the row is gone`() {
         var store = ModelStore()
         store.push([.destroy(.todo, at: .at(1), generation: 2)])

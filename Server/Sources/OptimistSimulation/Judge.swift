@@ -76,6 +76,7 @@ struct Judge {
         guard let last = final[column], last != value else { return nil }
         if isConsequence(last, in: column, of: row) { return nil }
         if isTakenBack(last, column, row, number, was: value) { return nil }
+        if isBackWithoutWhatWasDeleted(row, number) { return nil }
         let others = fates.namesakes(of: row).flatMap { one in
             history.writes(of: one).filter { other in
                 other.number != number && wrote(last, column, one, in: other.write)
@@ -110,6 +111,14 @@ struct Judge {
             $0.number < number && !$0.write.isApart(from: history.writes[number])
                 && wrote(last, column, row, in: $0.write)
         }
+    }
+
+    /// Whether an edit of another device may have brought back a row as it was sent before its own device deleted it (M2).
+    private func isBackWithoutWhatWasDeleted(_ row: RowName, _ number: Int) -> Bool {
+        row.table == "memo"
+            && history.writes(of: row).contains {
+                $0.number > number && !$0.write.isApart(from: history.writes[number]) && $0.write.deleted.contains(row)
+            }
     }
 
     /// Whether a rejection has the value, or what became of it as a reference before it was sent.
@@ -192,7 +201,10 @@ struct Judge {
             guard other.write.inserted.contains(row) else { return false }
             let isOthers = other.write.device != write.device
             // The row may have gone with its owner, and been made anew, before the device heard of either.
-            return other.write.at >= write.at || (isOthers && (wasItsOwn || fates.hasMortalOwner(row)))
+            let isAnew =
+                fates.hasMortalOwner(row)
+                && history.writes(of: row).contains { $0.number < other.number && $0.write.inserted.contains(row) }
+            return other.write.at >= write.at || (isOthers && (wasItsOwn || isAnew))
                 || deletions.contains { $0.number != number && $0.write.at <= other.write.at }
         }
     }

@@ -103,9 +103,14 @@ extension World {
         if server.process == nil { return serverDisk.copy(Self.serverFile) }
         let (mount, name) = (serverDisk.mount(), "backup")
         let backup = try DatabaseQueue(path: mount.url(name).path)
-        try readServer { source in try backup.writeWithoutTransaction { try source.backup(to: $0) } }
-        try backup.close()
         defer { serverDisk.remove(name) }
+        do {
+            try readServer { source in try backup.writeWithoutTransaction { try source.backup(to: $0) } }
+            try backup.close()
+        } catch {
+            mount.kill()
+            throw error
+        }
         return [Self.serverFile: serverDisk.copy(name)[name] ?? []]
     }
 

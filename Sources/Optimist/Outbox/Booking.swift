@@ -112,13 +112,14 @@ struct Booking {
     private func setAsideDeletion(
         _ verdict: Verdict, _ entry: RowEntry, _ before: RowEntry, reason: String?
     ) throws -> RowEntry {
-        var tombstone = Tombstone(generation: entry.generation, clock: nil)
+        var tombstone = Tombstone(generation: entry.generation, clock: nil, seq: entry.seq)
         if case .mergedInto(_, let winner) = verdict { tombstone.mergedInto = winner }
         let row = ReceivedRow(ref: entry.ref, content: .deleted(tombstone))
         try ParkedRows(db).park(row, reason: reason, awaiting: nil)
         var waiting = before
         waiting.becomeClean()
         waiting.settled = entry.settled
+        waiting.seq = entry.seq
         waiting.acked = max(before.acked, before.generation)
         return waiting
     }

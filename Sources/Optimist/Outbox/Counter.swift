@@ -58,6 +58,19 @@ struct Counter: Equatable, Sendable {
         return totals.values.reduce(others) { $0 &+ $1.confirmed }
     }
 
+    /// The totals as they go on in another life of the row. Of one that the server does not have there, only what is unsent
+    /// does.
+    ///
+    /// - Parameter mine: What the server's sum in that life contains of this device, by its ids.
+    func goingOn(with mine: [String: Int64]) -> Counter? {
+        let totals = totals.compactMap { device, total -> (String, Total)? in
+            if mine[device] != nil { return (device, total) }
+            let unsent = total.value &- total.confirmed
+            return unsent == 0 ? nil : (device, Total(value: unsent, stamp: total.stamp))
+        }
+        return totals.isEmpty ? nil : Counter(totals: Dictionary(uniqueKeysWithValues: totals))
+    }
+
     /// Books that the server has these totals.
     mutating func confirm(_ sent: [CounterTotal], seq: Int64) {
         for sent in sent {

@@ -84,19 +84,6 @@ extension RowEntry {
         }
     }
 
-    /// Takes note that the server begins to count again from nothing: what it had counted belongs to another life.
-    mutating func leaveCountsBehind() {
-        counters = counters.compactMapValues { counter in
-            let unsent = counter.totals.filter { $0.value.value != $0.value.confirmed }
-            return unsent.isEmpty
-                ? nil
-                : Counter(
-                    totals: unsent.mapValues {
-                        Counter.Total(value: $0.value &- $0.confirmed, stamp: $0.stamp)
-                    })
-        }
-    }
-
     /// What the server holds of a dirty counter.
     private func baseCount(of column: TableLayout.Column) -> Int64 {
         base[column.name].flatMap(SQLLiteral.parse).flatMap { Int64.fromDatabaseValue($0) } ?? 0

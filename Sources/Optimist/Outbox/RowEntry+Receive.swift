@@ -19,6 +19,8 @@ struct Reception: Equatable, Sendable {
     var lost: Int64 = 0
     /// The unsent columns of the user's that stay in a row that is put anew.
     var kept: Int64 = 0
+    /// Whether an unsent life of the row stands above what came, which is to be received again when that is settled.
+    var isAboveIt = false
 }
 
 extension RowEntry {
@@ -35,6 +37,7 @@ extension RowEntry {
         if life == generation, isKnownToServer, known == 0, patch.seq != nil {
             return try putAnew(patch, in: layout, quote: quote)
         }
+        if isAbove(life, at: patch.seq) { return Reception(isAboveIt: true) }
         let isInOrder = (patch.seq ?? .max) >= seq
         let isLater = !isHealing && patch.seq.map { $0 > seq } ?? false
         if isForgotten(in: life, at: patch.seq) {
@@ -52,7 +55,13 @@ extension RowEntry {
         if survives(into: life, in: layout) {
             return try rejoin(life, patch, device: device, in: layout, quote: quote)
         }
-        if life > generation { return begin(life, patch, in: layout) }
+        if life > generation {
+            if isDeletedLater(than: patch, device: device, in: layout) {
+                generation = life + 1
+                return Reception()
+            }
+            return begin(life, patch, in: layout)
+        }
         let reception = try mergeColumns(of: patch, isInOrder: isInOrder, isLater: isLater, in: layout, quote: quote)
         if isHealing, isCovered(by: patch, in: layout) { stopHealing() }
         return reception
@@ -80,6 +89,19 @@ extension RowEntry {
         life < generation && isKnownToServer && !isHealing && (seq ?? 0) > self.seq
     }
 
+    /// Whether an unsent life stands above one that the server has begun from the first again, since it has forgotten that the
+    /// row was deleted. What comes is needed if the unsent one is refused.
+    private func isAbove(_ life: Int, at seq: Int64?) -> Bool {
+        !isKnownToServer && acked % 2 == 0 && life < acked && (seq ?? 0) > self.seq
+    }
+
+    /// Whether the user has deleted the row after everything that makes its next life: where the latest edit wins, an edit
+    /// that is earlier than that has brought it back from an earlier deletion only.
+    private func isDeletedLater(than patch: RowPatch, device: String, in layout: TableLayout) -> Bool {
+        guard layout.rules.editWins, isPending, !isAlive, let latest = patch.clocks?.latest else { return false }
+        return Clock(stamp: lifeStamp, device: device) > latest
+    }
+
     /// What is unsent in a life that the server has forgotten goes on in the one that it has.
     private mutating func moveUnsent(
         to life: Int, _ patch: RowPatch, in layout: TableLayout, quote: (TableLayout.Column, JSON) throws -> String
@@ -87,7 +109,9 @@ extension RowEntry {
         (generation, acked) = (life, life)
         // Whatever is answered to what was sent of the former life says nothing of this one.
         sent = 0
-        leaveCountsBehind()
+        for column in layout.counters {
+            counters[column.bit] = counters[column.bit]?.goingOn(with: patch.mine[column.name] ?? [:])
+        }
         return try putAnew(patch, in: layout, quote: quote)
     }
 

@@ -41,7 +41,7 @@ extension RowEntry {
             dirty |= column.mask
             stamps[column.name] = former.stamps[column.name]
             if column.isCounter {
-                counters[column.bit] = former.counters[column.bit]
+                counters[column.bit] = former.counters[column.bit]?.goingOn(with: patch.mine[column.name] ?? [:])
                 values[column.name] = takeCounter(column, from: patch, seq: patch.seq, isDirty: true)
             } else {
                 reception.kept |= column.mask

@@ -83,7 +83,7 @@ struct RowEntry: Equatable, Sendable {
     /// Forgets that some columns are unsent.
     mutating func clear(_ mask: Int64, in layout: TableLayout) {
         dirty &= ~mask
-        if dirty == 0 { return becomeClean() }
+        if dirty == 0, !isHealing { return becomeClean() }
         for column in layout.columns(in: mask) {
             base[column.name] = nil
             stamps[column.name] = nil

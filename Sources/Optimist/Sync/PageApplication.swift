@@ -204,6 +204,9 @@ struct RowApplication {
             case .row(let patch): try entry.receive(patch, device: device, in: table.layout, quote: table.quote)
             case .deleted(let tombstone): entry.receive(tombstone, device: device, in: table.layout)
             }
+        if reception.isAboveIt {
+            return try ParkedRows(db).park(row, reason: "an unsent life of the row stands above it", awaiting: nil)
+        }
         if reception.change == .delete, try mustWait(row) {
             return try ParkedRows(db).park(row, reason: ParkedRows.heldBack, awaiting: nil)
         }

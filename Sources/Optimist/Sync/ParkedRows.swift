@@ -37,11 +37,10 @@ struct ParkedRows {
         return try Bool.fetchOne(parked, arguments: [ref.table, ref.id]) ?? false
     }
 
-    /// Whether a row is deleted as soon as what refers to it is gone, by a constraint of the app's.
+    /// Whether a row is deleted as soon as what refers to it allows that.
     func awaitsDeletion(_ ref: RowRef) throws -> Bool {
         let row = try String.fetchOne(
-            db, sql: "SELECT row FROM optimist_parked WHERE tbl = ? AND id = ? AND reason <> ?",
-            arguments: [ref.table, ref.id, Self.heldBack])
+            db, sql: "SELECT row FROM optimist_parked WHERE tbl = ? AND id = ?", arguments: [ref.table, ref.id])
         if case .deleted? = row.flatMap(Self.content) { return true } else { return false }
     }
 

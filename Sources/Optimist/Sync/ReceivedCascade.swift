@@ -32,14 +32,15 @@ struct ReceivedCascade {
     }
 
     /// Whether a deletion comes too soon for the rows below: they may have another owner on the server by now, which a later
-    /// page brings, or what was sent of them is not answered, or they are still to be healed. And whatever is known to refer to the row later than that refers
-    /// to its next life.
+    /// page brings, or what was sent of them is not answered, or they are still to be healed. And whatever is known to refer
+    /// to the row later than that refers to its next life.
     ///
     /// - Parameters:
     ///   - seq: When the row was deleted. Nil: unknown.
     ///   - hasMore: Whether later pages bring what the server has changed by now too.
     func isTooSoon(deletionOf ref: RowRef, at seq: Int64?, hasMore: Bool) throws -> Bool {
-        try rowsBelow(ref).contains { below in
+        let all = try rowsBelow(ref)
+        let isTooSoon = try all.contains { below in
             guard let child = try entries.entry(below.ref) else { return false }
             let referrer = below.referrer
             if child.isPending, child.sent & referrer.column.mask != 0,
@@ -48,10 +49,21 @@ struct ReceivedCascade {
                 return true
             }
             guard child.isKnownToServer, !child.isMoved(by: referrer) else { return false }
-            // The server has lost the row, and says what becomes of it once it has it again.
-            if child.heals, referrer.onDelete == .cascade { return true }
             return (hasMore && referrer.onDelete == .cascade) || child.seq > (seq ?? .max)
         }
+        var met: Set<RowRef> = [ref]
+        return try isTooSoon || areToBeHealed(all, besides: &met)
+    }
+
+    /// Whether the server has lost a row that would go along: it says what becomes of that once it has it again.
+    private func areToBeHealed(_ rows: [RowBelow], besides met: inout Set<RowRef>) throws -> Bool {
+        for (ref, referrer, _) in rows where referrer.onDelete == .cascade && met.insert(ref).inserted {
+            guard let child = try entries.entry(ref), child.isKnownToServer, !child.isMoved(by: referrer) else {
+                continue
+            }
+            if try child.heals || areToBeHealed(rowsBelow(ref), besides: &met) { return true }
+        }
+        return false
     }
 
     /// - Parameters:
@@ -89,8 +101,14 @@ struct ReceivedCascade {
                 entry.restamp(referrer.column)
                 try db.witness(entry.unsentStamp(of: referrer.column.name))
             }
-            // The value that goes is no longer here to be sent again, and the server makes the same of it.
-            if entry.isHealing, entry.dirty & referrer.column.mask == 0 { entry.known &= ~referrer.column.mask }
+            // What the server has lost it would else get back as null under the clock of the value that goes.
+            if entry.isHealing, entry.dirty & referrer.column.mask == 0,
+                let clock = entry.confirmedClock(of: referrer.column)
+            {
+                let later = Clock(stamp: clock.stamp.successor, device: try DeviceIdentity.current(in: db))
+                entry.confirm(referrer.column, later)
+                try db.witness(later.stamp)
+            }
             if !isMoved { try park(&entry, unlessServersDeletionOf: parent, in: table) }
         case .cascade:
             var parent = parent

@@ -135,7 +135,7 @@ struct UnseenSettling {
                 entry.beginAnew(in: layout)
                 try entries.save(entry)
             } else if entry.isPending {
-                entry.sendWhole()
+                entry.sendWhole(in: layout)
                 try entries.save(entry)
             } else {
                 let tombstone = Tombstone(generation: entry.generation + 1, clock: nil)
@@ -151,11 +151,14 @@ struct UnseenSettling {
 
 extension RowEntry {
     /// The server may remember nothing of the row, not even that it was deleted: so what it had confirmed goes along with the
-    /// edits, as if it had lost that. Of a life that it never confirmed everything is sent anyway.
-    fileprivate mutating func sendWhole() {
-        isHealing = acked == generation
+    /// edits, as if it had lost that. Of a life that it never confirmed everything is sent anyway, and a remote without
+    /// clocks gets everything as it is here.
+    fileprivate mutating func sendWhole(in layout: TableLayout) {
         due = nil
         blocked = nil
+        guard acked == generation else { return }
+        if confirmed == ColumnClocks() { return forgetServer(in: layout) }
+        isHealing = true
     }
 
     /// The user keeps a row that the server has removed: it is sent as a new life, which stands against whatever another device
@@ -164,13 +167,18 @@ extension RowEntry {
         pending = pending ?? confirmed.common?.stamp ?? Stamp(rawValue: 1)
         stamp = stamp ?? pending
         generation += 2
+        due = nil
+        blocked = nil
+        forgetServer(in: layout)
+    }
+
+    /// All of the row is unsent.
+    private mutating func forgetServer(in layout: TableLayout) {
         acked = 0
         confirmed = ColumnClocks()
         dirty = layout.fullMask
         sent = 0
         base = [:]
         forgetConfirmedCounters()
-        due = nil
-        blocked = nil
     }
 }

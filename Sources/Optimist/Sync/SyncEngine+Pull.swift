@@ -62,7 +62,7 @@ extension SyncEngine {
             let page = try await remote.pull(
                 PullRequest(tables: tables, cursor: cursor, limit: plan.limit, origins: origins))
             try await store.correctClock(by: page.serverTime, roundTrip: roundTrip())
-            try await forgetDeletedRows(rememberedFor: account.tombstoneDays, at: page.serverTime, known)
+            try await forgetDeletedRows(rememberedFor: account.tombstoneDays, at: page.serverTime, knowing: known)
             pause(page.upgradeRequired)
             if known == nil, try await hasAskedAboutFormerLife(page.cursor, tables) { return true }
             let served = tables.filter { !page.upgradeRequired.contains($0) }
@@ -82,7 +82,9 @@ extension SyncEngine {
     }
 
     /// Once in a run, and by the server's time: this device's own may have been set to any year.
-    private func forgetDeletedRows(rememberedFor days: Int?, at serverTime: Date?, _ cursor: String?) async throws {
+    private func forgetDeletedRows(rememberedFor days: Int?, at serverTime: Date?, knowing cursor: String?)
+        async throws
+    {
         guard !pulls.hasForgottenDeleted, let days, let serverTime, let state = cursor.flatMap({ SyncState($0) })
         else { return }
         pulls.hasForgottenDeleted = true

@@ -103,8 +103,8 @@ public actor SyncEngine {
             inbox.close()
             return status.show(.idle)
         }
-        defer { turn?.end() }
         await run(events)
+        turn?.end()
         // Whoever suspends the app after this finds no lock held on the file.
         await store.untilCheckpointed()
     }

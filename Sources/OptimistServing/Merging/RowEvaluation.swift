@@ -54,6 +54,12 @@ extension RowEvaluation {
         guard generation % 2 == 1, generation <= Self.maxGeneration else {
             return refused("invalidProperties", "The generation of a living row is odd.", ["@gen"])
         }
+        if !isCreate, patch.generation != nil, generation > row.generation {
+            // It names some columns of a life of which the server knows nothing, and the others would be lost.
+            return refused(
+                "lifeUnknown", "The server does not know this life of the row. Compare with it, and send the row whole."
+            )
+        }
         if generation < row.generation, memory.mergedInto != nil {
             // Lives before the one that was merged had ended before.
             if generation < firstLife { return .gone }

@@ -72,6 +72,38 @@ struct EditWinsTests {
         #expect(try await phone.store.entry(id: note.id)?.generation == 3)
     }
 
+    @Test func `M2 a delete that is later than what brought the row back meanwhile stands`() async throws {
+        let third = try Device([Note.self], at: 1_790_000_006_000, migrate: Note.migrate)
+        try await third.sync(with: server)
+        try await third.execute("DELETE FROM note")
+        other.advance(10_000)
+        try await other.execute("UPDATE note SET title = 'later'")
+        phone.advance(60_000)
+        try await phone.execute("DELETE FROM note")
+        try await third.sync(with: server)
+        try await other.sync(with: server)
+        #expect(server.rows("note").count == 1)
+        try await phone.apply(try await phone.pull(from: server))
+        #expect(try await phone.rows("note").isEmpty)
+        try await expectAll(nil)
+    }
+
+    @Test func `M2 M3 of what was counted only what is unsent goes on in a row that was made anew`() async throws {
+        try await phone.execute("UPDATE note SET likes = likes + 1")
+        try await expectAll(["title": "Lake", "body": "blue", "likes": 1])
+        let anew = Note(id: note.id, title: "Sea")
+        try await other.store.write { db in
+            try db.execute(sql: "DELETE FROM note")
+            try anew.insert(db)
+        }
+        try await other.sync(with: server)
+        phone.advance(10_000)
+        try await phone.execute("UPDATE note SET likes = likes + 3")
+        try await phone.apply(try await phone.pull(from: server))
+        #expect(try await phone.store.pendingCount() == 1)
+        try await expectAll(["title": "Sea", "likes": 3])
+    }
+
     @Test func `M2 R2 a received delete that is later than the edit takes the row, and the journal keeps the edit`()
         async throws
     {

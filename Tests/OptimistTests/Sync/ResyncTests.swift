@@ -97,6 +97,20 @@ struct ResyncTests {
         #expect(try await store.pendingCount() == 0)
     }
 
+    @Test func `L4 a row that began anew elsewhere is there when this device's new life of it is refused`() async throws
+    {
+        let (store, trip) = (try Desk().store, Project(title: "Trip"))
+        try await store.take([.project(trip)], to: 1)
+        try await store.take([.gone("project", trip.id, seq: 2)], from: 1, to: 2)
+        try await store.write { try Project(id: trip.id, title: "Mine").insert($0) }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.take([.project(trip, seq: 3, title: "Theirs")], from: 2, to: 3)
+        #expect(try await store.projects() == ["Mine"])
+        try await store.book([.rejected(Refusal(code: "forbidden", message: "No."))], of: batch)
+        #expect(try await store.projects() == ["Theirs"])
+        #expect(try await store.counts().parked == 0)
+    }
+
     @Test func `L4 an edit in a life that the server has forgotten goes on in the one that it has`() async throws {
         let (store, trip) = (try Desk().store, Project(title: "Trip"))
         try await store.take([.project(trip, generation: 3)], to: 1)

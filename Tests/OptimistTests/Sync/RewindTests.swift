@@ -204,7 +204,7 @@ struct RewindTests {
         #expect(tombstone.generation == 2)
     }
 
-    @Test func `L3 M1 a reference that goes while its row heals does not go to the server with its former clock`()
+    @Test func `L3 M1 a reference that goes while its row heals goes to the server with a later clock`()
         async throws
     {
         let (desk, trip, tickets) = (try Desk(onDelete: "SET NULL"), Project(title: "Trip"), Step(text: "Tickets"))
@@ -219,8 +219,9 @@ struct RewindTests {
         let push = try #require(try await desk.store.nextPush(PushLimit())).push
         guard case .create(let patch)? = push.rows.first?.change else { throw CancellationError() }
         #expect(patch.values["text"] == "Tickets")
-        #expect(patch.values["project"] == nil)
-        #expect(patch.clocks?["project"] == nil || patch.clocks?.exceptions["project"] == nil)
+        #expect(patch.values["project"] == .null)
+        let (text, project) = (try #require(patch.clocks?["text"]), try #require(patch.clocks?["project"]))
+        #expect(project > text, "it is later than the value that went")
     }
 
     @Test func `L3 R2 a deletion waits for the answer to the rows below it that are to be healed`() async throws {
@@ -242,6 +243,75 @@ struct RewindTests {
             initialCursor: "e2.0")
         #expect(try await desk.store.projects().isEmpty)
         #expect(try await desk.store.counts().parked == 0)
+    }
+
+    @Test func `L3 R4 what heals below a row that is gone is refused if the server has forgotten that row`()
+        async throws
+    {
+        let (desk, trip, tickets) = (try Desk(), Project(title: "Trip"), Step(text: "Tickets"))
+        try await desk.store.take([.project(trip)], to: 1)
+        try await desk.store.take([.step(tickets, seq: 3, in: trip)], from: 1, to: 3)
+        try await desk.store.rewind(
+            ["step", "project"], at: "e1.3", to: [("e1", 0), ("e2", 1)].map(RemoteEpoch.init))
+        try await desk.store.apply(
+            Page(from: "e2.1", cursor: "e2.2", hasMore: false, rows: [.gone("project", trip.id, seq: 2)]),
+            to: ["step", "project"], initialCursor: "e2.0")
+        let batch = try #require(try await desk.store.nextPush(PushLimit()))
+        try await desk.store.book([.blocked(by: "project:\(trip.wireID)")], of: batch)
+        #expect(try await desk.store.rejections().map(\.table) == ["step"])
+        try await desk.store.apply(
+            Page(from: "e2.2", cursor: "e2.2", hasMore: false, rows: []), to: ["step", "project"],
+            initialCursor: "e2.0")
+        #expect(try await desk.store.steps().isEmpty)
+        #expect(try await desk.store.projects().isEmpty)
+        #expect(try await desk.store.counts().parked == 0)
+    }
+
+    @Test func `L3 R2 a row that heals does so without the edit that a deletion has taken`() async throws {
+        let (desk, tickets) = (try Desk(), Step(text: "Tickets"))
+        let (trip, tour) = (Project(title: "Trip"), Project(title: "Tour"))
+        try await desk.store.take([.project(trip), .project(tour)], to: 1)
+        try await desk.store.take([.step(tickets, seq: 3, in: trip)], from: 1, to: 3)
+        try await desk.store.write { try $0.execute(sql: "UPDATE step SET project = ?", arguments: [tour.id]) }
+        try await desk.store.rewind(
+            ["step", "project"], at: "e1.3", to: [("e1", 0), ("e2", 1)].map(RemoteEpoch.init))
+        try await desk.store.apply(
+            Page(from: "e2.1", cursor: "e2.2", hasMore: false, rows: [.gone("project", tour.id, seq: 2)]),
+            to: ["step", "project"], initialCursor: "e2.0")
+        #expect(try await desk.store.read { try Step.fetchOne($0)?.project } == trip.id)
+        let push = try #require(try await desk.store.nextPush(PushLimit())).push
+        guard case .create(let patch)? = push.rows.first?.change else { throw CancellationError() }
+        #expect(patch.values["project"]?.string == trip.wireID)
+    }
+
+    @Test func `L3 a deletion that an answer told of and that still waits is forgotten with the answer`() async throws {
+        let (desk, trip, tickets) = (try Desk(), Project(title: "Trip"), Step(text: "Tickets"))
+        try await desk.store.take([.project(trip), .step(tickets, in: trip)], to: 1)
+        try await desk.store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
+        let batch = try #require(try await desk.store.nextPush(PushLimit()))
+        #expect(try await desk.store.book([.gone(seq: 3)], of: batch), "it waits for the rows below")
+        try await desk.store.rewind(
+            ["step", "project"], at: "e1.1", to: [("e1", 0), ("e2", 2)].map(RemoteEpoch.init))
+        try await desk.store.apply(
+            Page(from: "e2.1", cursor: "e2.2", hasMore: false, rows: []), to: ["step", "project"],
+            initialCursor: "e2.0")
+        #expect(try await desk.store.projects() == ["Mine"])
+        #expect(try await desk.store.counts().parked == 0)
+    }
+
+    @Test func `L3 R2 a deletion waits for rows to be healed however far below they are`() async throws {
+        let (store, part, whole) = (try Desk().store, Project(title: "Part"), Project(title: "Whole"))
+        let tickets = Step(text: "Tickets")
+        try await store.take([.project(whole), .project(part, part: whole)], to: 1)
+        try await store.take([.step(tickets, seq: 3, in: part)], from: 1, to: 3)
+        try await store.rewind(["step", "project"], at: "e1.3", to: [("e1", 0), ("e2", 1)].map(RemoteEpoch.init))
+        try await store.apply(
+            Page(
+                from: "e2.1", cursor: "e2.2", hasMore: false,
+                rows: [.gone("project", whole.id, seq: 2), .gone("project", part.id, seq: 2)]),
+            to: ["step", "project"], initialCursor: "e2.0")
+        #expect(try await store.steps() == ["Tickets"])
+        #expect(try await store.projects().count == 2)
     }
 
     @Test func `L3 a device that was acknowledged before its first pull asks what became of that`() async throws {
