@@ -113,12 +113,14 @@ struct Judge {
         }
     }
 
-    /// Whether an edit of another device may have brought back a row as it was sent before its own device deleted it (M2).
+    /// Whether a row may be back as it was sent before its own device deleted it: an edit of another device has brought it
+    /// back (M2), or the device went back to a file in which it was unsent, and what ends unsent leaves no trace (S1).
     private func isBackWithoutWhatWasDeleted(_ row: RowName, _ number: Int) -> Bool {
-        row.table == "memo"
-            && history.writes(of: row).contains {
-                $0.number > number && !$0.write.isApart(from: history.writes[number]) && $0.write.deleted.contains(row)
-            }
+        let write = history.writes[number]
+        guard row.table == "memo" || history.restored.contains(write.device) else { return false }
+        return history.writes(of: row).contains {
+            $0.number > number && !$0.write.isApart(from: write) && $0.write.deleted.contains(row)
+        }
     }
 
     /// Whether a rejection has the value, or what became of it as a reference before it was sent.

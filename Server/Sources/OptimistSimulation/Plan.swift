@@ -38,6 +38,9 @@ public struct Plan: Codable, Sendable, Hashable {
         case upgrade, serverUpgrade
         /// Everybody lies switched off for a hundred days, and then the server forgets what was deleted before.
         case absence
+        case serverDiskFull, serverBusy
+        /// A device that was switched off until now is switched on for the first time.
+        case join
 
         /// Whether a plan may do without it: everything but what is to be tested.
         public var isFault: Bool { self != .write }
@@ -45,7 +48,8 @@ public struct Plan: Codable, Sendable, Hashable {
         /// Whether it is met only if an operation of a disk comes to it.
         var isMetOnDisk: Bool {
             switch self {
-            case .diskCrash, .ioError, .diskFull, .busy, .serverDiskCrash, .serverIOError: true
+            case .diskCrash, .ioError, .diskFull, .busy, .serverDiskCrash, .serverIOError, .serverDiskFull, .serverBusy:
+                true
             default: false
             }
         }

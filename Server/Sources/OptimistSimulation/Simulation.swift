@@ -82,7 +82,8 @@ extension World {
         return [
             (.ioError, met(.ioError)), (.diskFull, met(.full)), (.busy, met(.busy)),
             (.diskCrash, devices.reduce(0) { $0 + $1.disk.crashesMet }),
-            (.serverIOError, serverDisk.met(.ioError)), (.serverDiskCrash, serverDisk.crashesMet),
+            (.serverIOError, serverDisk.met(.ioError)), (.serverDiskFull, serverDisk.met(.full)),
+            (.serverBusy, serverDisk.met(.busy)), (.serverDiskCrash, serverDisk.crashesMet),
         ]
     }
 

@@ -34,6 +34,8 @@ extension World {
         case .serverKill: server.process?.kill(afterJobs: event.amount)
         case .serverDiskCrash: mounted.mount?.crash(atChange: event.amount)
         case .serverIOError: mounted.mount?.fail(.ioError, skipping: event.amount, times: Int(event.draw % 3) + 1)
+        case .serverDiskFull: mounted.mount?.fail(.full, skipping: event.amount, times: Int(event.draw % 20) + 1)
+        case .serverBusy: mounted.mount?.fail(.busy, skipping: event.amount % 5, times: 200)
         case .serverPowerLoss:
             server.kill()
             serverDisk.losePower()
@@ -46,6 +48,7 @@ extension World {
         case .upgrade: upgrade(device)
         case .serverUpgrade: upgradeServer()
         case .absence: leaveAlone()
+        case .join: if !join(event.device) { return }
         }
         if !event.kind.isMetOnDisk { reach(event.kind.rawValue) }
     }
@@ -197,8 +200,19 @@ extension World {
 
     /// Starts what has died, after a while; at once when everything is healed.
     func keepRunning() {
-        for device in devices where !device.isRunning { start(device) }
+        for (number, device) in devices.enumerated() where !device.isRunning && !isToCome(number) { start(device) }
         if server.process == nil { startServer() }
+    }
+
+    private func isToCome(_ number: Int) -> Bool { withState { !$0.isHealed && $0.toCome.contains(number) } }
+
+    /// The first start of a device, which finds what the others have written.
+    ///
+    /// - Returns: Whether it had not been started.
+    private func join(_ number: Int) -> Bool {
+        guard withState({ $0.toCome.remove(number) }) != nil else { return false }
+        start(devices[number])
+        return true
     }
 
     private func start(_ device: SimulatedDevice) {

@@ -17,6 +17,8 @@ final class World: Sendable {
         var findings: [String] = []
         var isHealed = false
         var hasForgotten = false
+        /// The devices that are still to be switched on for the first time.
+        var toCome: Set<Int> = []
         var reached: [String: Int] = [:]
         var writes = 0
         var log: [String] = []
@@ -65,6 +67,7 @@ final class World: Sendable {
                 server: server,
                 seed: plan.seed ^ (UInt64(number + 1) &* 0xD134_2543_DE82_EF95))
         }
+        withState { $0.toCome = Set(plan.events.filter { $0.kind == .join }.map(\.device)) }
         mounted.committed = { [weak self] in self?.lookAtServer() }
     }
 
