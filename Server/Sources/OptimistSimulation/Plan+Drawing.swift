@@ -50,7 +50,8 @@ extension Plan {
         case .offline, .flaky: .random(in: 5...200, using: &random)
         case .kill, .serverKill: .random(in: 0...120, using: &random)
         case .diskCrash, .serverDiskCrash: .random(in: 1...60, using: &random)
-        case .ioError, .diskFull, .busy, .serverIOError, .serverDiskFull, .serverBusy: .random(in: 0...40, using: &random)
+        case .ioError, .diskFull, .busy, .serverIOError, .serverDiskFull, .serverBusy:
+            .random(in: 0...40, using: &random)
         case .skew:
             [-86400, 86400, -31_536_000, 31_536_000, -1_767_225_600, 2_300_000_000, 30, -30].randomElement(
                 using: &random) ?? 0
