@@ -107,7 +107,7 @@ extension Booking {
     /// Undoes all of it together or, where the app's constraints stand against that, what can be undone by itself.
     private mutating func undo(_ rows: [TakenBack]) throws {
         let ordered = references.order(rows)
-        let refs = Set(rows.map(\.entry.ref))
+        var refs = Set(rows.map(\.entry.ref))
         let former = entries
         if try db.keepingWhatFits({ for row in ordered { try make(row, among: refs) } }) { return }
         entries = former
@@ -121,6 +121,8 @@ extension Booking {
             } catch let error as DatabaseError where error.isConstraint {
                 entries = before
                 try entries.save(try setAside(row.change, row.entry, row.before, reason: error.message))
+                // It is in the table as it was, and goes along with what it refers to there.
+                refs.remove(row.entry.ref)
             }
         }
     }

@@ -116,12 +116,21 @@ struct Booking {
         if case .mergedInto(_, let winner) = verdict { tombstone.mergedInto = winner }
         let row = ReceivedRow(ref: entry.ref, content: .deleted(tombstone))
         try ParkedRows(db).park(row, reason: reason, awaiting: nil)
-        var waiting = before
-        waiting.becomeClean()
+        var waiting = try withoutUnsent(before)
         waiting.settled = entry.settled
-        waiting.seq = entry.seq
         waiting.acked = max(before.acked, before.generation)
         return waiting
+    }
+
+    /// A row as the server has it, in the app's table too if the app's constraints allow that.
+    private func withoutUnsent(_ before: RowEntry) throws -> RowEntry {
+        var (entry, clean) = (before, before)
+        clean.becomeClean()
+        guard before.isKnownToServer, !before.heals, let table = tables[before.ref.table],
+            let values = try table.values(before.ref.id),
+            let taken = entry.takeBack(values, current: nil, in: table.layout)
+        else { return clean }
+        return try db.keepingWhatFits { try table.make(taken.change, at: before.ref.id) } ? entry : clean
     }
 
     private func postpone(_ entry: inout RowEntry, _ verdict: Verdict) {

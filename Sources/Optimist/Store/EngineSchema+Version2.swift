@@ -15,7 +15,7 @@ extension EngineSchema {
                 );
                 DROP INDEX optimist_pending;            -- of a large group, the rows of one table are found by themselves
                 CREATE INDEX optimist_pending ON optimist_row(pending, tbl) WHERE pending IS NOT NULL;
-                CREATE INDEX optimist_deleted ON optimist_row(seq) WHERE generation & 1 = 0;
+                CREATE INDEX optimist_deleted ON optimist_row(clock) WHERE generation & 1 = 0;
                 UPDATE optimist_row SET stamp = pending WHERE pending IS NOT NULL AND stamp IS NULL;
                 ALTER TABLE optimist_parked ADD COLUMN parentTable INTEGER; -- the row it refers to, if that is missing
                 ALTER TABLE optimist_parked ADD COLUMN parent;
@@ -32,8 +32,6 @@ extension EngineSchema {
                 UPDATE optimist_table SET isComplete = 1 WHERE cursor IS NOT NULL;
                 -- From which transaction on deleted rows have come too. Null: unknown.
                 ALTER TABLE optimist_table ADD COLUMN since INTEGER;
-                -- While more is to come: the server's last transaction when a page was made. Null: nothing is to come.
-                ALTER TABLE optimist_table ADD COLUMN seen INTEGER;
                 -- 1: the server lost what it had confirmed of this row. How often it was put off since it was last edited.
                 ALTER TABLE optimist_row ADD COLUMN healing INTEGER NOT NULL DEFAULT 0;
                 ALTER TABLE optimist_row ADD COLUMN retries INTEGER NOT NULL DEFAULT 0;

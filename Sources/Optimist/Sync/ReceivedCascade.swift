@@ -39,7 +39,7 @@ struct ReceivedCascade {
     ///   - seq: When the row was deleted. Nil: unknown.
     ///   - hasMore: Whether later pages bring what the server has changed by now too.
     func isTooSoon(deletionOf ref: RowRef, at seq: Int64?, hasMore: Bool) throws -> Bool {
-        let all = try rowsBelow(ref)
+        let all = try rowsBelow(ref).filter { $0.ref != ref }
         let isTooSoon = try all.contains { below in
             guard let child = try entries.entry(below.ref) else { return false }
             let referrer = below.referrer

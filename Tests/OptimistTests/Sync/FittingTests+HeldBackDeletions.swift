@@ -228,8 +228,8 @@ extension FittingTests {
                 RowPatch(generation: generation, clocks: ColumnClocks(common: clock), seq: seq, values: values)))
     }
 
-    @Test func `R2 a row that goes back to where the server has it goes along with that`() async throws {
-        let device = try Device([Folder.self]) { migrator in
+    private func folders() throws -> Device {
+        try Device([Folder.self]) { migrator in
             migrator.registerMigration("folder") { db in
                 try db.execute(
                     sql: """
@@ -238,25 +238,46 @@ extension FittingTests {
                         """)
             }
         }
+    }
+
+    @Test func `R2 rows below each other that an answer said to be gone go when the page tells of them`() async throws {
+        let device = try folders()
+        let (store, own, other, third) = (device.store, UUID(), UUID(), UUID())
+        try await store.takeFolders(
+            [folder(own, in: own, seq: 1), folder(other, in: third, seq: 1), folder(third, in: other, seq: 1)],
+            from: 0, to: 1)
+        try await store.write { try $0.execute(sql: "UPDATE folder SET parent = ?", arguments: [own]) }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.book(batch.sent.map { _ in .gone(seq: 9) }, of: batch)
+        try await store.takeFolders([own, other, third].map { .gone("folder", $0, seq: 5) }, from: 1, to: 9)
+        #expect(try await store.read { try Folder.fetchCount($0) } == 0)
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test func `R2 a row that goes back to where the server has it goes along with that`() async throws {
+        let device = try folders()
         let store = device.store
         let (root, middle, leaf) = (UUID(), UUID(), UUID())
-        func take(_ rows: [PageRow], from: Int, to seq: Int) async throws {
-            try await store.apply(
-                Page(from: "e1.\(from)", cursor: "e1.\(seq)", hasMore: false, rows: rows), to: ["folder"],
-                initialCursor: "e1.0")
-        }
-        try await take([root, middle].map { folder($0, in: nil, seq: 1) }, from: 0, to: 1)
-        try await take([.gone("folder", middle, seq: 2)], from: 1, to: 2)
+        try await store.takeFolders([root, middle].map { folder($0, in: nil, seq: 1) }, from: 0, to: 1)
+        try await store.takeFolders([.gone("folder", middle, seq: 2)], from: 1, to: 2)
         try await store.write { try Folder(id: middle, parent: root).insert($0) }
         // After the middle one in the table, which is the order in which they are looked at.
-        try await take([folder(leaf, in: nil, seq: 3)], from: 2, to: 3)
+        try await store.takeFolders([folder(leaf, in: nil, seq: 3)], from: 2, to: 3)
         try await store.write { db in
             try db.execute(sql: "UPDATE folder SET parent = ? WHERE id = ?", arguments: [root, leaf])
         }
-        try await take([folder(leaf, in: middle, seq: 4), .gone("folder", root, seq: 4)], from: 3, to: 4)
+        try await store.takeFolders([folder(leaf, in: middle, seq: 4), .gone("folder", root, seq: 4)], from: 3, to: 4)
         #expect(try await store.read { try Folder.fetchCount($0) } == 0)
-        try await take([folder(middle, in: nil, seq: 5, generation: 5)], from: 4, to: 5)
+        try await store.takeFolders([folder(middle, in: nil, seq: 5, generation: 5)], from: 4, to: 5)
         #expect(try await store.read { try Folder.fetchOne($0, key: leaf)?.parent } == middle)
         #expect(try await store.counts().parked == 0)
+    }
+}
+
+extension Store {
+    fileprivate func takeFolders(_ rows: [PageRow], from: Int, to seq: Int) async throws {
+        try await apply(
+            Page(from: "e1.\(from)", cursor: "e1.\(seq)", hasMore: false, rows: rows), to: ["folder"],
+            initialCursor: "e1.0")
     }
 }
