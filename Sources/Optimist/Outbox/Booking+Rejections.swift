@@ -51,8 +51,10 @@ extension Booking {
                 guard let children = tables[referrer.layout.number] else { continue }
                 for id in try children.ids(where: [referrer.column], are: [parent.id]) {
                     let child = RowRef(table: referrer.layout.number, id: id)
+                    // What is to be healed goes too, unless only an edit lets it refer to the row.
                     guard met.insert(child).inserted, let entry = try entries.entry(child), entry.isPending,
-                        let undone = try undone(entry, current: current(of: child))
+                        let undone = try undone(
+                            entry, current: current(of: child), isLost: entry.dirty & referrer.column.mask == 0)
                     else { continue }
                     found.append(undone)
                     if undone.change == .delete { next.append(child) }
@@ -94,11 +96,11 @@ extension Booking {
         batch.sent.firstIndex { $0.ref == ref }.flatMap { verdicts[$0].current }
     }
 
-    private func undone(_ before: RowEntry, current: RowPatch?) throws -> TakenBack? {
+    private func undone(_ before: RowEntry, current: RowPatch?, isLost: Bool = false) throws -> TakenBack? {
         guard let table = tables[before.ref.table] else { return nil }
         var entry = before
         let values = try table.values(before.ref.id) ?? [:]
-        guard let taken = entry.takeBack(values, current: current, in: table.layout) else { return nil }
+        guard let taken = entry.takeBack(values, current: current, isLost: isLost, in: table.layout) else { return nil }
         return TakenBack(entry: entry, before: before, kind: taken.kind, change: taken.change, mine: taken.mine)
     }
 

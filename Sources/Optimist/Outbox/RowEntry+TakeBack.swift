@@ -8,15 +8,17 @@ extension RowEntry {
     /// - Parameters:
     ///   - values: The row as it is in the app's table.
     ///   - current: The row as the server has it, which is needed to bring back a deleted one.
+    ///   - isLost: Whether a row that is to be healed can't be on the server any more, so that it goes too.
     /// - Returns: What was unsent, and what undoes it. Nil: it cannot be undone, and nothing is changed.
-    mutating func takeBack(_ values: JSONObject, current: RowPatch?, in layout: TableLayout) -> (
-        kind: SentRow.Kind, change: RowChange, mine: JSONObject
-    )? {
+    mutating func takeBack(
+        _ values: JSONObject, current: RowPatch?, isLost: Bool = false, in layout: TableLayout
+    ) -> (kind: SentRow.Kind, change: RowChange, mine: JSONObject)? {
         if !isAlive {
             guard let current else { return nil }
             return (.delete, bringBack(current, in: layout), [:])
         }
-        guard isKnownToServer, !heals else {
+        if heals, !isLost, dirty == 0 { return nil }
+        guard isKnownToServer, !(heals && isLost) else {
             let mine = kept(values, in: layout)
             if let current { return (.create, bringBack(current, in: layout), mine) }
             if heals { acked = 0 }
@@ -27,7 +29,7 @@ extension RowEntry {
         let mine = kept(JSONObject(unsent.map { ($0.name, values[$0.name] ?? .null) }), in: layout)
         let restored = JSONObject(unsent.map { ($0.name, baseValue(of: $0) ?? .null) })
         takeBackCounters(in: dirty)
-        becomeClean()
+        clear(dirty, in: layout)
         return (.update, .set(restored), mine)
     }
 

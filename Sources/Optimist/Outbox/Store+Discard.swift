@@ -58,7 +58,7 @@ private struct Discard {
         var entry = before
         let values = try table.values(ref.id)
         // What was deleted before it was made anew would stay unsent.
-        guard let taken = entry.takeBack(values ?? [:], current: nil, in: table.layout), !entry.isPending,
+        guard let taken = entry.takeBack(values ?? [:], current: nil, isLost: true, in: table.layout), !entry.isPending,
             values != nil || taken.change == .delete
         else { return try forget(ref) }
         rows.append(

@@ -314,6 +314,28 @@ struct RewindTests {
         #expect(try await store.projects().count == 2)
     }
 
+    @Test func `L3 V5 what heals and was put below a refused row heals where it was`() async throws {
+        let (desk, trip, tickets) = (try Desk(), Project(title: "Trip"), Step(text: "Tickets"))
+        try await desk.store.take([], to: 1)
+        try await desk.store.take([.step(tickets, seq: 3)], from: 1, to: 3)
+        try await desk.store.write { db in
+            try trip.insert(db)
+            try db.execute(sql: "UPDATE step SET project = ?", arguments: [trip.id])
+        }
+        try await desk.store.rewind(
+            ["step", "project"], at: "e1.3", to: [("e1", 0), ("e2", 1)].map(RemoteEpoch.init))
+        let batch = try #require(try await desk.store.nextPush(PushLimit()))
+        let refusal = Verdict.rejected(Refusal(code: "forbidden", message: "No."))
+        try await desk.store.book(
+            batch.push.rows.map { $0.table == "project" ? refusal : .groupFailed(by: [], current: nil) }, of: batch)
+        #expect(try await desk.store.steps() == ["Tickets"])
+        #expect(try await desk.store.rejections().count == 1, "one, of both rows")
+        let push = try #require(try await desk.store.nextPush(PushLimit())).push
+        guard case .create(let patch)? = push.rows.first?.change else { throw CancellationError() }
+        #expect(patch.values["project"] == .null)
+        #expect(patch.values["text"] == "Tickets")
+    }
+
     @Test func `L3 a device that was acknowledged before its first pull asks what became of that`() async throws {
         let desk = try Desk()
         try await desk.store.write { try Step(text: "Tickets").insert($0) }
