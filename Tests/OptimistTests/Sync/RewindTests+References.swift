@@ -1,0 +1,133 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+/// Rows that are to be healed, and what they refer to.
+extension RewindTests {
+    /// The remote goes back to its first transaction.
+    private func goBack(_ store: Store) async throws {
+        try await store.rewind(["step", "project"], at: "e1.3", to: [("e1", 0), ("e2", 1)].map(RemoteEpoch.init))
+    }
+
+    /// A page of the remote's new life.
+    private func take(_ rows: [PageRow], from: Int = 1, to seq: Int = 2, in store: Store) async throws {
+        try await store.apply(
+            Page(from: "e2.\(from)", cursor: "e2.\(seq)", hasMore: false, rows: rows), to: ["step", "project"],
+            initialCursor: "e2.0")
+    }
+
+    @Test func `L3 M1 a reference that goes while its row heals goes to the server with a later clock`()
+        async throws
+    {
+        let (desk, trip, tickets) = (try Desk(onDelete: "SET NULL"), Project(title: "Trip"), Step(text: "Tickets"))
+        try await desk.store.take([.project(trip)], to: 1)
+        try await desk.store.take([.step(tickets, seq: 3, in: trip)], from: 1, to: 3)
+        try await goBack(desk.store)
+        try await take([.gone("project", trip.id, seq: 2)], in: desk.store)
+        #expect(try await desk.store.projects().isEmpty)
+        let push = try #require(try await desk.store.nextPush(PushLimit())).push
+        guard case .create(let patch)? = push.rows.first?.change else { throw CancellationError() }
+        #expect(patch.values["text"] == "Tickets")
+        #expect(patch.values["project"] == .null)
+        let (text, project) = (try #require(patch.clocks?["text"]), try #require(patch.clocks?["project"]))
+        #expect(project > text, "it is later than the value that went")
+    }
+
+    @Test func `L3 R2 a deletion waits for the answer to the rows below it that are to be healed`() async throws {
+        let (desk, trip, tickets) = (try Desk(), Project(title: "Trip"), Step(text: "Tickets"))
+        try await desk.store.take([.project(trip)], to: 1)
+        try await desk.store.take([.step(tickets, seq: 3, in: trip)], from: 1, to: 3)
+        try await goBack(desk.store)
+        try await take([.gone("project", trip.id, seq: 2)], in: desk.store)
+        #expect(try await desk.store.steps() == ["Tickets"])
+        let batch = try #require(try await desk.store.nextPush(PushLimit()))
+        #expect(batch.push.rows.map(\.table) == ["step"])
+        #expect(try await desk.store.book([.gone(seq: 4)], of: batch), "a pull is to follow")
+        #expect(try await desk.store.steps().isEmpty)
+        try await take([], from: 2, to: 4, in: desk.store)
+        #expect(try await desk.store.projects().isEmpty)
+        #expect(try await desk.store.counts().parked == 0)
+    }
+
+    @Test func `L3 R4 what heals below a row that is gone is refused if the server has forgotten that row`()
+        async throws
+    {
+        let (desk, trip, tickets) = (try Desk(), Project(title: "Trip"), Step(text: "Tickets"))
+        try await desk.store.take([.project(trip)], to: 1)
+        try await desk.store.take([.step(tickets, seq: 3, in: trip)], from: 1, to: 3)
+        try await goBack(desk.store)
+        try await take([.gone("project", trip.id, seq: 2)], in: desk.store)
+        let batch = try #require(try await desk.store.nextPush(PushLimit()))
+        try await desk.store.book([.blocked(by: "project:\(trip.wireID)")], of: batch)
+        #expect(try await desk.store.rejections().map(\.table) == ["step"])
+        try await take([], from: 2, to: 2, in: desk.store)
+        #expect(try await desk.store.steps().isEmpty)
+        #expect(try await desk.store.projects().isEmpty)
+        #expect(try await desk.store.counts().parked == 0)
+    }
+
+    @Test func `L3 R2 a row that heals does so without the edit that a deletion has taken`() async throws {
+        let (desk, tickets) = (try Desk(), Step(text: "Tickets"))
+        let (trip, tour) = (Project(title: "Trip"), Project(title: "Tour"))
+        try await desk.store.take([.project(trip), .project(tour)], to: 1)
+        try await desk.store.take([.step(tickets, seq: 3, in: trip)], from: 1, to: 3)
+        try await desk.store.write { try $0.execute(sql: "UPDATE step SET project = ?", arguments: [tour.id]) }
+        try await goBack(desk.store)
+        try await take([.gone("project", tour.id, seq: 2)], in: desk.store)
+        #expect(try await desk.store.read { try Step.fetchOne($0)?.project } == trip.id)
+        let push = try #require(try await desk.store.nextPush(PushLimit())).push
+        guard case .create(let patch)? = push.rows.first?.change else { throw CancellationError() }
+        #expect(patch.values["project"]?.string == trip.wireID)
+    }
+
+    @Test func `L3 a deletion that an answer told of and that still waits is forgotten with the answer`() async throws {
+        let (desk, trip, tickets) = (try Desk(), Project(title: "Trip"), Step(text: "Tickets"))
+        try await desk.store.take([.project(trip), .step(tickets, in: trip)], to: 1)
+        try await desk.store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
+        let batch = try #require(try await desk.store.nextPush(PushLimit()))
+        #expect(try await desk.store.book([.gone(seq: 3)], of: batch), "it waits for the rows below")
+        try await desk.store.rewind(
+            ["step", "project"], at: "e1.1", to: [("e1", 0), ("e2", 2)].map(RemoteEpoch.init))
+        try await take([], in: desk.store)
+        #expect(try await desk.store.projects() == ["Trip"], "the edit is in the journal")
+        #expect(try await desk.store.counts().parked == 0)
+    }
+
+    @Test func `L3 R2 a deletion waits for rows to be healed however far below they are`() async throws {
+        let (store, part, whole) = (try Desk().store, Project(title: "Part"), Project(title: "Whole"))
+        let tickets = Step(text: "Tickets")
+        try await store.take([.project(whole), .project(part, part: whole)], to: 1)
+        try await store.take([.step(tickets, seq: 3, in: part)], from: 1, to: 3)
+        try await goBack(store)
+        try await take([.gone("project", whole.id, seq: 2), .gone("project", part.id, seq: 2)], in: store)
+        #expect(try await store.steps() == ["Tickets"])
+        #expect(try await store.projects().count == 2)
+    }
+
+    @Test func `L3 V5 what heals and was put below a refused row heals where it was`() async throws {
+        let (desk, trip, tickets) = (try Desk(), Project(title: "Trip"), Step(text: "Tickets"))
+        try await desk.store.take([], to: 1)
+        try await desk.store.take([.step(tickets, seq: 3)], from: 1, to: 3)
+        try await desk.store.write { db in
+            try trip.insert(db)
+            try db.execute(sql: "UPDATE step SET project = ?", arguments: [trip.id])
+        }
+        try await goBack(desk.store)
+        let batch = try #require(try await desk.store.nextPush(PushLimit()))
+        let refusal = Verdict.rejected(Refusal(code: "forbidden", message: "No."))
+        try await desk.store.book(
+            batch.push.rows.map { $0.table == "project" ? refusal : .groupFailed(by: [], current: nil) }, of: batch)
+        #expect(try await desk.store.steps() == ["Tickets"])
+        #expect(try await desk.store.rejections().count == 1, "one, of both rows")
+        let push = try #require(try await desk.store.nextPush(PushLimit())).push
+        guard case .create(let patch)? = push.rows.first?.change else { throw CancellationError() }
+        #expect(patch.values["project"] == .null)
+        #expect(patch.values["text"] == "Tickets")
+    }
+}
