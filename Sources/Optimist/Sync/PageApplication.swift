@@ -138,6 +138,8 @@ struct RowApplication {
     /// Tables of whose rows in this page nothing is here: they need not be looked up.
     private var fresh: Set<Int64> = []
     private var isAnythingUnknown: Bool?
+    /// The rows that cascades of this page have parked.
+    private var parkedBefore: Set<RowRef> = []
 
     init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64, hasMore: Bool = false) throws {
         entries = try RowEntryTable(db)
@@ -197,6 +199,8 @@ struct RowApplication {
         {
             return try applyFresh(row.ref, patch, in: table)
         }
+        // What a cascade has parked on behalf of a row before is older.
+        if parkedBefore.remove(row.ref) != nil { try ParkedRows(db).remove(row.ref) }
         let known = try entries.entry(row.ref)
         var entry = known ?? RowEntry(ref: row.ref, generation: 0)
         let reception =
@@ -245,6 +249,7 @@ struct RowApplication {
             var cascade = cascade
             try cascade.prepare(deletionOf: row.ref)
             entries = cascade.entries
+            parkedBefore.formUnion(cascade.parked)
             try table.make(change, at: row.ref.id)
         case .set(let values):
             try table.make(change, at: row.ref.id)

@@ -19,6 +19,8 @@ struct ReceivedCascade {
     private var going: [RowRef: Bool] = [:]
     /// Rows that are seen to otherwise.
     private var spared: Set<RowRef> = []
+    /// The rows that were parked.
+    private(set) var parked: Set<RowRef> = []
 
     init(
         _ entries: RowEntryTable, _ tables: AppTables, _ references: ReferenceGraph, _ db: Database,
@@ -138,17 +140,17 @@ struct ReceivedCascade {
     }
 
     /// Keeps a row as the server has it, until the one that it refers to is there again: the server has not deleted that.
-    private func park(
+    private mutating func park(
         _ entry: inout RowEntry, unlessServersDeletionOf parent: RowRef, in table: AppTable
     ) throws {
-        let parked = ParkedRows(db)
         guard going[parent] == false, entry.isAlive, entry.isKnownToServer, let values = try table.values(entry.ref.id),
-            try !parked.contains(entry.ref)
+            try !ParkedRows(db).contains(entry.ref)
         else { return }
         let served = entry.served(values, in: table.layout)
         let row = ReceivedRow(
             ref: entry.ref, content: .row(entry.withdraw(served, isWhole: true, in: table.layout)))
-        try parked.park(row, reason: nil, awaiting: parent)
+        try ParkedRows(db).park(row, reason: nil, awaiting: parent)
+        parked.insert(entry.ref)
     }
 
     /// The row that one refers to on the server.

@@ -240,6 +240,19 @@ extension FittingTests {
         }
     }
 
+    @Test func `R2 what was parked below an unsent life goes with its own deletion in the same page`() async throws {
+        let (store, top, middle, leaf) = (try folders().store, UUID(), UUID(), UUID())
+        try await store.takeFolders([top, middle].map { folder($0, in: nil, seq: 1) }, from: 0, to: 1)
+        try await store.write { db in
+            try db.execute(sql: "DELETE FROM folder WHERE id = ?", arguments: [middle])
+            try Folder(id: middle, parent: top).insert(db)
+        }
+        try await store.takeFolders([folder(leaf, in: middle, seq: 2)], from: 1, to: 2)
+        try await store.takeFolders([leaf, top].map { .gone("folder", $0, seq: 3) }, from: 2, to: 3)
+        #expect(try await store.read { try Folder.fetchCount($0) } == 0)
+        #expect(try await store.counts().parked == 0)
+    }
+
     @Test func `R2 rows below each other that an answer said to be gone go when the page tells of them`() async throws {
         let device = try folders()
         let (store, own, other, third) = (device.store, UUID(), UUID(), UUID())
