@@ -55,11 +55,11 @@ extension World {
     ) throws {
         let served = withState(\.history.served)
         /// Whether a reference is as SQLite or a merge has left it since its row went from here: what the server makes of it
-        /// comes with a later page, or waits for this device's own delete.
+        /// comes with a later page, or waits for this device's own delete. What was referred to may be there anew, and unsent.
         func isLeftBehind(_ value: String?, _ column: String, _ row: RowName) -> Bool {
             served[row]?[column]?.contains { former in
                 Tables.target(of: former, in: column, of: row.table, on: value == nil ? .setNull : nil)
-                    .map { rows[$0] == nil } ?? false
+                    .map { rows[$0] == nil || unsettled.contains($0) } ?? false
             } == true
         }
         let unheard = try Self.unheard(db)
