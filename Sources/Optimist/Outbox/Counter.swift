@@ -55,11 +55,6 @@ struct Counter: Equatable, Sendable {
             }
             totals[device] = total
         }
-        // A later version without a total of this device: the server has forgotten it with the row's end (L4).
-        for (device, total) in totals where mine[device] == nil && seq > total.seq && total.confirmed != 0 {
-            let unsent = total.value &- total.confirmed
-            totals[device] = isDirty ? Total(value: unsent, stamp: total.stamp, seq: seq) : nil
-        }
         return totals.values.reduce(others) { $0 &+ $1.confirmed }
     }
 

@@ -276,16 +276,6 @@ struct CounterTests {
         #expect(reception.change == .put(["likes": 8, "views": 0]))
     }
 
-    @Test func `L4 M3 what the server has forgotten of this device counts no more`() {
-        var counter = Counter(totals: ["Phone": Counter.Total(value: 5, stamp: .zero, confirmed: 5, seq: 3)])
-        var edited = Counter(totals: ["Phone": Counter.Total(value: 7, stamp: .zero, confirmed: 5, seq: 3)])
-        #expect(counter.take(6, mine: [:], seq: 3, clock: nil, isDirty: false) == 11, "it is no later word")
-        #expect(counter.take(6, mine: [:], seq: 4, clock: nil, isDirty: false) == 6)
-        #expect(counter.unsent == 0)
-        #expect(edited.take(6, mine: [:], seq: 4, clock: nil, isDirty: true) == 6)
-        #expect(edited.unsent == 2)
-    }
-
     @Test func `W3 M3 a count that is taken back before it was sent is not sent`() async throws {
         try await confirmed(likes: 5)
         try await phone.execute("UPDATE photo SET likes = likes + 1")
