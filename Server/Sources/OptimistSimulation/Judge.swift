@@ -190,6 +190,9 @@ struct Judge {
         guard server[row] != nil, refused[row] == nil else { return false }
         let others = history.writes(of: row).filter { $0.write.device != write.device }
         if hasForgotten, history.hasServerGoneBack || !others.isEmpty { return false }
+        // Tables with counters are received anew when the server has gone back, and then edits of what is no more stay (L4).
+        let counts = Tables.columns[row.table]?.contains { $0.kind == .counter } == true
+        if history.hasServerGoneBack, counts, !others.isEmpty { return false }
         // An edit that was later, by a clock that may be wrong, brings the row back.
         if row.table == "memo", others.contains(where: { !clocksAreRight || $0.write.at >= write.at }) { return false }
         let deletions = history.writes(of: row).filter { $0.write.deleted.contains(row) }

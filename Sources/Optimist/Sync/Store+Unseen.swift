@@ -131,7 +131,8 @@ struct UnseenSettling {
             guard var entry = try entries.entry(ref), entry.isAlive, entry.isKnownToServer, !entry.isHealing,
                 entry.seq <= start
             else { continue }
-            if answer == .keep {
+            // Other devices' counts may be of a life that the server has forgotten: only in a new one do they end everywhere.
+            if answer == .keep || (entry.isPending && !layout.counters.isEmpty) {
                 entry.beginAnew(in: layout)
                 try entries.save(entry)
             } else if entry.isPending {
