@@ -34,7 +34,7 @@ extension RowEntry {
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Reception {
         let life = patch.generation ?? 1
-        if life == generation, isKnownToServer, known == 0, patch.seq != nil {
+        if life == generation, isKnownToServer, patch.seq != nil, isElsewhere(patch, in: layout) {
             return try putAnew(patch, in: layout, quote: quote)
         }
         if isAbove(life, at: patch.seq) { return Reception(isAboveIt: true) }
@@ -69,6 +69,7 @@ extension RowEntry {
 
     /// Takes a deleted row from a page.
     mutating func receive(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Reception {
+        let isForgotten = isForgotten(in: tombstone.generation, at: tombstone.seq)
         seq = max(seq, tombstone.seq ?? 0)
         acked = max(acked, tombstone.generation)
         if tombstone.generation == generation {
@@ -76,23 +77,17 @@ extension RowEntry {
             // As of this device's own delete, before the answer to it.
             if let clock = tombstone.clock { confirmed = ColumnClocks(common: clock) }
         }
+        if isForgotten, isAlive {
+            guard isPending else {
+                acked = 0
+                return end(tombstone.generation, clock: tombstone.clock)
+            }
+            goOnForgotten(in: layout)
+        }
         guard tombstone.generation > generation, !outlives(tombstone, device: device, in: layout) else {
             return Reception()
         }
         return end(tombstone.generation, clock: tombstone.clock)
-    }
-
-    /// Whether a later transaction of the server's knows the row in an earlier life than the one it had confirmed: it has
-    /// forgotten that this one ended, as it does with deleted rows after a while, and another device began from the first
-    /// life again (L4).
-    private func isForgotten(in life: Int, at seq: Int64?) -> Bool {
-        life < generation && isKnownToServer && !isHealing && (seq ?? 0) > self.seq
-    }
-
-    /// Whether an unsent life stands above one that the server has begun from the first again, since it has forgotten that the
-    /// row was deleted. What comes is needed if the unsent one is refused.
-    private func isAbove(_ life: Int, at seq: Int64?) -> Bool {
-        !isKnownToServer && acked % 2 == 0 && life < acked && (seq ?? 0) > self.seq
     }
 
     /// Whether the user has deleted the row after everything that makes its next life: where the latest edit wins, an edit
@@ -135,11 +130,27 @@ extension RowEntry {
         return Reception(change: .put(beginCounters(of: patch, in: layout)), lost: lost)
     }
 
-    /// Of this life nothing of the server's is here, though it has been heard of: as when it was parked. What the table has
-    /// is of an earlier life, but for what is unsent.
+    /// Whether nothing of the server's row is here, though it has been heard of, as when it was parked: but for what it has
+    /// taken of this device's since.
+    private func isElsewhere(_ patch: RowPatch, in layout: TableLayout) -> Bool {
+        if known == 0 { return true }
+        return (patch.seq ?? .max) < seq && layout.columns.contains { known & $0.mask == 0 }
+            && layout.columns(in: known & layout.mask(of: patch.values))
+                .allSatisfy { laterClock(of: $0, than: patch) != nil }
+    }
+
+    private func laterClock(of column: TableLayout.Column, than patch: RowPatch) -> Clock? {
+        guard let theirs = patch.clocks?[column.name], let clock = confirmedClock(of: column), clock > theirs else {
+            return nil
+        }
+        return clock
+    }
+
+    /// Puts the row that was elsewhere. What the table has is of an earlier life, but for what is unsent, or was sent since.
     private mutating func putAnew(
         _ patch: RowPatch, in layout: TableLayout, quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Reception {
+        let former = self
         seq = max(seq, patch.seq ?? 0)
         confirm(patch, in: layout)
         var reception = Reception()
@@ -148,6 +159,9 @@ extension RowEntry {
             let isDirty = dirty & column.mask != 0
             if column.isCounter {
                 values[column.name] = takeCounter(column, from: patch, seq: patch.seq, isDirty: isDirty)
+            } else if let later = former.laterClock(of: column, than: patch) {
+                reception.kept |= column.mask
+                confirm(column, later)
             } else if isDirty {
                 reception.kept |= column.mask
                 base[column.name] = try quote(column, patch.values[column.name] ?? .null)

@@ -47,7 +47,7 @@ extension RowEntry {
         case .gone(let seq):
             settled = push
             self.seq = max(self.seq, seq)
-            return giveUp(sent)
+            return giveUp(sent, in: layout)
         case .rejected(let refusal):
             settled = push
             return try reject(sent, refusal, in: layout, quote: quote)
@@ -168,17 +168,26 @@ extension RowEntry {
         sent &= ~sentRow.mask
         acked = max(acked, sentRow.generation + 1)
         guard generation == sentRow.generation else { return Settlement() }
-        let edited = layout.columns(in: dirty).filter { unsentStamp(of: $0.name) != sentRow.stamps[$0.name] }
+        let edited = edited(since: sentRow, in: layout)
         generation += 1
         counters = [:]
         becomeClean()
-        return Settlement(change: .delete, lost: edited.reduce(0) { $0 | $1.mask })
+        return Settlement(change: .delete, lost: edited)
     }
 
-    private mutating func giveUp(_ sentRow: SentRow) -> Settlement {
+    /// The unsent columns that have another value by now than was sent.
+    private func edited(since sentRow: SentRow, in layout: TableLayout) -> Int64 {
+        layout.columns(in: dirty).reduce(0) { mask, column in
+            unsentStamp(of: column.name) == sentRow.stamps[column.name] ? mask : mask | column.mask
+        }
+    }
+
+    private mutating func giveUp(_ sentRow: SentRow, in layout: TableLayout) -> Settlement {
         sent &= ~sentRow.mask
         acked = max(acked, sentRow.generation + sentRow.generation % 2)
         guard generation == sentRow.generation else { return Settlement() }
+        // An edit made since may be later than the deletion. The server says so when it has it.
+        if layout.rules.editWins, isAlive, edited(since: sentRow, in: layout) != 0 { return Settlement() }
         let reception = end(sentRow.generation + sentRow.generation % 2, clock: nil)
         return Settlement(change: reception.change, lost: reception.lost)
     }
@@ -199,10 +208,7 @@ extension RowEntry {
 
     /// A row that the user has changed since is sent again as it is now: nothing of it was refused yet.
     private mutating func undoCreate(_ sentRow: SentRow, _ refusal: Refusal, in layout: TableLayout) -> Settlement {
-        let edited = layout.columns(in: dirty & sentRow.mask).contains {
-            unsentStamp(of: $0.name) != sentRow.stamps[$0.name]
-        }
-        if edited { return Settlement() }
+        if edited(since: sentRow, in: layout) & sentRow.mask != 0 { return Settlement() }
         let rejected = sentRow.kept(against: refusal.current)
         if let current = refusal.current {
             return Settlement(change: bringBack(current, in: layout), rejected: rejected)

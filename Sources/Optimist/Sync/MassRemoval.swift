@@ -5,7 +5,8 @@
 /// So it is when access was revoked, or when an account was emptied while this device was away for longer than the server
 /// remembers deleted rows.
 public struct MassRemoval: Sendable, Hashable {
-    /// What becomes of the rows. Rows with unsent changes stay in either case, and are sent whole.
+    /// What becomes of the rows. Rows with unsent changes stay in either case, and are sent whole, or as new rows if their
+    /// table has counters.
     public enum Answer: Sendable, Hashable {
         /// They are removed from this device. The default.
         case remove

@@ -106,8 +106,7 @@ extension Store {
     }
 }
 
-/// Removes rows that a snapshot did not bring. One with unsent edits stays, and is sent whole: a server that remembers to
-/// have deleted it then says so, and one that has forgotten takes it.
+/// Removes rows that a snapshot did not bring. One with unsent edits stays, and is sent.
 struct UnseenSettling {
     private let layouts: [TableLayout]
     private let db: Database
@@ -131,12 +130,11 @@ struct UnseenSettling {
             guard var entry = try entries.entry(ref), entry.isAlive, entry.isKnownToServer, !entry.isHealing,
                 entry.seq <= start
             else { continue }
-            // Other devices' counts may be of a life that the server has forgotten: only in a new one do they end everywhere.
-            if answer == .keep || (entry.isPending && !layout.counters.isEmpty) {
+            if answer == .keep {
                 entry.beginAnew(in: layout)
                 try entries.save(entry)
             } else if entry.isPending {
-                entry.sendWhole(in: layout)
+                entry.goOnForgotten(in: layout)
                 try entries.save(entry)
             } else {
                 let tombstone = Tombstone(generation: entry.generation + 1, clock: nil)
@@ -147,39 +145,5 @@ struct UnseenSettling {
         let table = AppTable(layout: layout, db: db)
         // Whoever sends the row again then starts its first life. A row that a constraint holds back is parked.
         for row in going where try !table.contains(row.ref.id) { try entries.forget(row.ref) }
-    }
-}
-
-extension RowEntry {
-    /// The server may remember nothing of the row, not even that it was deleted: so what it had confirmed goes along with the
-    /// edits, as if it had lost that. Of a life that it never confirmed everything is sent anyway, and a remote without
-    /// clocks gets everything as it is here.
-    fileprivate mutating func sendWhole(in layout: TableLayout) {
-        due = nil
-        blocked = nil
-        guard acked == generation else { return }
-        if confirmed == ColumnClocks() { return forgetServer(in: layout) }
-        isHealing = true
-    }
-
-    /// The user keeps a row that the server has removed: it is sent as a new life, which stands against whatever another device
-    /// still has of the old one.
-    fileprivate mutating func beginAnew(in layout: TableLayout) {
-        pending = pending ?? confirmed.common?.stamp ?? Stamp(rawValue: 1)
-        stamp = stamp ?? pending
-        generation += 2
-        due = nil
-        blocked = nil
-        forgetServer(in: layout)
-    }
-
-    /// All of the row is unsent.
-    private mutating func forgetServer(in layout: TableLayout) {
-        acked = 0
-        confirmed = ColumnClocks()
-        dirty = layout.fullMask
-        sent = 0
-        base = [:]
-        forgetConfirmedCounters()
     }
 }

@@ -123,6 +123,20 @@ struct EditWinsTests {
         try await expectAll(["title": "Lake", "body": "red", "likes": 0])
     }
 
+    @Test func `M2 S4 an edit that is made while an earlier one is lost to a delete brings the row back`() async throws {
+        try await phone.execute("UPDATE note SET title = 'earlier'")
+        try await other.execute("DELETE FROM note")
+        try await other.sync(with: server)
+        let next = try await phone.next()
+        let batch = try #require(next)
+        phone.advance(10_000)
+        try await phone.execute("UPDATE note SET title = 'later'")
+        try await phone.store.book(try await server.push(batch.push), of: batch)
+        #expect(try await phone.rows("note").count == 1)
+        #expect(try await phone.store.conflicts().isEmpty)
+        try await expectAll(["title": "later", "body": "blue", "likes": 0])
+    }
+
     @Test func `M2 an edit that is made while its row is being revived stays`() async throws {
         try await other.execute("DELETE FROM note")
         try await other.sync(with: server)

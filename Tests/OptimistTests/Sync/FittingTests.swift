@@ -240,6 +240,28 @@ struct FittingTests {
         #expect(try await store.steps() == ["Anew"])
     }
 
+    @Test func `R4 of a later life that is parked nothing of the former one stays, though it was edited meanwhile`()
+        async throws
+    {
+        let former = Project(title: "Former")
+        try await store.take([.project(tour)], to: 1)
+        try await store.write { try former.insert($0) }
+        let theirs = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000, counter: 1), device: "OtherPhone")
+        // Nobody has given that life a title.
+        let won = RowPatch(
+            generation: 3, clocks: ColumnClocks(common: theirs), values: ["part": .string(trip.wireID)])
+        let create = try await store.nextPush(PushLimit())
+        try await store.book([.merged(seq: 3, won)], of: try #require(create))
+        try await store.write { [tour] db in
+            try db.execute(sql: "UPDATE project SET part = ? WHERE id = ?", arguments: [tour.id, former.id])
+        }
+        let edit = try await store.nextPush(PushLimit())
+        try await store.book([.accepted(seq: 4)], of: try #require(edit))
+        try await store.take([.project(trip)], from: 1, to: 2)
+        #expect(try await store.counts().parked == 0)
+        #expect(try await store.projects() == [nil, "Tour", "Trip"])
+    }
+
     /// An answer's values are parked, the row goes from the table, and then the project comes that they refer to.
     private func parkAndLose(_ generation: Int?, _ values: JSONObject) async throws {
         let tickets = tickets

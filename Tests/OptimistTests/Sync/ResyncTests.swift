@@ -128,6 +128,32 @@ struct ResyncTests {
         #expect(patch.values == ["title": "Mine"])
     }
 
+    @Test func `L4 a row that was deleted in an earlier life, since the server has forgotten its own, goes`() async throws {
+        let (store, trip) = (try Desk().store, Project(title: "Trip"))
+        try await store.take([.project(trip, generation: 3)], to: 1)
+        // Another device, which knows the first life only, has deleted that.
+        try await store.take([.gone("project", trip.id, seq: 2)], from: 1, to: 2)
+        #expect(try await store.projects() == [])
+        try await store.write { try trip.insert($0) }
+        guard case .create(let patch)? = try await store.nextPush(PushLimit())?.push.rows.first?.change else {
+            throw CancellationError()
+        }
+        #expect(patch.generation == 3, "the next life of the one that was deleted")
+    }
+
+    @Test func `L4 an edited row that was deleted in an earlier life is sent whole`() async throws {
+        let (store, trip) = (try Desk().store, Project(title: "Trip"))
+        try await store.take([.project(trip, generation: 3)], to: 1)
+        try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
+        try await store.take([.gone("project", trip.id, seq: 2)], from: 1, to: 2)
+        #expect(try await store.projects() == ["Mine"])
+        guard case .create(let patch)? = try await store.nextPush(PushLimit())?.push.rows.first?.change else {
+            throw CancellationError()
+        }
+        #expect(patch.generation == 3)
+        #expect(patch.values["title"] == "Mine")
+    }
+
     @Test func `L4 a resync can be killed at any point`() async throws {
         goOn()
         try await reader.write("UPDATE book SET pages = 7 WHERE id = ?", [id(14)])

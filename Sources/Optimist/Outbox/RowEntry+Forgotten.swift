@@ -1,0 +1,57 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// A row of which the server has forgotten the life that this device knows (L4).
+extension RowEntry {
+    /// Whether a later transaction of the server's knows the row in an earlier life than the one it had confirmed: it has
+    /// forgotten that this one ended, as it does with deleted rows after a while, and another device began from an earlier
+    /// life again.
+    func isForgotten(in life: Int, at seq: Int64?) -> Bool {
+        life < generation && isKnownToServer && !isHealing && (seq ?? 0) > self.seq
+    }
+
+    /// Whether an unsent life stands above one that the server has begun from the first again, since it has forgotten that the
+    /// row was deleted. What comes is needed if the unsent one is refused.
+    func isAbove(_ life: Int, at seq: Int64?) -> Bool {
+        !isKnownToServer && acked % 2 == 0 && life < acked && (seq ?? 0) > self.seq
+    }
+
+    /// A row with unsent edits is sent whole: a server that remembers to have deleted it then says so, and one that has
+    /// forgotten takes it. Where the table has counters, the row begins anew: other devices' counts may be of a life that the
+    /// server has forgotten, and only in a new one do they end everywhere.
+    mutating func goOnForgotten(in layout: TableLayout) {
+        if layout.counters.isEmpty { sendWhole(in: layout) } else { beginAnew(in: layout) }
+    }
+
+    /// The server may remember nothing of the row, not even that it was deleted: so what it had confirmed goes along with the
+    /// edits, as if it had lost that. Of a life that it never confirmed everything is sent anyway, and a remote without
+    /// clocks gets everything as it is here.
+    private mutating func sendWhole(in layout: TableLayout) {
+        due = nil
+        blocked = nil
+        guard acked == generation else { return }
+        if confirmed == ColumnClocks() { return forgetServer(in: layout) }
+        isHealing = true
+    }
+
+    /// The row is sent as a new life, which stands against whatever another device still has of the old one.
+    mutating func beginAnew(in layout: TableLayout) {
+        pending = pending ?? confirmed.common?.stamp ?? Stamp(rawValue: 1)
+        stamp = stamp ?? pending
+        generation += 2
+        due = nil
+        blocked = nil
+        forgetServer(in: layout)
+    }
+
+    /// All of the row is unsent.
+    private mutating func forgetServer(in layout: TableLayout) {
+        acked = 0
+        confirmed = ColumnClocks()
+        dirty = layout.fullMask
+        sent = 0
+        base = [:]
+        forgetConfirmedCounters()
+    }
+}

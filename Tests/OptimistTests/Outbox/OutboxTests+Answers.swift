@@ -1,0 +1,256 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+/// What the server's answers do to what was sent and to what was edited meanwhile.
+extension OutboxTests {
+    @Test func `S4 an accepted verdict clears what was sent, and an edit made meanwhile stays`() async throws {
+        let todo = try await confirmed()
+        try await edit("UPDATE todo SET content = 'sent', done = 1")
+        let batch = try await next()
+        try await edit("UPDATE todo SET content = 'meanwhile'")
+        try await store.book([.accepted(seq: 2)], of: batch)
+        #expect(try await store.dirtyColumns(todo) == ["content"])
+        #expect(try patch(try await next()).values == ["content": "meanwhile"])
+    }
+
+    @Test func `S4 W3 after the answer, going back to what was sent unmarks`() async throws {
+        let todo = try await confirmed()
+        try await edit("UPDATE todo SET content = 'sent'")
+        let batch = try await next()
+        try await edit("UPDATE todo SET content = 'meanwhile'")
+        try await store.book([.accepted(seq: 2)], of: batch)
+        try await edit("UPDATE todo SET content = 'sent'")
+        #expect(try await store.dirtyColumns(todo).isEmpty)
+    }
+
+    @Test func `S4 a row that was deleted while its insert was in flight is deleted on the server`() async throws {
+        _ = try await insert()
+        let create = try await next()
+        try await edit("DELETE FROM todo")
+        try await store.book([.accepted(seq: 1)], of: create)
+        #expect(try tombstone(try await next()).generation == 2)
+    }
+
+    @Test func `S4 a row that was deleted and made again while its edit was in flight is sent as a new life`()
+        async throws
+    {
+        let todo = try await confirmed()
+        try await edit("UPDATE todo SET content = 'edit'")
+        let update = try await next()
+        try await store.write { db in
+            try db.execute(sql: "DELETE FROM todo")
+            try todo.insert(db)
+        }
+        try await store.book([.accepted(seq: 2)], of: update)
+        let again = try await next()
+        guard case .create(let patch) = again.push.rows[0].change else {
+            Issue.record("no create")
+            return
+        }
+        #expect(patch.generation == 3)
+        #expect(patch.values["content"] == "Tickets")
+    }
+
+    @Test func `V4 of a new life that is refused, the delete of the former one stays to be sent`() async throws {
+        let todo = try await confirmed()
+        try await store.write { db in
+            try db.execute(sql: "DELETE FROM todo")
+            try todo.insert(db)
+        }
+        try await store.book([.rejected(Refusal(code: "forbidden", message: "no"))], of: try await next())
+        #expect(try await store.pendingCount() == 1)
+        #expect(try tombstone(try await next()).generation == 2)
+    }
+
+    @Test func `S1 V5 a new life that the server did not take and that ended since leaves no trace`() async throws {
+        let (todo, create) = try await begunAnew()
+        try await edit("DELETE FROM todo")
+        #expect(try await store.pendingCount() == 1, "it may have arrived")
+        try await store.book([.groupFailed(by: ["todo:other"], current: nil)], of: create)
+        #expect(try await store.pendingCount() == 0)
+        #expect(try await store.entry(todo)?.generation == 2)
+    }
+
+    @Test func `S3 a repeated push after a lost answer carries the newest values`() async throws {
+        _ = try await confirmed()
+        try await edit("UPDATE todo SET content = 'one'")
+        let lost = try await next()
+        try await edit("UPDATE todo SET content = 'two'")
+        let again = try await next()
+        #expect(again.push.number == lost.push.number + 1)
+        #expect(try patch(again).values == ["content": "two"])
+    }
+
+    @Test func `S3 a create whose answer was lost clears a column with an explicit null`() async throws {
+        let todo = Todo(content: "Tickets", alarm: Date(timeIntervalSince1970: 1_790_000_000))
+        try await store.write { try todo.insert($0) }
+        _ = try await next()
+        phone.advance(1)
+        try await edit("UPDATE todo SET alarm = NULL")
+        #expect(try patch(try await next()).values["alarm"] == .null)
+    }
+
+    @Test func `V a merged verdict takes the server's value and keeps mine in the journal`() async throws {
+        let todo = try await confirmed()
+        try await edit("UPDATE todo SET content = 'mine', done = 1")
+        let batch = try await next()
+        let theirs = Clock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "Other")
+        try await store.book(
+            [
+                .merged(
+                    seq: 2, RowPatch(generation: 1, clocks: ColumnClocks(common: theirs), values: ["content": "theirs"])
+                )
+            ],
+            of: batch)
+        let now = try #require(try await store.todos().first)
+        #expect(now.content == "theirs")
+        #expect(now.done)
+        #expect(try await store.pendingCount() == 0)
+        #expect(try await store.entry(todo)?.confirmed["content"] == theirs)
+        #expect(
+            try await store.read { try String.fetchOne($0, sql: "SELECT mine FROM optimist_journal") }
+                == #"{"content":"mine"}"#)
+    }
+
+    @Test func `V2 a rejected edit comes back as one emission, and mine is in the rejections`() async throws {
+        let todo = try await confirmed()
+        try await edit("UPDATE todo SET content = 'far too long', done = 1")
+        let batch = try await next()
+        var emissions = store.observe { try Todo.fetchAll($0) }.makeAsyncIterator()
+        #expect(await emissions.next()?.first?.content == "far too long")
+        try await store.book(
+            [.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: batch)
+        let restored = await emissions.next()
+        #expect(restored == [todo])
+        let rejection = try #require(try await store.rejections().first)
+        #expect(rejection.mine == ["content": "far too long", "done": true])
+        #expect(rejection.column == "content")
+        #expect(try await store.pendingCount() == 0)
+
+        try await store.retry(rejection.id, with: ["content": "short"])
+        #expect(try await store.rejections().isEmpty)
+        #expect(try patch(try await next()).values == ["content": "short", "done": true])
+    }
+
+    @Test func `V2 a rejected create goes, and can be tried again`() async throws {
+        let todo = try await insert("far too long")
+        try await store.book(
+            [.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))],
+            of: try await next())
+        #expect(try await store.todos().isEmpty)
+        #expect(try await store.pendingCount() == 0)
+        let rejection = try #require(try await store.rejections().first)
+        #expect(rejection.kind == .create)
+        try await store.retry(rejection.id, with: ["content": "short"])
+        let again = try #require(try await store.todos().first)
+        #expect(again.id == todo.id)
+        #expect(again.content == "short")
+        #expect(try await store.pendingCount() == 1)
+    }
+
+    @Test func `V2 a rejected delete brings the row back`() async throws {
+        let todo = try await confirmed()
+        try await edit("DELETE FROM todo")
+        let current = RowPatch(
+            generation: 1, clocks: ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 5), device: "S")),
+            values: ["content": "Tickets", "date": .string(todo.date), "priority": 0, "done": false])
+        try await store.book(
+            [.rejected(Refusal(code: "forbidden", message: "no", current: current))], of: try await next())
+        #expect(try await store.todos() == [todo])
+        #expect(try await store.pendingCount() == 0)
+        try await store.retry(try #require(try await store.rejections().first).id)
+        guard case .delete = try await next().push.rows[0].change else {
+            Issue.record("no delete")
+            return
+        }
+    }
+
+    @Test func `V3 of two edits of which the first is rejected the second stays right`() async throws {
+        let todo = try await confirmed()
+        try await edit("UPDATE todo SET content = 'too long', done = 1")
+        let first = try await next()
+        try await edit("UPDATE todo SET content = 'fine'")
+        try await store.book(
+            [.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: first)
+        #expect(try await store.todos().first?.content == "fine")
+        #expect(try await store.dirtyColumns(todo) == ["content"])
+        #expect(try await store.rejections().first?.mine == ["done": true])
+        try await store.pushAccepted(seq: 3)
+        #expect(try await store.todos().first?.content == "fine")
+        #expect(try await store.pendingCount() == 0)
+    }
+
+    @Test func `V3 a create that was rejected after it was mended is sent again`() async throws {
+        _ = try await insert("too long")
+        let first = try await next()
+        phone.advance(1)
+        try await edit("UPDATE todo SET content = 'fine'")
+        try await store.book(
+            [.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: first)
+        #expect(try await store.rejections().isEmpty)
+        #expect(try patch(try await next()).values["content"] == "fine")
+    }
+
+    @Test func `V1 a retry keeps everything pending and lets others pass`() async throws {
+        _ = try await insert("first")
+        _ = try await insert("second")
+        let batch = try await next()
+        try await store.book([.retry(after: .seconds(10)), .accepted(seq: 1)], of: batch)
+        #expect(try await store.pendingCount() == 1)
+        #expect(try await store.nextPush(PushLimit()) == nil)
+        phone.advance(10_000)
+        #expect(try await store.nextPush(PushLimit())?.push.rows.count == 1)
+    }
+
+    @Test func `V1 a row that is edited while it waits is sent without waiting`() async throws {
+        _ = try await insert("first")
+        try await store.book([.retry(after: .seconds(1000))], of: try await next())
+        try await edit("UPDATE todo SET content = 'second'")
+        #expect(try await store.nextPush(PushLimit()) != nil)
+    }
+
+    @Test func `V4 a verdict that cannot be booked changes nothing`() async throws {
+        let todo = try await confirmed()
+        try await edit("UPDATE todo SET content = 'mine'")
+        let batch = try await next()
+        try phone.fillDisk()
+        let refusal = Verdict.rejected(Refusal(code: "forbidden", message: String(repeating: "no ", count: 100_000)))
+        await #expect(throws: DatabaseError.self) { try await store.book([refusal], of: batch) }
+        #expect(try await store.dirtyColumns(todo) == ["content"])
+        #expect(try await store.rejections().isEmpty)
+    }
+
+    @Test func `S8 a refusal that the app's constraints stand against holds up nobody else`() async throws {
+        let first = try await confirmed("first")
+        try await store.write { try $0.execute(sql: "CREATE UNIQUE INDEX one ON todo(content)") }
+        try await edit("UPDATE todo SET content = 'moved'")
+        _ = try await insert("first")
+        let batch = try await next()
+        try await store.book(
+            [.rejected(Refusal(code: "forbidden", message: "no")), .accepted(seq: 2)], of: batch)
+        #expect(try await store.rejections().first?.mine == ["content": "moved"])
+        #expect(try await store.entry(first)?.isPending == false)
+        #expect(try await store.counts().parked == 1)
+        #expect(try await store.nextPush(PushLimit()) == nil)
+    }
+
+    @Test func `S3 answers to a push that another one has overtaken are left`() async throws {
+        let todo = try await confirmed()
+        try await edit("UPDATE todo SET content = 'one'")
+        let old = try await next()
+        try await edit("UPDATE todo SET content = 'two'")
+        _ = try await next()
+        try await store.book([.accepted(seq: 2)], of: old)
+        try await store.recall(old)
+        #expect(try await store.dirtyColumns(todo) == ["content"])
+        try await edit("UPDATE todo SET content = 'Tickets'")
+        #expect(try await store.dirtyColumns(todo) == ["content"], "what was sent is still unanswered")
+    }
+}
