@@ -22,7 +22,7 @@ struct Booking {
     /// The device's time of day.
     let now: Int64
     /// The server's, from which waits count: the device's may be set back meanwhile.
-    private let corrected: Int64
+    let corrected: Int64
     private var missed: MissedRows
 
     init(
@@ -107,32 +107,6 @@ struct Booking {
 
     var cascade: ReceivedCascade { ReceivedCascade(entries, tables, references, db, at: now) }
 
-    /// The row is gone, but cannot go yet: the app's constraints stand against that, or what would go along may have another
-    /// owner by now, of which pages tell. Until then the row stays, without what was unsent.
-    private func setAsideDeletion(
-        _ verdict: Verdict, _ entry: RowEntry, _ before: RowEntry, reason: String?
-    ) throws -> RowEntry {
-        var tombstone = Tombstone(generation: entry.generation, clock: nil, seq: entry.seq)
-        if case .mergedInto(_, let winner) = verdict { tombstone.mergedInto = winner }
-        let row = ReceivedRow(ref: entry.ref, content: .deleted(tombstone))
-        try ParkedRows(db).park(row, reason: reason, awaiting: nil)
-        var waiting = try withoutUnsent(before)
-        waiting.settled = entry.settled
-        waiting.acked = max(before.acked, before.generation)
-        return waiting
-    }
-
-    /// A row as the server has it, in the app's table too if the app's constraints allow that.
-    private func withoutUnsent(_ before: RowEntry) throws -> RowEntry {
-        var (entry, clean) = (before, before)
-        clean.becomeClean()
-        guard before.isKnownToServer, !before.heals, let table = tables[before.ref.table],
-            let values = try table.values(before.ref.id),
-            let taken = entry.takeBack(values, current: nil, in: table.layout)
-        else { return clean }
-        return try db.keepingWhatFits { try table.make(taken.change, at: before.ref.id) } ? entry : clean
-    }
-
     private func postpone(_ entry: inout RowEntry, _ verdict: Verdict) {
         guard entry.isPending else { return }
         switch verdict {
@@ -162,35 +136,6 @@ struct Booking {
                 sent.ref, reason: .overwritten, mine: settlement.overwritten,
                 theirs: JSONObject(theirs.filter { settlement.overwritten[$0.key] != nil }), at: now)
         }
-    }
-
-    /// The app's own constraints stand against what the server says. One row never fails a booking (S8): the server's
-    /// values are parked, and a row that cannot be taken back stays pending, and is held.
-    ///
-    func setAside(_ change: RowChange, _ settled: RowEntry, _ before: RowEntry, reason: String?) throws -> RowEntry {
-        switch change {
-        case .put(let values), .set(let values):
-            guard let table = tables[settled.ref.table] else { return settled }
-            var parked = settled
-            var whole: JSONObject?
-            if case .put = change { whole = values } else { whole = try served(values, settled, in: table) }
-            let patch = parked.withdraw(whole ?? values, isWhole: whole != nil, in: table.layout)
-            try ParkedRows(db).park(ReceivedRow(ref: settled.ref, content: .row(patch)), reason: reason, awaiting: nil)
-            return parked
-        case .none, .delete:
-            var held = before
-            held.due = corrected + Self.heldMilliseconds
-            return held
-        }
-    }
-
-    /// The whole row as the server has it, of which an answer sets some values. What this booking deletes may take along the
-    /// row here, before those fit.
-    private func served(_ values: JSONObject, _ settled: RowEntry, in table: AppTable) throws -> JSONObject? {
-        guard let present = try table.values(settled.ref.id) else { return nil }
-        var whole = settled.served(present, in: table.layout)
-        for (name, value) in values { whole[name] = value }
-        return whole
     }
 
     /// Lets the rows go that waited for one that is settled now.

@@ -39,9 +39,17 @@ struct ParkedRows {
 
     /// Whether a row is deleted as soon as what refers to it allows that.
     func awaitsDeletion(_ ref: RowRef) throws -> Bool {
-        let row = try String.fetchOne(
-            db, sql: "SELECT row FROM optimist_parked WHERE tbl = ? AND id = ?", arguments: [ref.table, ref.id])
-        if case .deleted? = row.flatMap(Self.content) { return true } else { return false }
+        if case .deleted? = try content(ref) { true } else { false }
+    }
+
+    /// What waits of a row, if it is not deleted.
+    func row(_ ref: RowRef) throws -> RowPatch? {
+        if case .row(let patch)? = try content(ref) { patch } else { nil }
+    }
+
+    private func content(_ ref: RowRef) throws -> PageRow.Content? {
+        let row = try db.cachedStatement(sql: "SELECT row FROM optimist_parked WHERE tbl = ? AND id = ?")
+        return try String.fetchOne(row, arguments: [ref.table, ref.id]).flatMap(Self.content)
     }
 
     var holdsDeletionsBack: Bool {

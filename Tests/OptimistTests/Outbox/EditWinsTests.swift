@@ -123,7 +123,9 @@ struct EditWinsTests {
         try await expectAll(["title": "Lake", "body": "red", "likes": 0])
     }
 
-    @Test func `M2 S4 an edit that is made while an earlier one is lost to a delete brings the row back`() async throws {
+    @Test func `M2 S4 an edit that is made while an earlier one is lost to a delete brings the row back`()
+        async throws
+    {
         try await phone.execute("UPDATE note SET title = 'earlier'")
         try await other.execute("DELETE FROM note")
         try await other.sync(with: server)

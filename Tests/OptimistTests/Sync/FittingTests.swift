@@ -240,6 +240,21 @@ struct FittingTests {
         #expect(try await store.steps() == ["Anew"])
     }
 
+    @Test func `R4 what an answer sets of a row that waits goes into what waits`() async throws {
+        try await store.take([.project(tour), .step(tickets)], to: 1)
+        let theirs = Step(id: tickets.id, text: "Theirs")
+        try await store.take([.step(theirs, seq: 2, in: trip, stamp: 1_790_000_001_000)], from: 1, to: 2)
+        try await store.write { [tour] in try $0.execute(sql: "UPDATE step SET project = ?", arguments: [tour.id]) }
+        let batch = try await store.nextPush(PushLimit())
+        let later = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "OtherPhone"))
+        let won = RowPatch(clocks: later, values: ["project": .string(trip.wireID)])
+        try await store.book([.merged(seq: 3, won)], of: try #require(batch))
+        try await store.take([.project(trip)], from: 2, to: 3)
+        #expect(try await store.counts().parked == 0)
+        #expect(try await store.steps() == ["Theirs"])
+        #expect(try await store.read { try Step.fetchAll($0).map(\.project) } == [trip.id])
+    }
+
     @Test func `R4 of a later life that is parked nothing of the former one stays, though it was edited meanwhile`()
         async throws
     {

@@ -128,7 +128,9 @@ struct ResyncTests {
         #expect(patch.values == ["title": "Mine"])
     }
 
-    @Test func `L4 a row that was deleted in an earlier life, since the server has forgotten its own, goes`() async throws {
+    @Test func `L4 a row that was deleted in an earlier life, since the server has forgotten its own, goes`()
+        async throws
+    {
         let (store, trip) = (try Desk().store, Project(title: "Trip"))
         try await store.take([.project(trip, generation: 3)], to: 1)
         // Another device, which knows the first life only, has deleted that.

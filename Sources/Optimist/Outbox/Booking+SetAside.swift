@@ -1,0 +1,94 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// Answers that cannot be made yet in the app's tables. One row never fails a booking (S8).
+extension Booking {
+    /// The row is gone, but cannot go yet: the app's constraints stand against that, or what would go along may have another
+    /// owner by now, of which pages tell. Until then the row stays, without what was unsent.
+    func setAsideDeletion(
+        _ verdict: Verdict, _ entry: RowEntry, _ before: RowEntry, reason: String?
+    ) throws -> RowEntry {
+        var tombstone = Tombstone(generation: entry.generation, clock: nil, seq: entry.seq)
+        if case .mergedInto(_, let winner) = verdict { tombstone.mergedInto = winner }
+        let row = ReceivedRow(ref: entry.ref, content: .deleted(tombstone))
+        try ParkedRows(db).park(row, reason: reason, awaiting: nil)
+        var waiting = try withoutUnsent(before)
+        waiting.settled = entry.settled
+        waiting.acked = max(before.acked, before.generation)
+        return waiting
+    }
+
+    /// A row as the server has it, in the app's table too if the app's constraints allow that.
+    private func withoutUnsent(_ before: RowEntry) throws -> RowEntry {
+        var (entry, clean) = (before, before)
+        clean.becomeClean()
+        guard before.isKnownToServer, !before.heals, let table = tables[before.ref.table],
+            let values = try table.values(before.ref.id),
+            let taken = entry.takeBack(values, current: nil, in: table.layout)
+        else { return clean }
+        return try db.keepingWhatFits { try table.make(taken.change, at: before.ref.id) } ? entry : clean
+    }
+
+    /// The app's own constraints stand against what the server says: its values are parked, and a row that cannot be taken
+    /// back stays pending, and is held.
+    func setAside(_ change: RowChange, _ settled: RowEntry, _ before: RowEntry, reason: String?) throws -> RowEntry {
+        switch change {
+        case .put(let values), .set(let values):
+            guard let table = tables[settled.ref.table] else { return settled }
+            var isWhole = false
+            if case .put = change { isWhole = true }
+            return try park(values, isWhole: isWhole, settled, in: table, reason: reason)
+        case .none, .delete:
+            var held = before
+            held.due = corrected + Self.heldMilliseconds
+            return held
+        }
+    }
+
+    private func park(
+        _ values: JSONObject, isWhole: Bool, _ settled: RowEntry, in table: AppTable, reason: String?
+    ) throws -> RowEntry {
+        var (parked, patch) = (settled, RowPatch())
+        let waiting = try ParkedRows(db).row(settled.ref)
+        let life = waiting?.generation ?? 1
+        if waiting != nil, life > settled.generation { return settled }
+        if !isWhole, let waiting, waiting.seq != nil, life == settled.generation {
+            // The table has less of the row than what waits already.
+            patch = waiting.taking(parked.withdraw(values, isWhole: false, in: table.layout))
+            parked.known &= ~table.layout.mask(of: patch.values)
+        } else if let whole = try isWhole ? values : served(values, settled, in: table) {
+            patch = parked.withdraw(whole, isWhole: true, in: table.layout)
+        } else {
+            patch = parked.withdraw(values, isWhole: false, in: table.layout)
+        }
+        try ParkedRows(db).park(ReceivedRow(ref: settled.ref, content: .row(patch)), reason: reason, awaiting: nil)
+        return parked
+    }
+
+    /// The whole row as the server has it, of which an answer sets some values. What this booking deletes may take along the
+    /// row here, before those fit.
+    private func served(_ values: JSONObject, _ settled: RowEntry, in table: AppTable) throws -> JSONObject? {
+        guard let present = try table.values(settled.ref.id) else { return nil }
+        var whole = settled.served(present, in: table.layout)
+        for (name, value) in values { whole[name] = value }
+        return whole
+    }
+}
+
+extension RowPatch {
+    /// The row with what an answer sets of it, where that is later.
+    fileprivate func taking(_ answer: RowPatch) -> RowPatch {
+        var patch = self
+        for (name, value) in answer.values {
+            if let mine = clocks?[name], let theirs = answer.clocks?[name] {
+                guard theirs >= mine else { continue }
+                patch.clocks?.exceptions[name] = theirs
+            }
+            patch.values[name] = value
+            patch.mine[name] = answer.mine[name]
+        }
+        return patch
+    }
+}
