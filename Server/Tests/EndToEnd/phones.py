@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import random
+import re
 import socket
 import subprocess
 import threading
@@ -164,7 +165,7 @@ class Phone:
         for line in process.stdout:
             words = line.rstrip("\n").split(" ", 3)
             with self._changed:
-                if words[0] in ("open", "done", "failed", "rows", "status"):
+                if words[0] in ("open", "done", "failed", "rows", "progress", "status"):
                     self._answers.append(words)
                 if words[0] not in ("status", "rows"):
                     self.said = [*self.said[-20:], line]
@@ -238,6 +239,28 @@ class Phone:
         except Gone:
             pass
         return done
+
+    def fill(self, count):
+        """Inserts so many rows of no pair."""
+        self._say(f"fill {count}")
+        assert self._answer()[:3] == ["done", "fill", str(count)]
+
+    @property
+    def received(self):
+        """How many rows its first sync has received; None when it is through."""
+        self._say("progress")
+        answer = self._answer()
+        assert answer[0] == "progress", answer
+        return None if answer[1] == "-1" else int(answer[1])
+
+    @property
+    def peak_memory(self):
+        """The most memory that its process has had, in bytes; None where the system does not tell."""
+        try:
+            status = Path(f"/proc/{self._process.pid}/status").read_text()
+        except OSError:
+            return None
+        return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024
 
     @property
     def rows(self):

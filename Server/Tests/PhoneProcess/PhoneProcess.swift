@@ -12,7 +12,9 @@ import OptimistSession
 ///
 /// - `write LABEL NUMBER` writes the number to both to-dos of a pair, in one transaction, and makes them if they are not
 ///   there: `done LABEL NUMBER`, when that is durable, or `failed LABEL ERROR`.
+/// - `fill COUNT` inserts so many to-dos, a thousand in each transaction: `done fill COUNT`.
 /// - `rows`: `rows JSON`, what the phone shows.
+/// - `progress`: `progress ROWS`, how many rows the first sync has received; `progress -1` when it is through.
 /// - `status`: `status PENDING REJECTED PHASE`.
 ///
 /// It says `open` once its file is, and ends with its standard input.
@@ -89,7 +91,9 @@ struct PhoneProcess {
         do {
             switch words.first {
             case "write": try await write(Int(words[2]) ?? 0, to: words[1])
+            case "fill": try await fill(Int(words[1]) ?? 0)
             case "rows": try await showRows()
+            case "progress": try await showProgress()
             default: try await showStatus()
             }
         } catch {
@@ -104,6 +108,23 @@ struct PhoneProcess {
             for _ in 0..<2 { try Todo(content: label, priority: number).insert(db) }
         }
         Self.say("done \(label) \(number)")
+    }
+
+    private func fill(_ count: Int) async throws {
+        for start in stride(from: 0, to: count, by: 1_000) {
+            try await store.write { db in
+                for number in start..<min(count, start + 1_000) {
+                    try Todo(content: "Item \(number)", priority: number).insert(db)
+                }
+            }
+        }
+        Self.say("done fill \(count)")
+    }
+
+    private func showProgress() async throws {
+        let status = try await sync.status.current()
+        let isThrough = status.progress == nil && status.counts.lastSync != nil
+        Self.say("progress \(isThrough ? -1 : status.progress?.rows ?? 0)")
     }
 
     private func showStatus() async throws {

@@ -1,0 +1,99 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""Kills a phone at random points of its first sync, which goes on where it was.
+
+20,000 rows and 5 kills; a million rows and 20 kills with OPTIMIST_SOAK=1. OPTIMIST_SEED repeats the points of an
+earlier run.
+"""
+
+import os
+import random
+import sqlite3
+import sys
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from claims import Claims  # noqa: E402
+from faulty_disk import check_integrity  # noqa: E402
+from phones import Phone, Server  # noqa: E402
+from program import eventually  # noqa: E402
+
+SOAK = os.environ.get("OPTIMIST_SOAK") == "1"
+ROWS, KILLS = (1_000_000, 20) if SOAK else (20_000, 5)
+# To fill a server and to receive it all; it takes a few minutes.
+PATIENCE = 1_800
+MEMORY = 150e6
+SEED = int(os.environ.get("OPTIMIST_SEED") or random.SystemRandom().randrange(1 << 32))
+claims = Claims()
+
+
+def filled(phone):
+    """Writes all rows on one phone, and waits until the server has them. Returns them."""
+    phone.until_open()
+    phone.fill(ROWS)
+    eventually(lambda: phone.what("sent"), lambda: phone.has_sent, PATIENCE)
+    phone.kill()
+    return contents(phone)
+
+
+def contents(phone):
+    """All rows of a phone whose process has ended."""
+    with closing(sqlite3.connect(phone.database)) as database:
+        return database.execute("SELECT id, content, priority FROM todo ORDER BY id").fetchall()
+
+
+def until_received(phone, rows):
+    """Waits until so many rows are here, or all."""
+
+    def is_here():
+        received = phone.received
+        return received is None or received >= rows
+
+    eventually(lambda: phone.what(f"{rows} rows received"), is_here, PATIENCE)
+
+
+@claims
+def kills(folder):
+    """R6 a first sync that is killed at random points goes on where it was, and brings every row"""
+    print(f"      seed {SEED}", flush=True)
+    points = sorted(random.Random(SEED).sample(range(ROWS), KILLS))
+    with Server(folder / "server") as server:
+        server.until_up()
+        with Phone(folder / "full", server) as full:
+            expected = filled(full)
+        started, peak, reached = time.monotonic(), 0, []
+        with Phone(folder / "new", server) as phone:
+            phone.until_open()
+            idle = phone.peak_memory
+            for point in points:
+                until_received(phone, point)
+                before = phone.received
+                peak = max(peak, phone.peak_memory or 0)
+                phone.kill()
+                check_integrity(phone.database)
+                phone.start()
+                phone.until_open()
+                after = phone.received
+                if before is None:
+                    assert after is None, f"all was received, and now {after}"
+                else:
+                    assert after is None or after >= before, f"{before} rows received, and now {after}"
+                    reached.append(before)
+            eventually(lambda: phone.what("through"), lambda: phone.received is None, PATIENCE)
+            seconds = time.monotonic() - started
+            peak = max(peak, phone.peak_memory or 0)
+            phone.kill()
+            check_integrity(phone.database)
+            assert contents(phone) == expected, "the phones are not equal"
+    print(
+        f"      {ROWS} rows in {seconds:.0f} s with {len(reached)} kills underway"
+        + (f", {(peak - idle) / 1e6:.0f} MB beyond the launch" if idle else ""), flush=True)
+    assert len(reached) >= KILLS * 0.7, f"of {KILLS} kills only {len(reached)} came before the end"
+    assert not idle or peak - idle < MEMORY, f"{(peak - idle) / 1e6:.0f} MB"
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        claims.run(Path(folder))
