@@ -32,7 +32,7 @@ claims = Claims()
 def filled(phone):
     """Writes all rows on one phone, and waits until the server has them. Returns them."""
     phone.until_open()
-    phone.fill(ROWS)
+    phone.fill(ROWS, PATIENCE)
     eventually(lambda: phone.what("sent"), lambda: phone.has_sent, PATIENCE)
     phone.kill()
     return contents(phone)
@@ -58,7 +58,8 @@ def until_received(phone, rows):
 def kills(folder):
     """R6 a first sync that is killed at random points goes on where it was, and brings every row"""
     print(f"      seed {SEED}", flush=True)
-    points = sorted(random.Random(SEED).sample(range(ROWS), KILLS))
+    # The last rows may all be here before anybody looks.
+    points = sorted(random.Random(SEED).sample(range(ROWS * 9 // 10), KILLS))
     with Server(folder / "server") as server:
         server.until_up()
         with Phone(folder / "full", server) as full:
@@ -89,7 +90,7 @@ def kills(folder):
             assert contents(phone) == expected, "the phones are not equal"
     print(
         f"      {ROWS} rows in {seconds:.0f} s with {len(reached)} kills underway"
-        + (f", {(peak - idle) / 1e6:.0f} MB beyond the launch" if idle else ""), flush=True)
+        + (f", {(peak - idle) / 1e6:.0f} MB beyond the launch at most" if idle else ""), flush=True)
     assert len(reached) >= KILLS * 0.7, f"of {KILLS} kills only {len(reached)} came before the end"
     assert not idle or peak - idle < MEMORY, f"{(peak - idle) / 1e6:.0f} MB"
 

@@ -167,16 +167,16 @@ class Phone:
             with self._changed:
                 if words[0] in ("open", "done", "failed", "rows", "progress", "status"):
                     self._answers.append(words)
-                if words[0] not in ("status", "rows"):
+                if words[0] not in ("status", "rows", "progress"):
                     self.said = [*self.said[-20:], line]
                 self._changed.notify_all()
         with self._changed:
             self._answers.append(None)
             self._changed.notify_all()
 
-    def _answer(self):
+    def _answer(self, seconds=PATIENCE):
         with self._changed:
-            assert self._changed.wait_for(lambda: self._answers, PATIENCE), f"no answer:\n{''.join(self.said)}"
+            assert self._changed.wait_for(lambda: self._answers, seconds), f"no answer:\n{''.join(self.said)}"
             answer = self._answers[0]
             if answer is None:
                 raise Gone
@@ -240,10 +240,10 @@ class Phone:
             pass
         return done
 
-    def fill(self, count):
+    def fill(self, count, seconds=PATIENCE):
         """Inserts so many rows of no pair."""
         self._say(f"fill {count}")
-        assert self._answer()[:3] == ["done", "fill", str(count)]
+        assert self._answer(seconds)[:3] == ["done", "fill", str(count)]
 
     @property
     def received(self):

@@ -12,8 +12,7 @@ extension Booking {
     ) throws -> RowEntry {
         var tombstone = Tombstone(generation: entry.generation, clock: nil, seq: entry.seq)
         if case .mergedInto(_, let winner) = verdict { tombstone.mergedInto = winner }
-        let row = ReceivedRow(ref: entry.ref, content: .deleted(tombstone))
-        try ParkedRows(db).park(row, reason: reason, awaiting: nil)
+        try park(.deleted(tombstone), of: entry, reason: reason)
         var waiting = try withoutUnsent(before)
         waiting.settled = entry.settled
         waiting.acked = max(before.acked, before.generation)
@@ -51,20 +50,29 @@ extension Booking {
         _ values: JSONObject, isWhole: Bool, _ settled: RowEntry, in table: AppTable, reason: String?
     ) throws -> RowEntry {
         var (parked, patch) = (settled, RowPatch())
-        let waiting = try ParkedRows(db).row(settled.ref)
-        let life = waiting?.generation ?? 1
-        if waiting != nil, life > settled.generation { return settled }
-        if !isWhole, let waiting, waiting.seq != nil, life == settled.generation {
+        if !isWhole, case .row(let waiting)? = try ParkedRows(db).content(settled.ref), waiting.seq != nil,
+            waiting.generation ?? 1 == settled.generation
+        {
             // The table has less of the row than what waits already.
-            patch = waiting.taking(parked.withdraw(values, isWhole: false, in: table.layout))
-            parked.known &= ~table.layout.mask(of: patch.values)
+            patch = waiting.taking(parked.withdraw(values, isWhole: false, in: table.layout), in: table.layout)
         } else if let whole = try isWhole ? values : served(values, settled, in: table) {
             patch = parked.withdraw(whole, isWhole: true, in: table.layout)
         } else {
             patch = parked.withdraw(values, isWhole: false, in: table.layout)
         }
-        try ParkedRows(db).park(ReceivedRow(ref: settled.ref, content: .row(patch)), reason: reason, awaiting: nil)
+        try park(.row(patch), of: settled, reason: reason)
         return parked
+    }
+
+    /// Parks what an answer says, unless a page has brought something later that waits.
+    private func park(_ content: PageRow.Content, of settled: RowEntry, reason: String?) throws {
+        let parked = ParkedRows(db)
+        let said = (settled.generation, settled.seq)
+        switch try parked.content(settled.ref) {
+        case .row(let waiting)? where (waiting.generation ?? 1, waiting.seq ?? 0) > said: return
+        case .deleted(let waiting)? where (waiting.generation, waiting.seq ?? 0) > said: return
+        default: try parked.park(ReceivedRow(ref: settled.ref, content: content), reason: reason, awaiting: nil)
+        }
     }
 
     /// The whole row as the server has it, of which an answer sets some values. What this booking deletes may take along the
@@ -78,12 +86,12 @@ extension Booking {
 }
 
 extension RowPatch {
-    /// The row with what an answer sets of it, where that is later.
-    fileprivate func taking(_ answer: RowPatch) -> RowPatch {
+    /// The row with what a later answer sets of it.
+    fileprivate func taking(_ answer: RowPatch, in layout: TableLayout) -> RowPatch {
         var patch = self
         for (name, value) in answer.values {
-            if let mine = clocks?[name], let theirs = answer.clocks?[name] {
-                guard theirs >= mine else { continue }
+            if layout[column: name]?.isCounter != true, let theirs = answer.clocks?[name] {
+                if values[name] != nil, let mine = clocks?[name], mine > theirs { continue }
                 patch.clocks?.exceptions[name] = theirs
             }
             patch.values[name] = value

@@ -25,13 +25,14 @@ extension RowEntry {
     }
 
     /// The server may remember nothing of the row, not even that it was deleted: so what it had confirmed goes along with the
-    /// edits, as if it had lost that. Of a life that it never confirmed everything is sent anyway, and a remote without
-    /// clocks gets everything as it is here.
+    /// edits, as if it had lost that. Of a life that it never confirmed everything is sent anyway. A remote without clocks gets
+    /// everything as it is here, and so does one whose row was elsewhere.
     private mutating func sendWhole(in layout: TableLayout) {
         due = nil
         blocked = nil
-        guard acked == generation else { return }
-        if confirmed == ColumnClocks() { return forgetServer(in: layout) }
+        guard isKnownToServer else { return }
+        acked = generation
+        if isElsewhere || confirmed == ColumnClocks() { return forgetServer(in: layout) }
         isHealing = true
     }
 

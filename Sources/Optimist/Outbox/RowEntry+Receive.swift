@@ -34,7 +34,7 @@ extension RowEntry {
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Reception {
         let life = patch.generation ?? 1
-        if life == generation, isKnownToServer, patch.seq != nil, isElsewhere(patch, in: layout) {
+        if life == generation, isKnownToServer, patch.seq != nil, isElsewhere {
             return try putAnew(patch, in: layout, quote: quote)
         }
         if isAbove(life, at: patch.seq) { return Reception(isAboveIt: true) }
@@ -83,6 +83,7 @@ extension RowEntry {
                 return end(tombstone.generation, clock: tombstone.clock)
             }
             goOnForgotten(in: layout)
+            acked = max(acked, tombstone.generation)
         }
         guard tombstone.generation > generation, !outlives(tombstone, device: device, in: layout) else {
             return Reception()
@@ -102,6 +103,7 @@ extension RowEntry {
         to life: Int, _ patch: RowPatch, in layout: TableLayout, quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Reception {
         (generation, acked) = (life, life)
+        (confirmed, known) = (ColumnClocks(), 0)
         // Whatever is answered to what was sent of the former life says nothing of this one.
         sent = 0
         for column in layout.counters {
@@ -130,20 +132,11 @@ extension RowEntry {
         return Reception(change: .put(beginCounters(of: patch, in: layout)), lost: lost)
     }
 
-    /// Whether nothing of the server's row is here, though it has been heard of, as when it was parked: but for what it has
-    /// taken of this device's since.
-    private func isElsewhere(_ patch: RowPatch, in layout: TableLayout) -> Bool {
-        if known == 0 { return true }
-        return (patch.seq ?? .max) < seq && layout.columns.contains { known & $0.mask == 0 }
-            && layout.columns(in: known & layout.mask(of: patch.values))
-                .allSatisfy { laterClock(of: $0, than: patch) != nil }
-    }
-
+    /// The clock of what the server has taken of this device's since it had a row. Nil: it is in that row.
     private func laterClock(of column: TableLayout.Column, than patch: RowPatch) -> Clock? {
-        guard let theirs = patch.clocks?[column.name], let clock = confirmedClock(of: column), clock > theirs else {
-            return nil
-        }
-        return clock
+        guard let clock = confirmedClock(of: column) else { return nil }
+        if patch.values[column.name] == nil { return clock }
+        return patch.clocks?[column.name].flatMap { clock > $0 ? clock : nil }
     }
 
     /// Puts the row that was elsewhere. What the table has is of an earlier life, but for what is unsent, or was sent since.

@@ -19,8 +19,12 @@ struct RowEntry: Equatable, Sendable {
     /// The clocks of what the server confirmed.
     var confirmed = ColumnClocks()
 
-    /// Mask of the columns that have a value on the server, and so one of these clocks. Others take whatever comes.
+    /// Mask of the columns that have a value on the server, and so one of these clocks. Others take whatever comes. Bit 0 is
+    /// ``elsewhere``.
     var known: Int64 = -1
+    /// Nothing of the server's row is here, though this life of it has been heard of, as when it was parked: but for the
+    /// other columns of ``known``, which it has taken of this device's since.
+    private static let elsewhere: Int64 = 1
 
     /// The stamp of the transaction that made the row pending. Nil: clean.
     var pending: Stamp?
@@ -53,6 +57,8 @@ struct RowEntry: Equatable, Sendable {
 
     var isAlive: Bool { generation % 2 == 1 }
     var isPending: Bool { pending != nil }
+    /// Whether what the table has of the row is of an earlier life, but for what is unsent or was accepted since.
+    var isElsewhere: Bool { known == 0 || (known > 0 && known & Self.elsewhere != 0) }
     /// Whether the server has had this life of the row, so that columns suffice.
     var isKnownToServer: Bool { acked >= generation }
 
@@ -97,6 +103,7 @@ struct RowEntry: Equatable, Sendable {
 
     mutating func confirm(_ column: TableLayout.Column, _ clock: Clock) {
         if confirmed[column.name] != clock { confirmed.exceptions[column.name] = clock }
+        if known == 0 { known = Self.elsewhere }
         known |= column.mask
     }
 

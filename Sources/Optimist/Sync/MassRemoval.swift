@@ -5,10 +5,10 @@
 /// So it is when access was revoked, or when an account was emptied while this device was away for longer than the server
 /// remembers deleted rows.
 public struct MassRemoval: Sendable, Hashable {
-    /// What becomes of the rows. Rows with unsent changes stay in either case, and are sent whole, or as new rows if their
-    /// table has counters.
+    /// What becomes of the rows. Rows with unsent changes stay in either case.
     public enum Answer: Sendable, Hashable {
-        /// They are removed from this device. The default.
+        /// They are removed from this device, but for those with unsent changes: these are sent whole, or as new rows if their
+        /// table has counters. The default.
         case remove
         /// They stay, and are sent as new rows. Those that the server refuses are then found among the rejections.
         case keep

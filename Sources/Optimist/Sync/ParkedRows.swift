@@ -42,14 +42,19 @@ struct ParkedRows {
         if case .deleted? = try content(ref) { true } else { false }
     }
 
-    /// What waits of a row, if it is not deleted.
-    func row(_ ref: RowRef) throws -> RowPatch? {
-        if case .row(let patch)? = try content(ref) { patch } else { nil }
-    }
-
-    private func content(_ ref: RowRef) throws -> PageRow.Content? {
+    /// What waits of a row.
+    func content(_ ref: RowRef) throws -> PageRow.Content? {
         let row = try db.cachedStatement(sql: "SELECT row FROM optimist_parked WHERE tbl = ? AND id = ?")
         return try String.fetchOne(row, arguments: [ref.table, ref.id]).flatMap(Self.content)
+    }
+
+    /// Whether what waits of a row is of a later transaction of the server's.
+    func hasLater(than seq: Int64, of ref: RowRef) throws -> Bool {
+        switch try content(ref) {
+        case .row(let patch): (patch.seq ?? 0) > seq
+        case .deleted(let tombstone): (tombstone.seq ?? 0) > seq
+        case nil: false
+        }
     }
 
     var holdsDeletionsBack: Bool {

@@ -240,24 +240,54 @@ struct FittingTests {
         #expect(try await store.steps() == ["Anew"])
     }
 
-    @Test func `R4 what an answer sets of a row that waits goes into what waits`() async throws {
+    @Test(arguments: [nil, "Mine"])
+    func `R4 what an answer sets of a row that waits goes into what waits`(mine: String?) async throws {
         try await store.take([.project(tour), .step(tickets)], to: 1)
         let theirs = Step(id: tickets.id, text: "Theirs")
         try await store.take([.step(theirs, seq: 2, in: trip, stamp: 1_790_000_001_000)], from: 1, to: 2)
-        try await store.write { [tour] in try $0.execute(sql: "UPDATE step SET project = ?", arguments: [tour.id]) }
+        try await store.write { [tour] db in
+            try db.execute(
+                sql: "UPDATE step SET project = ?, text = coalesce(?, text)", arguments: [tour.id, mine])
+        }
         let batch = try await store.nextPush(PushLimit())
         let later = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "OtherPhone"))
         let won = RowPatch(clocks: later, values: ["project": .string(trip.wireID)])
         try await store.book([.merged(seq: 3, won)], of: try #require(batch))
         try await store.take([.project(trip)], from: 2, to: 3)
         #expect(try await store.counts().parked == 0)
-        #expect(try await store.steps() == ["Theirs"])
+        #expect(try await store.steps() == [mine ?? "Theirs"])
         #expect(try await store.read { try Step.fetchAll($0).map(\.project) } == [trip.id])
     }
 
-    @Test func `R4 of a later life that is parked nothing of the former one stays, though it was edited meanwhile`()
-        async throws
+    @Test func `R4 an answer that does not fit leaves what a later page brought and that waits`() async throws {
+        let former = Project(title: "Former")
+        try await store.write { try former.insert($0) }
+        let create = try #require(try await store.nextPush(PushLimit()))
+        try await store.take([.project(former, seq: 5, title: "Later", part: trip, generation: 3)], to: 5)
+        let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone"))
+        let won = RowPatch(
+            generation: 3, clocks: clocks, values: ["title": "Earlier", "part": .string(trip.wireID)])
+        try await store.book([.merged(seq: 4, won)], of: create)
+        try await store.take([.project(trip, seq: 6)], from: 5, to: 6)
+        #expect(try await store.projects() == ["Later", "Trip"])
+    }
+
+    @Test func `R4 S4 a row that is gone leaves its next life, which a later page brought and that waits`() async throws
     {
+        try await store.take([.project(tour), .step(tickets, in: tour)], to: 1)
+        try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
+        let edit = try #require(try await store.nextPush(PushLimit()))
+        try await store.take([.project(tour, seq: 5, title: "Anew", part: trip, generation: 3)], from: 1, to: 5)
+        #expect(try await store.counts().parked == 1)
+        try await store.book([.gone(seq: 4)], of: edit)
+        try await store.take([.project(trip, seq: 6)], from: 5, to: 6)
+        #expect(try await store.projects() == ["Anew", "Trip"])
+    }
+
+    @Test(arguments: [false, true])
+    func `R4 of a later life that is parked nothing of the former one stays, though it was edited meanwhile`(
+        hasEcho: Bool
+    ) async throws {
         let former = Project(title: "Former")
         try await store.take([.project(tour)], to: 1)
         try await store.write { try former.insert($0) }
@@ -272,7 +302,10 @@ struct FittingTests {
         }
         let edit = try await store.nextPush(PushLimit())
         try await store.book([.accepted(seq: 4)], of: try #require(edit))
-        try await store.take([.project(trip)], from: 1, to: 2)
+        let echo = RowPatch(
+            generation: 3, clocks: ColumnClocks(common: theirs), seq: 4, values: ["part": .string(tour.wireID)])
+        let echoed = PageRow(table: "project", id: former.wireID, content: .row(echo))
+        try await store.take([.project(trip)] + (hasEcho ? [echoed] : []), from: 1, to: 4)
         #expect(try await store.counts().parked == 0)
         #expect(try await store.projects() == [nil, "Tour", "Trip"])
     }

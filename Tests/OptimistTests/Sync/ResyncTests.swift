@@ -113,12 +113,13 @@ struct ResyncTests {
 
     @Test func `L4 an edit in a life that the server has forgotten goes on in the one that it has`() async throws {
         let (store, trip) = (try Desk().store, Project(title: "Trip"))
-        try await store.take([.project(trip, generation: 3)], to: 1)
+        try await store.take([.project(trip, part: trip, stamp: 1_790_000_001_000, generation: 3)], to: 1)
         try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
         let batch = try #require(try await store.nextPush(PushLimit()))
         // Another device has sent its first life again.
         try await store.take([.project(trip, seq: 2, title: "Again")], from: 1, to: 2)
         #expect(try await store.projects() == ["Mine"])
+        #expect(try await store.read { try Project.fetchAll($0).map(\.part) } == [nil], "as in that life, though older")
         try await store.book([.gone(seq: 2)], of: batch)
         #expect(try await store.projects() == ["Mine"])
         guard case .update(let patch)? = try await store.nextPush(PushLimit())?.push.rows.first?.change else {
@@ -154,6 +155,16 @@ struct ResyncTests {
         }
         #expect(patch.generation == 3)
         #expect(patch.values["title"] == "Mine")
+    }
+
+    @Test func `L4 M2 an edit that is later than the end which the server has forgotten is sent whole`() async throws {
+        let store = try Desk().store
+        let layout = try #require(store.layouts.first)
+        var entry = RowEntry(ref: RowRef(table: layout.number, id: UUID().databaseValue), generation: 1)
+        (entry.acked, entry.known, entry.pending) = (2, layout.columns[0].mask, .zero)
+        entry.confirmed = ColumnClocks(common: Clock(stamp: .zero, device: "OtherPhone"))
+        entry.goOnForgotten(in: layout)
+        #expect(entry.heals)
     }
 
     @Test func `L4 a resync can be killed at any point`() async throws {
