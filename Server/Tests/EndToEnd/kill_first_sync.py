@@ -55,7 +55,7 @@ def until_received(phone, rows):
 
 
 @claims
-def kills(folder):
+def first_sync_is_killed(folder):
     """R6 a first sync that is killed at random points goes on where it was, and brings every row"""
     print(f"      seed {SEED}", flush=True)
     # The last rows may all be here before anybody looks.
