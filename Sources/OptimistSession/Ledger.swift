@@ -4,6 +4,8 @@
 struct Ledger {
     let isRepeatable: Bool
     private(set) var failures = 0
+    /// How often in a row nobody could be reached.
+    private(set) var unreached = 0
     private let attempts: Int
     private var replays = 0
     private var hasAskedForRefresh = false
@@ -16,8 +18,12 @@ struct Ledger {
     /// Books a failed attempt, and tells whether another is allowed.
     mutating func book(isSafe: Bool) -> Bool {
         failures += 1
+        unreached = 0
         return isSafe && failures < attempts
     }
+
+    /// Books an attempt of which nothing was sent.
+    mutating func bookNobody() { unreached += 1 }
 
     /// Books a refused token, and tells whether the request may be sent with another: once after a refresh of its own,
     /// and at most twice more when others had refreshed meanwhile (T2).

@@ -33,6 +33,15 @@ struct Patience {
         guard tokens > 5, (retryAfter ?? .zero) <= backoff.ceiling else { return nil }
         return max(delay, retryAfter ?? .zero)
     }
+
+    /// - Parameter times: How often in a row a request has reached nobody.
+    /// - Returns: How long to wait before it is tried again. Nothing was sent, so the budget of the host is as before.
+    mutating func failedToReach(_ times: Int) -> Duration { backoff.delay(afterFailures: times, using: &randomness) }
+}
+
+extension TransportError {
+    /// Whether no network or no server was there, so that nothing was sent.
+    var hasReachedNobody: Bool { phase == .notSent && [.refused, .unresolvable, .unreachable].contains(kind) }
 }
 
 extension HTTPResponse {

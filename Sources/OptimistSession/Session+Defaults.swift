@@ -9,7 +9,8 @@
         /// A session on the transport that suits the system: `URLSession` on Apple's, AsyncHTTPClient elsewhere.
         public convenience init(
             server: URL, credentials: any CredentialStore, configuration: SessionConfiguration = SessionConfiguration(),
-            surroundings: Surroundings = Surroundings(), logger: Logger = Logger(label: "optimist.session")
+            reachability: (any Reachability)? = nil, surroundings: Surroundings = Surroundings(),
+            logger: Logger = Logger(label: "optimist.session")
         ) {
             #if canImport(Darwin)
                 let transport = URLSessionTransport()
@@ -18,7 +19,7 @@
             #endif
             self.init(
                 server: server, transport: transport, credentials: credentials, configuration: configuration,
-                surroundings: surroundings, logger: logger)
+                reachability: reachability, surroundings: surroundings, logger: logger)
         }
     }
 #endif

@@ -25,7 +25,7 @@ extension Session {
         let origin = Origin(server)?.description ?? ""
         guard
             let credentials = TokenGrant(answer.body)?.credentials(
-                email: email, origin: origin, now: surroundings.now())
+                email: email, origin: origin, now: serverTime.now)
         else { throw OptimistError.signInUnreadable }
         // From here on cancelling is too late: the server has let this device in.
         let isSaved = try await vault.save(credentials, as: Stamp(epoch: epoch, generation: 1))
@@ -54,6 +54,7 @@ extension Session {
         let transport = transport
         return try await withDeadline(timeout, clock: surroundings.clock) {
             let answer = try await transport.send(request)
+            self.serverTime.hear(answer.head)
             return (answer.head, try await answer.body.collect(upTo: 1 << 20))
         }
     }
@@ -65,7 +66,7 @@ extension Session {
         default:
             OptimistError(
                 .signInFailed, "The server could not sign anyone in (status \(head.status.code)).",
-                remedy: .retry(after: head.retryAfter(now: surroundings.now()) ?? .seconds(5)))
+                remedy: .retry(after: head.retryAfter(now: serverTime.now) ?? .seconds(5)))
         }
     }
 }

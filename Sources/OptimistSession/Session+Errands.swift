@@ -14,6 +14,8 @@ extension Session {
                 _ = surroundings.spawn { await self.restore() }
             case .refresh(let stamp, let credentials):
                 core.keep(refresh: surroundings.spawn { await self.refresh(credentials, stamp) })
+            case .wait(let stamp, let delay):
+                core.keep(refresh: surroundings.spawn { await self.wait(delay, stamp) })
             case .erase(let epoch):
                 _ = surroundings.spawn { await self.erase(upTo: epoch) }
             case .revoke(let credentials):
@@ -51,7 +53,7 @@ extension Session {
             ])
             let answer = try await ask(configuration.endpoints.token, .form, form.bytes)
             if answer.head.status.kind == .successful, let grant = TokenGrant(answer.body) {
-                let next = grant.successor(of: credentials, now: surroundings.now())
+                let next = grant.successor(of: credentials, now: serverTime.now)
                 // Stored before anything uses it (T9): if storing fails, the old token may be presented again (T10).
                 _ = try await vault.save(next, as: stamp.next)
                 return .refreshed(stamp, next)
@@ -66,10 +68,16 @@ extension Session {
                 else { return .ended(stamp, reason) }
                 return .refreshed(stamp, kept)
             }
-            return .refreshFailed(stamp, retryAfter: answer.head.retryAfter(now: surroundings.now()))
+            return .refreshFailed(stamp, retryAfter: answer.head.retryAfter(now: serverTime.now))
         } catch {
             return .refreshFailed(stamp, retryAfter: nil)
         }
+    }
+
+    private func wait(_ delay: Duration, _ stamp: Stamp) async {
+        // Cancelled with the session, and then nobody waits any more.
+        guard (try? await surroundings.clock.sleep(for: delay)) != nil else { return }
+        run(core.handle(.pauseEnded(stamp)))
     }
 
     private func erase(upTo epoch: Int) async {

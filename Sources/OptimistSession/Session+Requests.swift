@@ -8,7 +8,7 @@ import Synchronization
 extension Session {
     func call(_ request: SessionRequest) async throws -> (head: HTTPResponse, body: [UInt8]) {
         let clock = surroundings.clock
-        return try await untilSessionEnds(lane: .calls) { id in
+        return try await untilSessionEnds(lane: .calls, request.urgency) { id in
             try await withDeadline(request.deadline, clock: clock) {
                 let (answer, _) = try await self.answer(to: request, id, collects: true)
                 return (answer.head, try await answer.body.collect(upTo: request.answerLimitBytes))
@@ -20,7 +20,7 @@ extension Session {
         _ request: SessionRequest, idleTimeout: Duration?,
         _ consume: @escaping @Sendable (HTTPResponse, ResponseBody) async throws -> Result
     ) async throws -> Result {
-        try await untilSessionEnds(lane: .streams) { id in
+        try await untilSessionEnds(lane: .streams, request.urgency) { id in
             let (answer, stamp) = try await self.answer(to: request, id, collects: false)
             return try await Self.$consumed.withValue(stamp) {
                 guard let idleTimeout else { return try await consume(answer.head, answer.body) }
@@ -35,9 +35,10 @@ extension Session {
 
     /// Runs one logical request, and stops it with the reason when the session it belongs to ends.
     private func untilSessionEnds<Result: Sendable>(
-        lane: SessionMachine.LaneName, _ work: @escaping @Sendable (RequestID) async throws -> Result
+        lane: SessionMachine.LaneName, _ urgency: SessionRequest.Urgency,
+        _ work: @escaping @Sendable (RequestID) async throws -> Result
     ) async throws -> Result {
-        let (id, epoch) = core.arrive(in: lane)
+        let (id, epoch) = core.arrive(in: lane, urgency)
         defer { run(core.handle(.left(id))) }
         let core = core
         return try await firstOf([{ try await work(id) }, { try await core.alarm(id, epoch: epoch) }])
@@ -58,6 +59,7 @@ extension Session {
             refused = nil
             do {
                 var answer = try await transport.send(unsigned.signed(with: binding.accessToken))
+                serverTime.hear(answer.head)
                 let isSuccess = answer.head.status.kind == .successful
                 if isSuccess, !collects {
                     accept(binding)
@@ -80,6 +82,10 @@ extension Session {
                     guard let delay else { return (answer, binding.stamp) }
                     try await pause(id, for: delay)
                 }
+            } catch let error as TransportError where request.urgency == .background && error.hasReachedNobody {
+                ledger.bookNobody()
+                let delay = patience.withLock { $0.failedToReach(ledger.unreached) }
+                try await pause(id, for: delay, orUntilOnline: true)
             } catch let error as TransportError {
                 guard let delay = delay(after: error, &ledger) else { throw error }
                 try await pause(id, for: delay)
@@ -89,9 +95,14 @@ extension Session {
 
     private func accept(_ binding: Binding) { run(core.handle(.accepted(binding.stamp))) }
 
-    private func pause(_ id: RequestID, for delay: Duration) async throws {
+    private func pause(_ id: RequestID, for delay: Duration, orUntilOnline: Bool = false) async throws {
         run(core.handle(.pauses(id)))
-        try await surroundings.clock.sleep(for: delay)
+        let (clock, reachability) = (surroundings.clock, reachability)
+        guard orUntilOnline else { return try await clock.sleep(for: delay) }
+        let ends: [@Sendable () async throws -> Void] = [
+            { try await clock.sleep(for: delay) }, { try await reachability.returns() },
+        ]
+        try await firstOf(ends)
     }
 
     /// Returns how long to wait before the next attempt, or nil when the answer is final.
@@ -101,7 +112,7 @@ extension Session {
             return nil
         }
         let failures = ledger.book(isSafe: ledger.isRepeatable)
-        let retryAfter = answer.retryAfter(now: surroundings.now())
+        let retryAfter = answer.retryAfter(now: serverTime.now)
         let delay = patience.withLock { $0.failed(ledger.failures, retryAfter: retryAfter) }
         return failures ? delay : nil
     }
@@ -115,7 +126,7 @@ extension Session {
 
     private func transportRequest(_ request: SessionRequest) throws -> TransportRequest {
         try TransportRequest(
-            head: head(request.method, request.target, request.headerFields), body: request.body,
+            head: head(request.method, request.target, request.allFields), body: request.body,
             headTimeout: request.headTimeout, isRepeatable: request.isRepeatable)
     }
 

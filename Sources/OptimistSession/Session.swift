@@ -21,30 +21,36 @@ public final class Session: Sendable {
     let vault: Vault
     let core: SessionCore
     let patience: Mutex<Patience>
+    let serverTime: ServerTime
+    let reachability: any Reachability
 
     /// - Parameters:
     ///   - server: Must be https, or on this machine.
     ///   - transport: Carries the requests. The session alone decides what is sent again.
     ///   - credentials: Where tokens and the id of the installation are kept.
     ///   - configuration: How many requests at a time, and how the server's answers are to be read.
+    ///   - reachability: A hint of when to try again what waits for a network. Default: the system's.
     ///   - surroundings: Time, ids and chance.
     ///   - logger: Gets `debug` lines, without tokens and without what people wrote.
     public init(
         server: URL, transport: any Transport, credentials: any CredentialStore,
-        configuration: SessionConfiguration = SessionConfiguration(), surroundings: Surroundings = Surroundings(),
-        logger: Logger = Logger(label: "optimist.session")
+        configuration: SessionConfiguration = SessionConfiguration(), reachability: (any Reachability)? = nil,
+        surroundings: Surroundings = Surroundings(), logger: Logger = Logger(label: "optimist.session")
     ) {
         self.server = server
         self.transport = transport
         self.configuration = configuration
         self.surroundings = surroundings
         self.logger = logger
+        self.reachability = reachability ?? SystemReachability()
         vault = Vault(credentials)
+        let serverTime = ServerTime(surroundings)
+        self.serverTime = serverTime
         core = SessionCore(
             SessionMachine(
                 slots: configuration.slots, backoff: configuration.refreshBackoff,
                 randomness: surroundings.randomness(for: "session.refresh")),
-            now: surroundings.now)
+            now: { serverTime.now })
         patience = Mutex(
             Patience(backoff: configuration.retryBackoff, randomness: surroundings.randomness(for: "session.retry")))
     }
@@ -116,7 +122,8 @@ public final class Session: Sendable {
     /// - Returns: The last answer. Status 401 is never returned.
     /// - Throws: `OptimistError` with code `signedOut` (see `OptimistError.signOutReason`),
     ///   `credentialRefused`, `refreshPostponed`, `credentialsLocked`, `foreignOrigin` or `plaintextRefused`;
-    ///   ``TransportError`` when no whole answer came; `CancellationError`.
+    ///   ``TransportError`` when no whole answer came; `CancellationError`. A request of ``SessionRequest/Urgency/background``
+    ///   is never `refreshPostponed`: it waits.
     public func send(_ request: SessionRequest) async throws -> (head: HTTPResponse, body: [UInt8]) {
         try await call(request)
     }

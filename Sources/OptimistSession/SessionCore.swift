@@ -30,11 +30,11 @@ final class SessionCore: Sendable {
     func reserveEpoch() -> Int { shared.withLock { $0.machine.reserveEpoch() } }
 
     /// Begins a logical request. It belongs to the epoch that is returned with it.
-    func arrive(in lane: SessionMachine.LaneName) -> (id: RequestID, epoch: Int) {
+    func arrive(in lane: SessionMachine.LaneName, _ urgency: SessionRequest.Urgency) -> (id: RequestID, epoch: Int) {
         let time = now()
         return shared.withLock { shared in
             shared.lastRequest += 1
-            _ = shared.machine.handle(.arrived(shared.lastRequest, lane), now: time)
+            _ = shared.machine.handle(.arrived(shared.lastRequest, lane, urgency), now: time)
             return (shared.lastRequest, shared.machine.epoch)
         }
     }
@@ -84,7 +84,7 @@ final class SessionCore: Sendable {
         throw CancellationError()  // Never reached: an alarm only throws.
     }
 
-    /// Keeps the refresh that is under way, so that signing out can cancel it.
+    /// Keeps the refresh that is under way, or the wait for the next one, so that signing out can cancel it.
     func keep(refresh: Task<Void, Never>) { shared.withLock { $0.refresh = refresh } }
 
     /// Returns, beside the errands, the epoch right after the event: an instant later it may be another's.

@@ -13,8 +13,16 @@ public struct SessionRequest: Sendable {
     ///
     /// One for callers with a schedule of their own: retries happen at one level.
     public var attempts: Int
-    /// Whether sending it twice does no more than sending it once. Default: as its method says.
+    /// Whether sending it twice does no more than sending it once. Default: as its method says, and yes with an
+    /// ``idempotencyKey``.
     public var isRepeatable: Bool
+    /// Tells the server that several attempts are one request. Sent in `Idempotency-Key`, the same with each attempt. Nil,
+    /// the default: none.
+    ///
+    /// > Source: IETF, draft-ietf-httpapi-idempotency-key-header.
+    public var idempotencyKey: String?
+    /// What happens while the session cannot be renewed or no network is there. Default: ``Urgency/interactive``.
+    public var urgency: Urgency
     /// The longest wait for the head of each answer. Default: 15 s.
     public var headTimeout: Duration
     /// The longest the whole call may take, every attempt and wait included. Default: 60 s. Streams have none.
@@ -24,8 +32,8 @@ public struct SessionRequest: Sendable {
 
     public init(
         _ method: HTTPRequest.Method = .get, _ target: String, headerFields: HTTPFields = [:], body: [UInt8] = [],
-        attempts: Int = 3, isRepeatable: Bool? = nil, headTimeout: Duration = .seconds(15),
-        deadline: Duration = .seconds(60), answerLimitBytes: Int = 32 << 20
+        attempts: Int = 3, isRepeatable: Bool? = nil, idempotencyKey: String? = nil, urgency: Urgency = .interactive,
+        headTimeout: Duration = .seconds(15), deadline: Duration = .seconds(60), answerLimitBytes: Int = 32 << 20
     ) {
         precondition(attempts >= 1, "a request is sent at least once")
         self.method = method
@@ -33,10 +41,29 @@ public struct SessionRequest: Sendable {
         self.headerFields = headerFields
         self.body = body
         self.attempts = attempts
-        self.isRepeatable = isRepeatable ?? Self.idempotentMethods.contains(method)
+        self.isRepeatable = isRepeatable ?? (Self.idempotentMethods.contains(method) || idempotencyKey != nil)
+        self.idempotencyKey = idempotencyKey
+        self.urgency = urgency
         self.headTimeout = headTimeout
         self.deadline = deadline
         self.answerLimitBytes = answerLimitBytes
+    }
+
+    /// The header fields with the key.
+    var allFields: HTTPFields {
+        guard let idempotencyKey, let name = HTTPField.Name("Idempotency-Key") else { return headerFields }
+        var fields = headerFields
+        fields[name] = idempotencyKey
+        return fields
+    }
+
+    /// Who waits for a request.
+    public enum Urgency: Sendable {
+        /// A person: what cannot be done now fails at once, with an error that says when to try again.
+        case interactive
+        /// Nobody: it waits until the session is renewed and the server can be reached, up to its deadline. Attempts that
+        /// reached nobody are not counted.
+        case background
     }
 
     /// > Source: RFC 9110, section 9.2.2.

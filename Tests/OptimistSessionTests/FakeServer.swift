@@ -91,6 +91,7 @@ struct Bench {
     let clock = ManualClock()
     let store: any CredentialStore
     let transport: InMemoryTransport
+    let reachability = ManualReachability()
     let session: Session
 
     static let address = "http://localhost:8080"
@@ -107,6 +108,7 @@ struct Bench {
         self.transport = transport
         session = Session(
             server: URL(string: Self.address)!, transport: transport, credentials: store, configuration: configuration,
+            reachability: reachability,
             surroundings: Surroundings(
                 clock: clock, now: { Date(timeIntervalSince1970: 1_800_000_000 + clock.elapsed / .seconds(1)) }, seed: 7
             ))

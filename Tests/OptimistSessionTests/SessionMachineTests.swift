@@ -20,7 +20,8 @@ struct SessionMachineTests {
     /// Lets requests arrive and want to be sent.
     private func enter(_ ids: ClosedRange<Int>, _ machine: inout SessionMachine) -> [SessionMachine.Effect] {
         ids.flatMap { id in
-            machine.handle(.arrived(id, .calls), now: now) + machine.handle(.wants(id, refused: nil), now: now)
+            machine.handle(.arrived(id, .calls, .interactive), now: now)
+                + machine.handle(.wants(id, refused: nil), now: now)
         }
     }
 
@@ -62,9 +63,9 @@ struct SessionMachineTests {
         _ = enter(1...1, &machine)
         _ = machine.handle(.wants(1, refused: stamp), now: now)
         _ = machine.handle(.refreshFailed(stamp, retryAfter: .seconds(7)), now: now)
-        _ = machine.handle(.arrived(2, .calls), now: now + 6)
+        _ = machine.handle(.arrived(2, .calls, .interactive), now: now + 6)
         #expect(machine.handle(.wants(2, refused: nil), now: now + 6).compactMap(\.failedID) == [2])
-        _ = machine.handle(.arrived(3, .calls), now: now - 31_536_000)
+        _ = machine.handle(.arrived(3, .calls, .interactive), now: now - 31_536_000)
         #expect(machine.handle(.wants(3, refused: nil), now: now - 31_536_000) == [.run(.refresh(stamp, .first))])
     }
 
@@ -80,7 +81,7 @@ struct SessionMachineTests {
     @Test func `one who comes just when the keychain turns out to be locked is told so`() {
         var machine = SessionMachine(slots: 1, backoff: Backoff(), randomness: SplitMix64(seed: 1))
         _ = machine.handle(.restore, now: now)
-        _ = machine.handle(.arrived(1, .calls), now: now)
+        _ = machine.handle(.arrived(1, .calls, .interactive), now: now)
         _ = machine.handle(.locked, now: now)
         #expect(machine.handle(.wants(1, refused: nil), now: now) == [.fail(1, .locked)])
     }
@@ -171,7 +172,7 @@ struct SessionMachineTests {
             switch Int.random(in: 0..<100, using: &random) {
             case 0..<40:
                 lastID += 1
-                _ = machine.handle(.arrived(lastID, .calls), now: .distantPast)
+                _ = machine.handle(.arrived(lastID, .calls, .interactive), now: .distantPast)
                 return .wants(lastID, refused: nil)
             case 40..<60: return .left(sent ?? waiting.sorted().randomElement(using: &random) ?? 0)
             case 60..<70: return sent.map { .wants($0, refused: stamp) } ?? .accepted(stamp)

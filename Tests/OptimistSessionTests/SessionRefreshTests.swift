@@ -209,4 +209,47 @@ struct SessionRefreshTests {
         await bench.reaches { if case .degraded = $0 { true } else { false } }
         #expect(try await bench.session.send(SessionRequest(.get, "/rows")).head.status == .ok)
     }
+
+    @Test func `T4: what nobody waits for goes on when the session is renewed, and is never told to come again`() async
+    {
+        let bench = Bench()
+        bench.server.refuse(upTo: 1)
+        for _ in 0..<3 { bench.server.onRefresh { TransportResponse(.internalServerError) } }
+        async let background = bench.send(3, SessionRequest(.get, "/rows", urgency: .background))
+        for _ in 0..<3 {
+            await bench.reaches { if case .degraded = $0 { true } else { false } }
+            #expect(await bench.send(1).first?.error?.code == .refreshPostponed)
+            await bench.clock.sleepers(atLeast: 4)
+            bench.clock.advance(by: .seconds(3))
+        }
+        #expect(await background.map(\.value) == [200, 200, 200])
+        #expect(bench.server.refreshes == 4)
+    }
+
+    @Test(arguments: [-31_536_000, 31_536_000])
+    func `T5: the server's clock counts, and not the device's`(error: Double) async throws {
+        let server = FakeServer()
+        let clock = ManualClock()
+        var kept = Credentials.first
+        kept.expiresAt = Date(timeIntervalSince1970: 1_800_000_900)
+        kept.lifetime = .seconds(900)
+        let transport = InMemoryTransport { request in
+            var answer = try await server.handle(request)
+            answer.head.headerFields[.date] =
+                clock.elapsed < .seconds(100) ? "Fri, 15 Jan 2027 08:00:00 GMT" : "Fri, 15 Jan 2027 08:14:10 GMT"
+            return answer
+        }
+        let session = Session(
+            server: URL(string: Bench.address)!, transport: transport, credentials: InMemoryCredentialStore(kept),
+            surroundings: Surroundings(
+                clock: clock, now: { Date(timeIntervalSince1970: 1_800_000_000 + error) }, seed: 7))
+        _ = try await session.send(SessionRequest(.get, "/rows"))
+        let early = server.refreshes
+        for _ in 0..<3 { _ = try await session.send(SessionRequest(.get, "/rows")) }
+        #expect(server.refreshes == early, "the token is good for another 15 minutes")
+        clock.advance(by: .seconds(850))
+        _ = try await session.send(SessionRequest(.get, "/rows"))
+        while server.refreshes == early { await Task.yield() }
+        #expect(server.refreshes == early + 1)
+    }
 }

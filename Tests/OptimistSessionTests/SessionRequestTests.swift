@@ -80,6 +80,36 @@ struct SessionRequestTests {
         #expect(await bench.send(1, SessionRequest(.post, "/rows", attempts: 1)).first?.value == 200)
     }
 
+    @Test func `T7: a request with a key is sent again with the same key`() async throws {
+        let bench = Bench()
+        bench.server.onRequest { throw TransportError(.broken, .maybeProcessed) }
+        async let result = bench.send(1, SessionRequest(.post, "/rows", idempotencyKey: "order-7"))
+        await bench.clock.sleepers(atLeast: 2)
+        bench.clock.advance(by: .seconds(1))
+        #expect(await result.first?.value == 200)
+        let name = try #require(HTTPField.Name("Idempotency-Key"))
+        #expect(bench.transport.requests.map { $0.head.headerFields[name] } == ["order-7", "order-7"])
+    }
+
+    @Test func `T7: what nobody waits for is sent as soon as there is a network, as often as nobody was reached`()
+        async throws
+    {
+        let bench = Bench()
+        for _ in 0..<5 { bench.server.onRequest { throw TransportError(.unreachable, .notSent) } }
+        let request = SessionRequest(.post, "/rows", urgency: .background, deadline: .seconds(3600))
+        async let result = bench.send(1, request)
+        for _ in 0..<4 {
+            await bench.clock.sleepers(atLeast: 2)
+            bench.clock.advance(by: .seconds(60))
+        }
+        // The last pause is ended by the network, and not by the clock.
+        while bench.server.sends("/rows") < 6 {
+            bench.reachability.say(isOnline: true)
+            await Task.yield()
+        }
+        #expect(await result.first?.value == 200)
+    }
+
     @Test func `T7: an outage is not multiplied by everybody's retries`() async {
         let server = Mutex(0)
         let clock = ManualClock()

@@ -97,11 +97,33 @@ extension SessionMachine {
             life.trust = .refused
         }
         guard !life.isRefreshing, life.isDue(at: now) else { return [] }
-        guard pause == 0 else { return life.trust == .refused ? fail(id, .postponed(.seconds(pause))) : [] }
+        guard pause > 0 else { return refresh(&life, now: now) }
+        guard life.trust == .refused else { return [] }
+        if requests[id]?.urgency == .background { return awaitPause(&life, pause) }
+        return fail(id, .postponed(.seconds(pause)))
+    }
+
+    private func refresh(_ life: inout TokenLife, now: Date) -> [Effect] {
         life.isRefreshing = true
         life.endPause()
         if life.trust == .good, life.hasExpired(at: now) { life.trust = .presumedExpired }
         return [.run(.refresh(life.stamp, life.credentials))]
+    }
+
+    private func awaitPause(_ life: inout TokenLife, _ seconds: TimeInterval) -> [Effect] {
+        if life.isPauseAwaited { return [] }
+        life.isPauseAwaited = true
+        return [.run(.wait(life.stamp, .seconds(seconds)))]
+    }
+
+    mutating func pauseEnded(_ stamp: Stamp, now: Date) -> [Effect] {
+        guard case .signedIn(var life) = phase, life.stamp == stamp else { return [] }
+        defer { phase = .signedIn(life) }
+        life.isPauseAwaited = false
+        guard !life.isRefreshing, life.trust == .refused, isAnyoneQueued else { return [] }
+        // Another pause may have begun meanwhile.
+        let pause = life.remainingPause(at: now)
+        return pause > 0 ? awaitPause(&life, pause) : refresh(&life, now: now)
     }
 
     /// A token was refused as soon as it was fetched, so fetching another at once would not help (T2). This one stays
@@ -121,6 +143,10 @@ extension SessionMachine {
         life.pause(for: delay, from: now)
         if life.trust == .presumedExpired { life.trust = .good }
         phase = .signedIn(life)
-        return life.trust == .refused ? failQueued(.postponed(delay)) : pump()
+        guard life.trust == .refused else { return pump() }
+        let failed = failUrgent(.postponed(delay))
+        let waiting = isAnyoneQueued ? awaitPause(&life, delay / .seconds(1)) : []
+        phase = .signedIn(life)
+        return failed + waiting
     }
 }

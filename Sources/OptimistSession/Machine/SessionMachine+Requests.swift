@@ -4,8 +4,8 @@ import Foundation
 
 /// The gate: who may be sent, who waits, who fails.
 extension SessionMachine {
-    mutating func arrived(_ id: RequestID, _ lane: LaneName) -> [Effect] {
-        requests[id] = Request(lane: lane)
+    mutating func arrived(_ id: RequestID, _ lane: LaneName, _ urgency: SessionRequest.Urgency) -> [Effect] {
+        requests[id] = Request(lane: lane, urgency: urgency)
         return []
     }
 
@@ -47,11 +47,13 @@ extension SessionMachine {
         return [.fail(id, failure)]
     }
 
-    /// Fails those who wait for a token, oldest first.
-    mutating func failQueued(_ failure: Failure) -> [Effect] {
-        let queued = requests.filter { $0.value.place == .queued }.keys.sorted()
+    /// Fails those for whom a person waits and who wait for a token, oldest first.
+    mutating func failUrgent(_ failure: Failure) -> [Effect] {
+        let queued = requests.filter { $0.value.place == .queued && $0.value.urgency == .interactive }.keys.sorted()
         return queued.flatMap { fail($0, failure) }
     }
+
+    var isAnyoneQueued: Bool { requests.values.contains { $0.place == .queued } }
 
     /// Fails everybody, oldest first: those who wait, those on the wire, and those between two attempts.
     mutating func failAll(_ failure: Failure) -> [Effect] {

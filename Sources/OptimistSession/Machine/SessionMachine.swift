@@ -15,7 +15,7 @@ struct SessionMachine {
         case restoreFailed(SignOutReason)
         case locked
         /// A logical request begins. It belongs to the present epoch.
-        case arrived(RequestID, LaneName)
+        case arrived(RequestID, LaneName, SessionRequest.Urgency)
         /// It wants to be sent; `refused` is the stamp of the token it just failed with.
         case wants(RequestID, refused: Stamp?)
         /// It pauses before its next attempt, and gives its slot to another.
@@ -27,6 +27,8 @@ struct SessionMachine {
         /// New credentials are stored; the stamp is that of the old ones.
         case refreshed(Stamp, Credentials)
         case refreshFailed(Stamp, retryAfter: Duration?)
+        /// The time has passed before which no new token was asked for.
+        case pauseEnded(Stamp)
         /// The server ended the session that this stamp belongs to.
         case ended(Stamp, SignOutReason)
         /// New credentials are stored, for an epoch that was reserved before they were asked for.
@@ -45,6 +47,8 @@ struct SessionMachine {
     enum Errand: Equatable {
         case restore
         case refresh(Stamp, Credentials)
+        /// Until a pause ends, for those who wait.
+        case wait(Stamp, Duration)
         case erase(upTo: Int)
         case revoke(Credentials)
     }
@@ -68,6 +72,7 @@ struct SessionMachine {
     enum Place { case queued, sent, aside }
     struct Request {
         var lane: LaneName
+        var urgency: SessionRequest.Urgency
         var place = Place.aside
     }
 
@@ -117,19 +122,21 @@ struct SessionMachine {
         return lastEpoch
     }
 
+    /// - Parameter now: By the server's clock, as far as it is known (T5).
     mutating func handle(_ event: Event, now: Date) -> [Effect] {
         switch event {
         case .restore: restore()
         case .restored(let credentials): restored(credentials)
         case .restoreFailed(let reason): restoreFailed(reason)
         case .locked: locked()
-        case .arrived(let id, let lane): arrived(id, lane)
+        case .arrived(let id, let lane, let urgency): arrived(id, lane, urgency)
         case .wants(let id, let refused): wants(id, refused: refused, now: now)
         case .pauses(let id): vacate(id, leaving: false)
         case .left(let id): vacate(id, leaving: true)
         case .accepted(let stamp): accepted(stamp)
         case .refreshed(let stamp, let credentials): refreshed(stamp, credentials)
         case .refreshFailed(let stamp, let delay): postpone(stamp, retryAfter: delay, now: now)
+        case .pauseEnded(let stamp): pauseEnded(stamp, now: now)
         case .ended(let stamp, let reason): ended(stamp, reason)
         case .signedIn(let epoch, let credentials): signedIn(epoch, credentials)
         case .signedOut: signedOut()

@@ -23,6 +23,8 @@ struct TokenLife {
     var failures = 0
     /// Tokens in a row that were refused as soon as they were fetched.
     var refusals = 0
+    /// Whether somebody is told when the pause ends.
+    var isPauseAwaited = false
     /// No new pair is asked for meanwhile.
     private(set) var pause: DateInterval?
 

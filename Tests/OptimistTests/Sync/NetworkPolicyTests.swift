@@ -3,6 +3,7 @@
 import Foundation
 import GRDB
 import Optimist
+import OptimistSession
 import OptimistTesting
 import OptimistWire
 import Synchronization

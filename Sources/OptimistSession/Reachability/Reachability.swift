@@ -1,9 +1,26 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A hint of whether a network is there. Only a hint (S6): no attempt is ever refused for it, it only brings one forward.
+/// A hint of whether a network is there. Only a hint (S6, T7): no attempt is ever refused for it, it only brings one forward.
 public protocol Reachability: Sendable {
     /// What network is there: now, and after each change that the system reports. Ends with its consumer.
     var updates: AsyncStream<NetworkPath> { get }
+}
+
+extension Reachability {
+    /// Returns when a network comes back or another one is there, and not while the present one stays.
+    func returns() async throws {
+        var isFirst = true
+        for await path in updates {
+            if path.isOnline, !isFirst { return }
+            isFirst = false
+        }
+        try Task.checkCancellation()
+        // It has nothing more to tell.
+        let (never, continuation) = AsyncStream<Void>.makeStream()
+        for await _ in never {}
+        withExtendedLifetime(continuation) {}
+        try Task.checkCancellation()
+    }
 }
 
 /// What is known of the network that a device would use now.

@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+public import OptimistSession
 import Synchronization
 
 /// Which tables sync on the network of the moment, as the app says (S10).

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-#if os(Linux)
+#if os(Linux) && !canImport(Network)
     // A dispatch source may be used from any thread; the module on Linux does not say so.
     @preconcurrency import Dispatch
     import Glibc

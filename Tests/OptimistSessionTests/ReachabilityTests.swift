@@ -4,7 +4,7 @@
     import Foundation
     import Testing
 
-    @testable import Optimist
+    @testable import OptimistSession
 
     @Suite(.timeLimit(.minutes(5)))
     struct ReachabilityTests {
