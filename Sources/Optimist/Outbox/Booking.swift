@@ -56,6 +56,7 @@ struct Booking {
         }
         try missed.settle()
         try release()
+        try uniteCircles()
         try postponeUnexplained()
         try GroupJoins(db).forgetSettled()
     }

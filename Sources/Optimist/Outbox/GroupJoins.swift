@@ -31,7 +31,7 @@ struct UnitedGroups: Equatable, Sendable {
         }
     }
 
-    private func leader(of group: Int64) -> Int64 { leaders[group] ?? group }
+    func leader(of group: Int64) -> Int64 { leaders[group] ?? group }
 
     /// Every group that is one with this one, oldest first. Nil: it is alone.
     func united(with group: Int64) -> [Int64]? { members[leader(of: group)]?.sorted() }

@@ -145,6 +145,29 @@ struct GroupTests {
         #expect(try await store.counts().pending == 2, "the id that is none stays, and counts")
     }
 
+    @Test func `S2 groups that wait for rows of each other become one`() async throws {
+        let (house, garden) = (Project(title: "House"), Project(title: "Garden"))
+        let (roof, pond) = (Project(title: "Roof", part: house.id), Project(title: "Pond"))
+        let alone = step("Alone")
+        try await store.write { db in for row in [house, garden] { try row.insert(db) } }
+        try await store.write { db in for row in [roof, pond] { try row.insert(db) } }
+        try await store.write { db in
+            try db.execute(sql: "UPDATE project SET part = ? WHERE id = ?", arguments: [pond.id, garden.id])
+        }
+        try await store.write { try alone.insert($0) }
+        let batch = try await next()
+        #expect(sizes(batch) == [2, 2])
+        let owners = [garden.wireID: pond, roof.wireID: house]
+        try await store.book(
+            batch.push.rows.map { row in
+                if row.table == "step" { return .retry(after: nil) }
+                return owners[row.id].map { .blocked(by: "project:\($0.wireID)") } ?? .groupFailed(by: [], current: nil)
+            }, of: batch)
+        let again = try await next()
+        #expect(sizes(again) == [4])
+        #expect(again.push.rows.count == 4, "and at once; what waits for something else still waits")
+    }
+
     @Test func `S2 what is settled is forgotten`() async throws {
         let (a, b) = (step("A"), step("B"))
         for row in [a, b] { try await store.write { try row.insert($0) } }

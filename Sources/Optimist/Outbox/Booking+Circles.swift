@@ -1,0 +1,50 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// Groups that wait for rows of each other would do so for ever: together they are sent as one (S2).
+extension Booking {
+    /// Each transaction finds its parents where they are, but a row that is written again stays with the group that it began
+    /// in. So a group may come to refer to a later one, and that to it.
+    func uniteCircles() throws {
+        guard verdicts.contains(where: \.isBlocked) else { return }
+        let waits = try waits()
+        let circles = waits.filter { wait in Self.reaches(wait.a, from: wait.b, by: waits) }
+        if circles.isEmpty { return }
+        try GroupJoins(db).insert(Set(circles.map { GroupJoin($0.a, $0.b) }))
+        let united = try GroupJoins(db).united()
+        for group in Set(circles.flatMap { united.united(with: $0.a) ?? [] }) {
+            try db.execute(
+                sql: "UPDATE optimist_row SET due = NULL, blocked = NULL WHERE pending = ? AND blocked IS NOT NULL",
+                arguments: [group])
+        }
+    }
+
+    /// Which group waits for which other one that is unsent.
+    private func waits() throws -> [(a: Int64, b: Int64)] {
+        let united = try GroupJoins(db).united()
+        let blocked = try Row.fetchAll(
+            db, sql: "SELECT pending, blocked FROM optimist_row WHERE blocked IS NOT NULL AND pending IS NOT NULL")
+        return try blocked.compactMap { row in
+            guard let owner = tables.ref(named: row[1]), let group = try entries.entry(owner)?.pending else {
+                return nil
+            }
+            let (a, b) = (united.leader(of: row[0]), united.leader(of: group.rawValue))
+            return a == b ? nil : (a, b)
+        }
+    }
+
+    private static func reaches(_ goal: Int64, from start: Int64, by waits: [(a: Int64, b: Int64)]) -> Bool {
+        var (met, next): (Set<Int64>, [Int64]) = ([start], [start])
+        while let group = next.popLast() {
+            if group == goal { return true }
+            next += waits.filter { $0.a == group }.map(\.b).filter { met.insert($0).inserted }
+        }
+        return false
+    }
+}
+
+extension Verdict {
+    fileprivate var isBlocked: Bool { if case .blocked = self { true } else { false } }
+}
