@@ -1,0 +1,154 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import OptimistCore
+public import OptimistSession
+import Synchronization
+
+/// A transport with faults in it: put it around the one that an app uses, and see what the app does.
+///
+/// Faults are drawn from a seed by ``conditions``, or said by hand for the requests to come with ``next(_:)``. One whose
+/// requests come in the same order makes the same faults with the same seed.
+///
+/// ```swift
+/// let transport = FaultTransport(URLSessionTransport(), conditions: .flaky, seed: 7)
+/// let session = Session(server: server, transport: transport, credentials: .keychain(service: "app"))
+/// ```
+public final class FaultTransport: Transport {
+    private struct State {
+        var conditions: FaultConditions
+        var planned: [HTTPFault?] = []
+        var random: SplitMix64
+        var counts: [HTTPFault: Int] = [:]
+        var requests = 0
+    }
+
+    private let base: any Transport
+    private let clock: any Clock<Duration>
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - base: What carries the requests that get through.
+    ///   - conditions: What goes wrong by chance. Default: nothing.
+    ///   - clock: Measures latency and the longest wait.
+    ///   - seed: Draws the faults. Default: by chance.
+    public init(
+        _ base: any Transport, conditions: FaultConditions = .perfect, clock: any Clock<Duration> = ContinuousClock(),
+        seed: UInt64 = .random(in: .min ... .max)
+    ) {
+        self.base = base
+        self.clock = clock
+        state = Mutex(State(conditions: conditions, random: SplitMix64(seed: seed)))
+    }
+
+    /// What goes wrong by chance, from the next request on.
+    public var conditions: FaultConditions {
+        get { state.withLock { $0.conditions } }
+        set { state.withLock { $0.conditions = newValue } }
+    }
+
+    /// Says what happens to the next requests, one after another, instead of what chance says. Nil: nothing goes wrong.
+    public func next(_ faults: HTTPFault?...) { state.withLock { $0.planned += faults } }
+
+    /// How often each fault has happened.
+    public var counts: [HTTPFault: Int] { state.withLock { $0.counts } }
+
+    /// How many requests were given to this transport.
+    public var requestCount: Int { state.withLock { $0.requests } }
+
+    public func send(_ request: TransportRequest) async throws -> TransportResponse {
+        let (fault, latency) = draw()
+        if latency > .zero { try await clock.sleep(for: latency) }
+        try Task.checkCancellation()
+        guard let fault else { return try await base.send(request) }
+        return try await meet(fault, request)
+    }
+
+    private func draw() -> (HTTPFault?, Duration) {
+        state.withLock { state in
+            state.requests += 1
+            let range = state.conditions.latency
+            let latency =
+                range.lowerBound + (range.upperBound - range.lowerBound)
+                * Double.random(in: 0...1, using: &state.random)
+            let fault = state.planned.isEmpty ? Self.drawn(&state) : state.planned.removeFirst()
+            if let fault { state.counts[fault, default: 0] += 1 }
+            return (fault, latency)
+        }
+    }
+
+    /// The faults share the numbers from 0 to 1 among them, in an order that is the same in every run.
+    private static func drawn(_ state: inout State) -> HTTPFault? {
+        if state.conditions.chances.isEmpty { return nil }
+        var point = Double.random(in: 0..<1, using: &state.random)
+        for (fault, chance) in state.conditions.chances.sorted(by: { "\($0.key)" < "\($1.key)" }) {
+            if point < chance { return fault }
+            point -= chance
+        }
+        return nil
+    }
+
+    private func meet(_ fault: HTTPFault, _ request: TransportRequest) async throws -> TransportResponse {
+        switch fault {
+        case .refused: throw TransportError(.refused, .notSent)
+        case .unreachable: throw TransportError(.unreachable, .notSent)
+        case .requestLost: throw TransportError(.broken, .maybeProcessed)
+        case .answerLost:
+            // The server answers to the end, and nobody hears it.
+            _ = try await base.send(request).body.collect(upTo: .max)
+            throw TransportError(.broken, .maybeProcessed)
+        case .stalled:
+            try await clock.sleep(for: request.headTimeout)
+            throw TransportError(.timedOut, .maybeProcessed)
+        case .brokenBody(let count):
+            var answer = try await base.send(request)
+            answer.body = Self.cut(answer.body, after: count, isBroken: true)
+            return answer
+        case .truncatedBody(let count):
+            var answer = try await base.send(request)
+            answer.body = Self.cut(answer.body, after: count, isBroken: false)
+            return answer
+        case .duplicated:
+            _ = try await base.send(request).body.collect(upTo: .max)
+            return try await base.send(request)
+        case .clockAhead(let seconds):
+            var answer = try await base.send(request)
+            let date = answer.head.headerFields[.date].flatMap(HTTPDate.parse) ?? Date()
+            answer.head.headerFields[.date] = HTTPDate.format(date + TimeInterval(seconds))
+            return answer
+        case .answered(let said):
+            let head = HTTPResponse(status: .init(code: said.status), headerFields: said.headerFields)
+            return TransportResponse(head: head, body: ResponseBody(Array(said.body.utf8)))
+        }
+    }
+
+    private static func cut(_ body: ResponseBody, after count: Int, isBroken: Bool) -> ResponseBody {
+        ResponseBody(CutBody(body: body, count: count, isBroken: isBroken))
+    }
+}
+
+/// The first bytes of a body, and then its end or a break.
+private struct CutBody: AsyncSequence, Sendable {
+    let body: ResponseBody
+    let count: Int
+    let isBroken: Bool
+
+    func makeAsyncIterator() -> Iterator { Iterator(chunks: body.makeAsyncIterator(), left: count, isBroken: isBroken) }
+
+    struct Iterator: AsyncIteratorProtocol {
+        var chunks: ResponseBody.AsyncIterator
+        var left: Int
+        let isBroken: Bool
+
+        mutating func next() async throws -> [UInt8]? {
+            if left <= 0 {
+                if isBroken { throw TransportError(.broken, .responseStarted) }
+                return nil
+            }
+            guard let chunk = try await chunks.next() else { return nil }
+            defer { left -= chunk.count }
+            return Array(chunk.prefix(left))
+        }
+    }
+}

@@ -1,0 +1,103 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import OptimistCore
+import OptimistTesting
+import Synchronization
+import Testing
+
+@testable import OptimistSession
+
+@Suite(.timeLimit(.minutes(2)))
+struct FaultTransportTests {
+    let server = InMemoryTransport { _ in
+        TransportResponse(.ok, "hello", headerFields: [.date: "Fri, 15 Jan 2027 08:00:00 GMT"])
+    }
+    let clock = ManualClock()
+    let faults: FaultTransport
+
+    init() { faults = FaultTransport(server, clock: clock, seed: 1) }
+
+    private func send(_ fault: HTTPFault?) async throws -> (HTTPResponse, String) {
+        faults.next(fault)
+        let request = TransportRequest(
+            head: HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: "/"))
+        let answer = try await faults.send(request)
+        return (answer.head, String(decoding: try await answer.body.collect(upTo: 1_000), as: UTF8.self))
+    }
+
+    @Test(arguments: [
+        (HTTPFault.refused, "refused", TransportError.Phase.notSent, 0),
+        (.unreachable, "unreachable", .notSent, 0), (.requestLost, "broken", .maybeProcessed, 0),
+        (.answerLost, "broken", .maybeProcessed, 1), (.brokenBody(afterBytes: 2), "broken", .responseStarted, 1),
+    ])
+    func `a request that gets no whole answer says how far it came, and reached the server or did not`(
+        fault: HTTPFault, kind: String, phase: TransportError.Phase, reached: Int
+    ) async throws {
+        await #expect { try await send(fault) } throws: {
+            let error = $0 as? TransportError
+            return error?.kind.description == kind && error?.phase == phase
+        }
+        #expect(server.requests.count == reached)
+        #expect(faults.counts == [fault: 1])
+        #expect(try await send(nil).1 == "hello")
+    }
+
+    @Test func `what stalls is given up when the head should have come`() async throws {
+        let answer = Task { [self] in try await send(.stalled) }
+        await clock.sleepers(atLeast: 1)
+        clock.advance(by: .seconds(15))
+        await #expect { try await answer.value } throws: { ($0 as? TransportError)?.kind == .timedOut }
+    }
+
+    @Test func `a truncated body ends as if it were whole, and a duplicate arrives twice`() async throws {
+        #expect(try await send(.truncatedBody(afterBytes: 2)).1 == "he")
+        #expect(try await send(.duplicated).1 == "hello")
+        #expect(server.requests.count == 3)
+    }
+
+    @Test func `answers of others do not reach the server, and say what they are told to`() async throws {
+        #expect(try await send(.captivePortal).0.headerFields[.contentType] == "text/html")
+        #expect(try await send(.busy(retryAfter: 7)).0.headerFields[.retryAfter] == "7")
+        #expect(try await send(.tokenRefused).0.status == .unauthorized)
+        let ended = try await send(.ended(.signedInElsewhere))
+        #expect(AnswerTable.optimist.ofRequest(ended.0, Array(ended.1.utf8)) == .ended(.signedInElsewhere))
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func `a clock that is ahead shows in the date of the answer`() async throws {
+        #expect(try await send(.clockAhead(seconds: 3_600)).0.headerFields[.date] == "Fri, 15 Jan 2027 09:00:00 GMT")
+    }
+
+    @Test func `the same seed makes the same faults`() async throws {
+        func run(_ seed: UInt64) async -> [HTTPFault: Int] {
+            let faults = FaultTransport(server, conditions: .tokenStorm, clock: clock, seed: seed)
+            let head = HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: "/")
+            for _ in 0..<200 { _ = try? await faults.send(TransportRequest(head: head)) }
+            return faults.counts
+        }
+        let first = await run(3)
+        #expect(await run(3) == first)
+        #expect((60...140).contains(first[.tokenRefused] ?? 0))
+    }
+
+    @Test func `T2 T4: through a storm of refused tokens and lost answers requests end, and nobody is signed out`()
+        async throws
+    {
+        let bench = FakeServer()
+        let transport = FaultTransport(
+            InMemoryTransport { try await bench.handle($0) },
+            conditions: FaultConditions(chances: [.tokenRefused: 0.3, .requestLost: 0.2, .answerLost: 0.2]), seed: 5)
+        let session = Session(
+            server: URL(string: Bench.address)!, transport: transport, credentials: InMemoryCredentialStore(.first),
+            configuration: SessionConfiguration(
+                refreshBackoff: Backoff(base: .zero), retryBackoff: Backoff(base: .zero)),
+            surroundings: Surroundings(seed: 1))
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<100 { group.addTask { _ = try? await session.send(SessionRequest(.get, "/rows")) } }
+        }
+        #expect(session.account == Credentials.first.account)
+        #expect(transport.requestCount < 700)
+    }
+}
