@@ -98,9 +98,13 @@ extension SessionMachine {
         }
         guard !life.isRefreshing, life.isDue(at: now) else { return [] }
         guard pause > 0 else { return refresh(&life, now: now) }
-        guard life.trust == .refused else { return [] }
-        if requests[id]?.urgency == .background { return awaitPause(&life, pause) }
-        return fail(id, .postponed(.seconds(pause)))
+        return life.trust == .refused ? holdBack(&life, .seconds(pause)) : []
+    }
+
+    /// There is no token until a pause ends: those for whom a person waits are told so, and the others wait.
+    private mutating func holdBack(_ life: inout TokenLife, _ pause: Duration) -> [Effect] {
+        let failed = failUrgent(.postponed(pause))
+        return isAnyoneQueued ? failed + awaitPause(&life, pause) : failed
     }
 
     private func refresh(_ life: inout TokenLife, now: Date) -> [Effect] {
@@ -110,10 +114,10 @@ extension SessionMachine {
         return [.run(.refresh(life.stamp, life.credentials))]
     }
 
-    private func awaitPause(_ life: inout TokenLife, _ seconds: TimeInterval) -> [Effect] {
+    private func awaitPause(_ life: inout TokenLife, _ pause: Duration) -> [Effect] {
         if life.isPauseAwaited { return [] }
         life.isPauseAwaited = true
-        return [.run(.wait(life.stamp, .seconds(seconds)))]
+        return [.run(.wait(life.stamp, pause))]
     }
 
     mutating func pauseEnded(_ stamp: Stamp, now: Date) -> [Effect] {
@@ -123,7 +127,7 @@ extension SessionMachine {
         guard !life.isRefreshing, life.trust == .refused, isAnyoneQueued else { return [] }
         // Another pause may have begun meanwhile.
         let pause = life.remainingPause(at: now)
-        return pause > 0 ? awaitPause(&life, pause) : refresh(&life, now: now)
+        return pause > 0 ? awaitPause(&life, .seconds(pause)) : refresh(&life, now: now)
     }
 
     /// A token was refused as soon as it was fetched, so fetching another at once would not help (T2). This one stays
@@ -142,11 +146,8 @@ extension SessionMachine {
         let delay = max(retryAfter ?? .zero, backoff.delay(afterFailures: life.failures, using: &randomness))
         life.pause(for: delay, from: now)
         if life.trust == .presumedExpired { life.trust = .good }
+        let effects = life.trust == .refused ? holdBack(&life, delay) : []
         phase = .signedIn(life)
-        guard life.trust == .refused else { return pump() }
-        let failed = failUrgent(.postponed(delay))
-        let waiting = isAnyoneQueued ? awaitPause(&life, delay / .seconds(1)) : []
-        phase = .signedIn(life)
-        return failed + waiting
+        return effects + pump()
     }
 }
