@@ -48,30 +48,56 @@ extension Session {
 
     private func refreshed(_ credentials: Credentials, _ stamp: Stamp) async -> SessionMachine.Event {
         do {
-            let form = Form([
-                ("grant_type", "refresh_token"), ("refresh_token", credentials.refreshToken.exposed),
-            ])
-            let answer = try await ask(configuration.endpoints.token, .form, form.bytes)
-            if answer.head.status.kind == .successful, let grant = TokenGrant(answer.body) {
-                let next = grant.successor(of: credentials, now: serverTime.now)
-                // Stored before anything uses it (T9): if storing fails, the old token may be presented again (T10).
-                _ = try await vault.save(next, as: stamp.next)
-                return .refreshed(stamp, next)
+            guard let lease = try await lease(unlessRenewed: credentials) else {
+                // Another process of this app has it, and has renewed nothing yet.
+                return .refreshFailed(stamp, retryAfter: nil)
             }
-            if answer.head.status.kind != .successful,
-                case .ended(let reason) = configuration.answers.ofRefresh(answer.head, answer.body)
-            {
-                // Another process of this app may have been faster: its tokens are as good as ours would have been.
-                let kept = try? await vault.load()
-                guard let kept, kept.refreshToken != credentials.refreshToken, kept.origin == credentials.origin,
-                    kept.account == credentials.account
-                else { return .ended(stamp, reason) }
-                return .refreshed(stamp, kept)
-            }
-            return .refreshFailed(stamp, retryAfter: answer.head.retryAfter(now: serverTime.now))
+            defer { lease.end() }
+            // It may have been faster: its tokens are as good as ours would be.
+            if let kept = await successor(of: credentials) { return .refreshed(stamp, kept) }
+            return try await asked(credentials, stamp)
         } catch {
             return .refreshFailed(stamp, retryAfter: nil)
         }
+    }
+
+    private func asked(_ credentials: Credentials, _ stamp: Stamp) async throws -> SessionMachine.Event {
+        let form = Form([("grant_type", "refresh_token"), ("refresh_token", credentials.refreshToken.exposed)])
+        let answer = try await ask(configuration.endpoints.token, .form, form.bytes)
+        if answer.head.status.kind == .successful, let grant = TokenGrant(answer.body) {
+            let next = grant.successor(of: credentials, now: serverTime.now)
+            // Stored before anything uses it (T9): if storing fails, the old token may be presented again (T10).
+            _ = try await vault.save(next, as: stamp.next)
+            return .refreshed(stamp, next)
+        }
+        if answer.head.status.kind != .successful,
+            case .ended(let reason) = configuration.answers.ofRefresh(answer.head, answer.body)
+        {
+            // A process that knows nothing of leases may have been faster.
+            return await successor(of: credentials).map { .refreshed(stamp, $0) } ?? .ended(stamp, reason)
+        }
+        return .refreshFailed(stamp, retryAfter: answer.head.retryAfter(now: serverTime.now))
+    }
+
+    /// Waits until no other process renews the credentials, or has done so.
+    private func lease(unlessRenewed credentials: Credentials) async throws -> CredentialLease? {
+        let waited = Stopwatch(surroundings.clock)
+        while true {
+            if let lease = try await vault.lease(at: surroundings.now()) { return lease }
+            if await successor(of: credentials) != nil { return CredentialLease() }
+            guard waited() < Self.longestWaitForOthers else { return nil }
+            try await surroundings.clock.sleep(for: .milliseconds(20))
+        }
+    }
+
+    private static let longestWaitForOthers = Duration.seconds(5)
+
+    /// What another process has kept since. Nil: nothing.
+    private func successor(of credentials: Credentials) async -> Credentials? {
+        guard let kept = try? await vault.load(), kept.refreshToken != credentials.refreshToken,
+            kept.origin == credentials.origin, kept.account == credentials.account
+        else { return nil }
+        return kept
     }
 
     private func wait(_ delay: Duration, _ stamp: Stamp) async {

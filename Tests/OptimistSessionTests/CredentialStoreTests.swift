@@ -1,8 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
+import HTTPTypes
 import OptimistCore
 import OptimistSession
+import OptimistTesting
 import Synchronization
 import Testing
 
@@ -107,6 +109,52 @@ struct CredentialStoreTests {
             try store.erase()
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path(percentEncoded: false)).isEmpty)
         }
+    }
+
+    @Test func `T9: one at a time may renew what several share, and who drops that right gives it back`() throws {
+        try withDirectory { directory in
+            let (one, other) = (FileCredentialStore(directory: directory), FileCredentialStore(directory: directory))
+            let now = Date(timeIntervalSince1970: 1_800_000_000)
+            var lease = try #require(try one.lease(at: now))
+            #expect(try other.lease(at: now) == nil)
+            #expect(try one.lease(at: now) == nil)
+            lease.end()
+            lease.end()
+            lease = try #require(try other.lease(at: now))
+            #expect(try one.lease(at: now) == nil)
+            lease = CredentialLease()
+            #expect(try one.lease(at: now) != nil)
+        }
+    }
+
+    @Test(arguments: 1...20)
+    func `T1 T10: two processes that share credentials renew them once, and neither is signed out`(seed: UInt64)
+        async throws
+    {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let store = FileCredentialStore(directory: directory)
+        try store.save(.first)
+        let server = FakeServer()
+        server.refuse(upTo: 1)
+        let sessions = try (0..<2).map { number in
+            Session(
+                server: try #require(URL(string: Bench.address)),
+                transport: InMemoryTransport { request in
+                    for _ in 0..<(seed * 7 + UInt64(number)) % 5 { await Task.yield() }
+                    return try await server.handle(request)
+                },
+                credentials: FileCredentialStore(directory: directory), surroundings: Surroundings(seed: seed))
+        }
+        let answers = await withTaskGroup(of: Int?.self) { group in
+            for session in sessions + sessions + sessions {
+                group.addTask { try? await session.send(SessionRequest(.get, "/rows")).head.status.code }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(answers == Array(repeating: 200, count: 6))
+        #expect(server.refreshes == 1)
+        #expect(try store.load()?.refreshToken == Secret("refresh-2"))
     }
 
     @Test func `T6: of many who ask for the id of the installation at once, all get the same`() throws {

@@ -15,6 +15,7 @@ public struct FileCredentialStore: CredentialStore {
 
     private static let credentials = "credentials.json"
     private static let installID = "install-id"
+    private static let lease = "refresh-lease"
 
     /// - Parameter directory: Made at first use, with its parents.
     public init(directory: URL) {
@@ -43,6 +44,9 @@ public struct FileCredentialStore: CredentialStore {
     }
 
     public func erase() throws { try directory.remove(Self.credentials) }
+
+    /// The system gives it back when the process ends.
+    public func lease(at now: Date) throws -> CredentialLease? { try directory.lock(Self.lease) }
 
     public func installID(orKeep new: UUID) throws -> UUID {
         let text = try directory.read(Self.installID, orCreate: Array(new.uuidString.lowercased().utf8))

@@ -13,6 +13,8 @@
 
         private static let credentials = "credentials"
         private static let installID = "install-id"
+        private static let lease = "refresh-lease"
+        private static let leaseDuration: TimeInterval = 30
 
         /// - Parameters:
         ///   - service: Names the entries. An app with several servers gives each a name of its own.
@@ -53,6 +55,23 @@
             if let kept = try keptInstallID() { return kept }
             _ = try update(Self.installID, data)
             return new
+        }
+
+        /// The keychain has no locks: this is an entry with an end. Two that find one over at the same moment may both take it.
+        public func lease(at now: Date) throws -> CredentialLease? {
+            let until = now + Self.leaseDuration
+            let mine = Data("\(until.timeIntervalSince1970) \(UUID().uuidString)".utf8)
+            if try !add(Self.lease, mine) {
+                guard let theirs = try read(Self.lease) else { return nil }
+                let seconds = Double(String(decoding: theirs, as: UTF8.self).prefix { $0 != " " }) ?? 0
+                let end = Date(timeIntervalSince1970: seconds)
+                // One that ends later than any that begins now was made before the clock was set back.
+                guard end <= now || end > until else { return nil }
+                guard try update(Self.lease, mine), try read(Self.lease) == mine else { return nil }
+            }
+            return CredentialLease {
+                if (try? read(Self.lease)) == mine { _ = SecItemDelete(query(Self.lease) as CFDictionary) }
+            }
         }
 
         private func keptInstallID() throws -> UUID? {

@@ -2,6 +2,7 @@
 
 import Foundation
 import OptimistCore
+import Synchronization
 
 #if canImport(Darwin)
     import Darwin
@@ -57,6 +58,22 @@ struct PrivateDirectory {
             }
             try synchronize(directory, name)
         }
+    }
+
+    /// Locks a file of its own for as long as nobody else has. Nil: somebody has.
+    func lock(_ name: String) throws -> CredentialLease? {
+        guard let directory = try open(creating: true) else { throw failure("open", "") }
+        defer { close(directory) }
+        let file = openat(directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw failure("create", name) }
+        while flock(file, LOCK_EX | LOCK_NB) != 0 {
+            if errno == EINTR { continue }
+            defer { close(file) }
+            guard errno == EWOULDBLOCK else { throw failure("lock", name) }
+            return nil
+        }
+        let held = HeldFile(file)
+        return CredentialLease { held.letGo() }
     }
 
     private static func temporary(for name: String) -> String { ".\(name).new" }
@@ -166,6 +183,22 @@ struct PrivateDirectory {
             "Could not \(verb) \(place): \(String(cString: strerror(code))).",
             remedy: code == ENOSPC || code == EDQUOT ? .freeSpace : .none)
     }
+}
+
+/// An open file whose lock ends with it, at the latest when nobody has it any more.
+private final class HeldFile: Sendable {
+    private let descriptor: Mutex<CInt?>
+
+    init(_ descriptor: CInt) { self.descriptor = Mutex(descriptor) }
+
+    func letGo() {
+        descriptor.withLock { descriptor in
+            if let open = descriptor { close(open) }
+            descriptor = nil
+        }
+    }
+
+    deinit { letGo() }
 }
 
 // Inside a type with members of the same names, the functions of the C library need others.

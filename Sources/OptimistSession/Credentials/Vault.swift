@@ -11,6 +11,8 @@ actor Vault {
 
     func load() throws -> Credentials? { try store.load() }
 
+    func lease(at now: Date) throws -> CredentialLease? { try store.lease(at: now) }
+
     func installID(orKeep new: UUID) throws -> UUID { try store.installID(orKeep: new) }
 
     /// Stores credentials, unless something newer was stored or erased since they were asked for.
