@@ -25,7 +25,9 @@ struct Fitting {
     /// Applies what fits, of these rows and of those that are parked, and parks the rest.
     mutating func fit(_ received: [ReceivedRow]) throws {
         if try received.isEmpty && parked.isEmpty { return }
-        var left = try ready(includingOthers: true) + received
+        // What is there again is put before what it was below is deleted.
+        let all = try ready(includingOthers: true) + received
+        var left = all.filter(\.isAlive) + all.filter { !$0.isAlive }
         var reasons: [RowRef: String] = [:]
         var others: [ReceivedRow]
         repeat {
@@ -75,8 +77,10 @@ struct Fitting {
                 guard let reason = try attempt([row]) else { continue }
                 reasons[row.ref] = reason
                 misfits.append(row)
+                if row.isAlive { rows.waiting.insert(row.ref) }
             }
             left = misfits
+            rows.waiting = []
         }
     }
 

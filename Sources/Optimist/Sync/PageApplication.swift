@@ -91,10 +91,12 @@ struct PageApplication {
             for row in rows {
                 do { try oneByOne.apply(row) } catch let error as DatabaseError where error.isConstraint {
                     misfits.append(row)
+                    if row.isAlive { oneByOne.waiting.insert(row.ref) }
                 }
             }
         }
         guard fits else { return false }
+        oneByOne.waiting = []
         var fitting = Fitting(oneByOne, db)
         try db.deferringForeignKeys { try fitting.fit(misfits) }
         return true
@@ -120,6 +122,8 @@ struct ReceivedRow: Sendable {
     let ref: RowRef
     let content: PageRow.Content
 
+    var isAlive: Bool { if case .row = content { true } else { false } }
+
     /// The wire id of the row that this one has become one with.
     var mergedInto: String? {
         if case .deleted(let tombstone) = content { tombstone.mergedInto } else { nil }
@@ -138,6 +142,8 @@ struct RowApplication {
     /// Tables of whose rows in this page nothing is here: they need not be looked up.
     private var fresh: Set<Int64> = []
     private var isAnythingUnknown: Bool?
+    /// Rows that do not fit so far.
+    var waiting: Set<RowRef> = []
     /// The rows that cascades of this page have parked.
     private var parkedBefore: Set<RowRef> = []
 
@@ -226,7 +232,9 @@ struct RowApplication {
         return try cascade.isTooSoon(deletionOf: row.ref, at: tombstone.seq, hasMore: hasMore)
     }
 
-    private var cascade: ReceivedCascade { ReceivedCascade(entries, tables, references, db, at: milliseconds) }
+    private var cascade: ReceivedCascade {
+        ReceivedCascade(entries, tables, references, db, at: milliseconds, waiting: waiting)
+    }
 
     /// What does not fit is looked up like any other row when it is tried again.
     private mutating func applyFresh(_ ref: RowRef, _ patch: RowPatch, in table: AppTable) throws {

@@ -19,18 +19,21 @@ struct ReceivedCascade {
     private var going: [RowRef: Bool] = [:]
     /// Rows that are seen to otherwise.
     private var spared: Set<RowRef> = []
+    /// Rows that the server has in a life that does not fit yet, beside those that are parked.
+    private let waiting: Set<RowRef>
     /// The rows that were parked.
     private(set) var parked: Set<RowRef> = []
 
     init(
         _ entries: RowEntryTable, _ tables: AppTables, _ references: ReferenceGraph, _ db: Database,
-        at milliseconds: Int64
+        at milliseconds: Int64, waiting: Set<RowRef> = []
     ) {
         self.entries = entries
         self.tables = tables
         self.references = references
         self.db = db
         self.milliseconds = milliseconds
+        self.waiting = waiting
     }
 
     /// Whether a deletion comes too soon for the rows below: they may have another owner on the server by now, which a later
@@ -121,7 +124,8 @@ struct ReceivedCascade {
                 guard let owner, going[owner] != nil else { return }
                 parent = owner
             }
-            try prepare(deletionOf: child, isServers: going[parent] == true && entry.isKnownToServer)
+            let isServers = try going[parent] == true && entry.isKnownToServer && !isThereAgain(entry)
+            try prepare(deletionOf: child, isServers: isServers)
             if let loss = try Journal.Loss(entry.dirty, of: entry, by: .delete, in: table), entry.isPending {
                 try Journal(db).record(loss, of: child, at: milliseconds)
             }
@@ -129,6 +133,13 @@ struct ReceivedCascade {
             giveUp(&entry)
         }
         try entries.save(entry)
+    }
+
+    /// Whether the server has the row in a later life, which waits to be put: what refers to it refers to that.
+    private func isThereAgain(_ entry: RowEntry) throws -> Bool {
+        if waiting.contains(entry.ref) { return true }
+        guard case .row(let patch)? = try ParkedRows(db).content(entry.ref) else { return false }
+        return patch.generation ?? 1 > entry.generation
     }
 
     /// A row that goes along may be alive on the server, below another life of its parent's, which is unsent here or comes

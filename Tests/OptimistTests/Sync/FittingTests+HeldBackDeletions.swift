@@ -253,6 +253,25 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
+    @Test func `R2 what is below the next life of a row waits for that, and does not go with its former parent`()
+        async throws
+    {
+        let (store, top, other, middle, leaf) = (try folders().store, UUID(), UUID(), UUID(), UUID())
+        try await store.takeFolders(
+            [folder(top, in: nil, seq: 1), folder(middle, in: top, seq: 1), folder(leaf, in: middle, seq: 1)], from: 0,
+            to: 1)
+        try await store.takeFolders(
+            [
+                .gone("folder", top, seq: 2), folder(middle, in: other, seq: 3, generation: 3),
+                folder(leaf, in: middle, seq: 4),
+            ], from: 1, to: 4)
+        #expect(try await store.read { try Folder.fetchCount($0) } == 0)
+        #expect(try await store.counts().parked == 2)
+        try await store.takeFolders([folder(other, in: nil, seq: 5)], from: 4, to: 5)
+        #expect(try await store.read { try Folder.fetchCount($0) } == 3)
+        #expect(try await store.counts().parked == 0)
+    }
+
     @Test func `R2 rows below each other that an answer said to be gone go when the page tells of them`() async throws {
         let device = try folders()
         let (store, own, other, third) = (device.store, UUID(), UUID(), UUID())
