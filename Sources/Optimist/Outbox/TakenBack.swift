@@ -16,10 +16,12 @@ struct TakenBack {
 extension ReferenceGraph {
     /// The order in which rows are taken back: what stays first, parents before children, so that no cascade of what goes
     /// takes it along; then what goes, children before parents.
+    ///
+    /// - Parameter rows: Within a table, what refers to another one comes after that.
     func order(_ rows: [TakenBack]) -> [TakenBack] {
-        func rank(_ row: TakenBack) -> Int { ranks[row.entry.ref.table] ?? 0 }
-        let removed = rows.filter { $0.change == .delete }.sorted { rank($0) > rank($1) }
-        let restored = rows.filter { $0.change != .delete }.sorted { rank($0) < rank($1) }
-        return restored + removed
+        let ranked = rows.enumerated().map { (rank: (ranks[$1.entry.ref.table] ?? 0, $0), row: $1) }
+        let removed = ranked.filter { $0.row.change == .delete }.sorted { $0.rank > $1.rank }
+        let restored = ranked.filter { $0.row.change != .delete }.sorted { $0.rank < $1.rank }
+        return (restored + removed).map(\.row)
     }
 }

@@ -272,6 +272,32 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
+    @Test func `V5 what was accepted below a row that goes with a refused one waits for the server's row`() async throws
+    {
+        let (store, top, middle, leaf) = (try folders().store, UUID(), UUID(), UUID())
+        try await store.write { db in
+            try Folder(id: top).insert(db)
+            try Folder(id: middle, parent: top).insert(db)
+        }
+        try await store.write { try Folder(id: leaf, parent: middle).insert($0) }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        // Another device has made the middle one too.
+        let verdicts = batch.push.rows.map { row -> Verdict in
+            switch UUID(uuidString: row.id) {
+            case top: .rejected(Refusal(code: "forbidden", message: "No."))
+            case leaf: .accepted(seq: 2)
+            default: .groupFailed(by: ["folder:\(top)"], current: nil)
+            }
+        }
+        try await store.book(verdicts, of: batch)
+        #expect(try await store.read { try Folder.fetchCount($0) } == 0)
+        guard case .create(var echo)? = batch.push.rows.last?.change else { throw CancellationError() }
+        echo.seq = 2
+        let echoed = PageRow(table: "folder", id: leaf.uuidString.lowercased(), content: .row(echo))
+        try await store.takeFolders([folder(middle, in: nil, seq: 1), echoed], from: 0, to: 2)
+        #expect(try await store.read { try Folder.fetchCount($0) } == 2)
+    }
+
     @Test func `R2 rows below each other that an answer said to be gone go when the page tells of them`() async throws {
         let device = try folders()
         let (store, own, other, third) = (device.store, UUID(), UUID(), UUID())
