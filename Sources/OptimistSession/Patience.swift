@@ -40,8 +40,11 @@ struct Patience {
 }
 
 extension TransportError {
+    /// Whether the same request would fail in the same way again.
+    var isLasting: Bool { [.tooLarge, .unsupported, .untrusted].contains(kind) }
+
     /// Whether no network or no server was there, so that nothing was sent.
-    var hasReachedNobody: Bool { phase == .notSent && [.refused, .unresolvable, .unreachable].contains(kind) }
+    var hasReachedNobody: Bool { phase == .notSent && !isLasting }
 }
 
 extension HTTPResponse {

@@ -53,12 +53,17 @@ extension Session {
                 return .refreshFailed(stamp, retryAfter: nil)
             }
             defer { lease.end() }
-            // It may have been faster: its tokens are as good as ours would be.
-            if let kept = await successor(of: credentials) { return .refreshed(stamp, kept) }
-            return try await asked(credentials, stamp)
+            return try await renewed(credentials, stamp)
         } catch {
             return .refreshFailed(stamp, retryAfter: nil)
         }
+    }
+
+    /// Another process may have been faster: its tokens are as good as ours would be, unless they have ended meanwhile.
+    private func renewed(_ credentials: Credentials, _ stamp: Stamp) async throws -> SessionMachine.Event {
+        guard let kept = await successor(of: credentials) else { return try await asked(credentials, stamp) }
+        let isDue = TokenLife(credentials: kept, stamp: stamp).isDue(at: serverTime.now)
+        return isDue ? try await asked(kept, stamp) : .refreshed(stamp, kept)
     }
 
     private func asked(_ credentials: Credentials, _ stamp: Stamp) async throws -> SessionMachine.Event {
@@ -74,7 +79,8 @@ extension Session {
             case .ended(let reason) = configuration.answers.ofRefresh(answer.head, answer.body)
         {
             // A process that knows nothing of leases may have been faster.
-            return await successor(of: credentials).map { .refreshed(stamp, $0) } ?? .ended(stamp, reason)
+            return await successor(of: credentials) == nil
+                ? .ended(stamp, reason) : try await renewed(credentials, stamp)
         }
         return .refreshFailed(stamp, retryAfter: answer.head.retryAfter(now: serverTime.now))
     }

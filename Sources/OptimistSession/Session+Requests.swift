@@ -97,10 +97,10 @@ extension Session {
 
     private func pause(_ id: RequestID, for delay: Duration, orUntilOnline: Bool = false) async throws {
         run(core.handle(.pauses(id)))
-        let (clock, reachability) = (surroundings.clock, reachability)
+        let (clock, network) = (surroundings.clock, network)
         guard orUntilOnline else { return try await clock.sleep(for: delay) }
         let ends: [@Sendable () async throws -> Void] = [
-            { try await clock.sleep(for: delay) }, { try await reachability.returns() },
+            { try await clock.sleep(for: delay) }, { try await network.next() },
         ]
         try await firstOf(ends)
     }
@@ -118,8 +118,7 @@ extension Session {
     }
 
     private func delay(after error: TransportError, _ ledger: inout Ledger) -> Duration? {
-        let isLasting = [.tooLarge, .unsupported, .untrusted].contains(error.kind)
-        let mayRetry = ledger.book(isSafe: !isLasting && (ledger.isRepeatable || error.phase == .notSent))
+        let mayRetry = ledger.book(isSafe: !error.isLasting && (ledger.isRepeatable || error.phase == .notSent))
         let delay = patience.withLock { $0.failed(ledger.failures, retryAfter: nil) }
         return mayRetry ? delay : nil
     }

@@ -22,7 +22,7 @@ public final class Session: Sendable {
     let core: SessionCore
     let patience: Mutex<Patience>
     let serverTime: ServerTime
-    let reachability: any Reachability
+    let network: NetworkChanges
 
     /// - Parameters:
     ///   - server: Must be https, or on this machine.
@@ -42,7 +42,7 @@ public final class Session: Sendable {
         self.configuration = configuration
         self.surroundings = surroundings
         self.logger = logger
-        self.reachability = reachability ?? SystemReachability()
+        network = NetworkChanges(reachability ?? SystemReachability(), surroundings)
         vault = Vault(credentials)
         let serverTime = ServerTime(surroundings)
         self.serverTime = serverTime

@@ -13,11 +13,11 @@ public struct SessionRequest: Sendable {
     ///
     /// One for callers with a schedule of their own: retries happen at one level.
     public var attempts: Int
-    /// Whether sending it twice does no more than sending it once. Default: as its method says, and yes with an
-    /// ``idempotencyKey``.
+    /// Whether sending it twice does no more than sending it once. Default: as its method says, and yes if it was
+    /// made with an ``idempotencyKey``.
     public var isRepeatable: Bool
-    /// Tells the server that several attempts are one request. Sent in `Idempotency-Key`, the same with each attempt. Nil,
-    /// the default: none.
+    /// Tells the server that several attempts are one request: printable ASCII. Sent in `Idempotency-Key`, the same with each
+    /// attempt. Nil, the default: none.
     ///
     /// > Source: IETF, draft-ietf-httpapi-idempotency-key-header.
     public var idempotencyKey: String?
@@ -53,7 +53,8 @@ public struct SessionRequest: Sendable {
     var allFields: HTTPFields {
         guard let idempotencyKey, let name = HTTPField.Name("Idempotency-Key") else { return headerFields }
         var fields = headerFields
-        fields[name] = idempotencyKey
+        let text = idempotencyKey.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        fields[name] = "\"\(text)\""
         return fields
     }
 

@@ -157,6 +157,24 @@ struct CredentialStoreTests {
         #expect(try store.load()?.refreshToken == Secret("refresh-2"))
     }
 
+    @Test func `T1 T9: what another process kept and has ended since is renewed, and not sent`() async throws {
+        let store = InMemoryCredentialStore(.first)
+        let server = FakeServer()
+        let transport = InMemoryTransport { try await server.handle($0) }
+        let session = Session(
+            server: try #require(URL(string: Bench.address)), transport: transport, credentials: store,
+            surroundings: Surroundings(now: { Date(timeIntervalSince1970: 1_800_000_000) }, seed: 1))
+        _ = try await session.send(SessionRequest(.get, "/rows"))
+        server.books.withLock { ($0.generation, $0.refusedUpTo) = (2, 2) }
+        var kept = Credentials.first
+        (kept.accessToken, kept.refreshToken) = (Secret("access-2"), Secret("refresh-2"))
+        kept.expiresAt = Date(timeIntervalSince1970: 1_799_999_999)
+        store.save(kept)
+        #expect(try await session.send(SessionRequest(.get, "/rows")).head.status == .ok)
+        #expect(server.refreshes == 1)
+        #expect(store.load()?.refreshToken == Secret("refresh-3"))
+    }
+
     @Test func `T6: of many who ask for the id of the installation at once, all get the same`() throws {
         try withDirectory { directory in
             let ids = Mutex<Set<UUID>>([])

@@ -152,10 +152,10 @@ private struct World {
 
     private mutating func handle(_ event: SessionMachine.Event) {
         let before = machine
-        var effects = machine.handle(event, now: now)
-        if case .signedOut = before.phase, case .signedOut = machine.phase {
-            effects.removeAll { if case .run(.erase) = $0 { true } else { false } }
-        }
+        let effects = machine.handle(event, now: now)
+        let ends = effects.count { if case .run(.erase) = $0 { true } else { false } }
+        if case .signedOut = before.phase, ends > 0 { problem = "what has ended ends once more" }
+        if ends > 1 { problem = "it ends \(ends) times" }
         for effect in effects { book(effect, before) }
     }
 

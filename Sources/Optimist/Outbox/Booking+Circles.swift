@@ -10,9 +10,11 @@ extension Booking {
     func uniteCircles() throws {
         guard verdicts.contains(where: \.isBlocked) else { return }
         let waits = try waits()
-        let circles = waits.filter { wait in Self.reaches(wait.a, from: wait.b, by: waits) }
+        let circles = waits.flatMap { group, others in
+            others.filter { Self.reaches(group, from: $0, by: waits) }.map { GroupJoin(group, $0) }
+        }
         if circles.isEmpty { return }
-        try GroupJoins(db).insert(Set(circles.map { GroupJoin($0.a, $0.b) }))
+        try GroupJoins(db).insert(Set(circles))
         let united = try GroupJoins(db).united()
         for group in Set(circles.flatMap { united.united(with: $0.a) ?? [] }) {
             try db.execute(
@@ -21,25 +23,26 @@ extension Booking {
         }
     }
 
-    /// Which group waits for which other one that is unsent.
-    private func waits() throws -> [(a: Int64, b: Int64)] {
+    /// Which groups wait for which other ones that are unsent.
+    private func waits() throws -> [Int64: Set<Int64>] {
         let united = try GroupJoins(db).united()
         let blocked = try Row.fetchAll(
-            db, sql: "SELECT pending, blocked FROM optimist_row WHERE blocked IS NOT NULL AND pending IS NOT NULL")
-        return try blocked.compactMap { row in
-            guard let owner = tables.ref(named: row[1]), let group = try entries.entry(owner)?.pending else {
-                return nil
-            }
+            db,
+            sql: "SELECT DISTINCT pending, blocked FROM optimist_row WHERE blocked IS NOT NULL AND pending IS NOT NULL")
+        var waits: [Int64: Set<Int64>] = [:]
+        for row in blocked {
+            guard let owner = tables.ref(named: row[1]), let group = try entries.entry(owner)?.pending else { continue }
             let (a, b) = (united.leader(of: row[0]), united.leader(of: group.rawValue))
-            return a == b ? nil : (a, b)
+            if a != b { waits[a, default: []].insert(b) }
         }
+        return waits
     }
 
-    private static func reaches(_ goal: Int64, from start: Int64, by waits: [(a: Int64, b: Int64)]) -> Bool {
+    private static func reaches(_ goal: Int64, from start: Int64, by waits: [Int64: Set<Int64>]) -> Bool {
         var (met, next): (Set<Int64>, [Int64]) = ([start], [start])
         while let group = next.popLast() {
             if group == goal { return true }
-            next += waits.filter { $0.a == group }.map(\.b).filter { met.insert($0).inserted }
+            next += (waits[group] ?? []).filter { met.insert($0).inserted }
         }
         return false
     }

@@ -48,7 +48,7 @@ private struct Discard {
     /// Finds out what undoes each pending row. Returns how many there are.
     mutating func collect() throws -> Int {
         let pending = try Row.fetchAll(
-            db, sql: "SELECT tbl, id FROM optimist_row WHERE pending IS NOT NULL ORDER BY pending DESC, key DESC")
+            db, sql: "SELECT tbl, id FROM optimist_row WHERE pending IS NOT NULL ORDER BY pending, key")
         for row in pending { try collect(RowRef(table: row[0], id: row[1])) }
         return pending.count
     }

@@ -17,7 +17,7 @@ extension ReferenceGraph {
     /// The order in which rows are taken back: what stays first, parents before children, so that no cascade of what goes
     /// takes it along; then what goes, children before parents.
     ///
-    /// - Parameter rows: Within a table, what refers to another one comes after that.
+    /// - Parameter rows: Within a table, what refers to another one comes after that, as far as is known.
     func order(_ rows: [TakenBack]) -> [TakenBack] {
         let ranked = rows.enumerated().map { (rank: (ranks[$1.entry.ref.table] ?? 0, $0), row: $1) }
         let removed = ranked.filter { $0.row.change == .delete }.sorted { $0.rank > $1.rank }

@@ -25,15 +25,13 @@ struct Fitting {
     /// Applies what fits, of these rows and of those that are parked, and parks the rest.
     mutating func fit(_ received: [ReceivedRow]) throws {
         if try received.isEmpty && parked.isEmpty { return }
-        // What is there again is put before what it was below is deleted.
-        let all = try ready(includingOthers: true) + received
-        var left = all.filter(\.isAlive) + all.filter { !$0.isAlive }
+        var left = inOrder(try ready(includingOthers: true) + received)
         var reasons: [RowRef: String] = [:]
         var others: [ReceivedRow]
         repeat {
             try fitOneByOne(&left, &reasons)
             others = try ready(includingOthers: false)
-            left += others
+            left = inOrder(left + others)
         } while !others.isEmpty
         if left.count <= Self.maxTogether {
             left = try fitTogether(left + parked.take(awaiting: Set(left.map(\.ref))))
@@ -42,6 +40,11 @@ struct Fitting {
             try parked.park(row, reason: reasons[row.ref], awaiting: try missingParent(of: row, among: []))
         }
         if try !rows.hasMore && fitHeldBack() { try fit([]) }
+    }
+
+    /// What is there again is put before what it was below is deleted.
+    private func inOrder(_ rows: [ReceivedRow]) -> [ReceivedRow] {
+        rows.filter(\.isAlive) + rows.filter { !$0.isAlive }
     }
 
     /// Tries the deletions that are held back, as often as one of them can go: what was below them may have moved by now.

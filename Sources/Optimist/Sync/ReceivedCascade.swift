@@ -96,7 +96,14 @@ struct ReceivedCascade {
 
     private mutating func prepare(_ below: RowBelow, below parent: RowRef) throws {
         let (child, referrer, table) = below
-        guard going[child] == nil, !spared.contains(child), var entry = try entries.entry(child) else { return }
+        guard going[child] == nil, var entry = try entries.entry(child) else { return }
+        if spared.contains(child) {
+            // It is seen to itself. But SQLite takes along now what is below it.
+            guard referrer.onDelete == .cascade else { return }
+            going[child] = going[parent]
+            for below in try rowsBelow(child) { try prepare(below, below: child) }
+            return
+        }
         let isMoved = entry.isMoved(by: referrer)
         switch referrer.onDelete {
         case .restrict: return

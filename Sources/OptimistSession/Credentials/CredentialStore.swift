@@ -24,7 +24,7 @@ public protocol CredentialStore: Sendable {
     /// Of several processes that ask at once, all get the same answer.
     func installID(orKeep new: UUID) throws -> UUID
 
-    /// Takes the right to renew the credentials. Whoever dies with it gives it back: at once, or after half a minute.
+    /// Takes the right to renew the credentials. Whoever dies with it gives it back: at once, or after three quarters of a minute.
     ///
     /// - Parameter now: The device's time of day, for a store that has to note it.
     /// - Returns: Nil while another process has it, or another session of this one. The default, for stores that are not

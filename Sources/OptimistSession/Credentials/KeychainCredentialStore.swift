@@ -14,7 +14,7 @@
         private static let credentials = "credentials"
         private static let installID = "install-id"
         private static let lease = "refresh-lease"
-        private static let leaseDuration: TimeInterval = 30
+        private static let leaseDuration: TimeInterval = 45
 
         /// - Parameters:
         ///   - service: Names the entries. An app with several servers gives each a name of its own.

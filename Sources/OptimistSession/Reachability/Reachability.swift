@@ -6,23 +6,6 @@ public protocol Reachability: Sendable {
     var updates: AsyncStream<NetworkPath> { get }
 }
 
-extension Reachability {
-    /// Returns when a network comes back or another one is there, and not while the present one stays.
-    func returns() async throws {
-        var isFirst = true
-        for await path in updates {
-            if path.isOnline, !isFirst { return }
-            isFirst = false
-        }
-        try Task.checkCancellation()
-        // It has nothing more to tell.
-        let (never, continuation) = AsyncStream<Void>.makeStream()
-        for await _ in never {}
-        withExtendedLifetime(continuation) {}
-        try Task.checkCancellation()
-    }
-}
-
 /// What is known of the network that a device would use now.
 public struct NetworkPath: Sendable, Hashable {
     /// Whether there is one.

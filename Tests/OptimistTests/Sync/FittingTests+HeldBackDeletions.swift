@@ -272,6 +272,27 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
+    @Test func `V5 M7 what is unsent below a group that is refused whole is in the journal`() async throws {
+        let (store, top, middle, leaf) = (try folders().store, UUID(), UUID(), UUID())
+        try await store.write(allOrNothing: true) { db in
+            try Folder(id: top).insert(db)
+            try Folder(id: middle, parent: top).insert(db)
+        }
+        try await store.write { try Folder(id: leaf, parent: middle).insert($0) }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        let verdicts = batch.push.rows.map { row -> Verdict in
+            switch UUID(uuidString: row.id) {
+            case middle: .rejected(Refusal(code: "forbidden", message: "No."))
+            case leaf: .retry(after: nil)
+            default: .groupFailed(by: ["folder:\(middle)"], current: nil)
+            }
+        }
+        try await store.book(verdicts, of: batch)
+        #expect(try await store.read { try Folder.fetchCount($0) } == 0)
+        #expect(try await store.conflicts().count == 1)
+        #expect(try await store.pendingCount() == 0)
+    }
+
     @Test func `V5 what was accepted below a row that goes with a refused one waits for the server's row`() async throws
     {
         let (store, top, middle, leaf) = (try folders().store, UUID(), UUID(), UUID())
