@@ -62,6 +62,10 @@ extension Session {
     /// Another process may have been faster: its tokens are as good as ours would be, unless they have ended meanwhile.
     private func renewed(_ credentials: Credentials, _ stamp: Stamp) async throws -> SessionMachine.Event {
         guard let kept = await successor(of: credentials) else { return try await asked(credentials, stamp) }
+        return try await adopted(kept, stamp)
+    }
+
+    private func adopted(_ kept: Credentials, _ stamp: Stamp) async throws -> SessionMachine.Event {
         let isDue = TokenLife(credentials: kept, stamp: stamp).isDue(at: serverTime.now)
         return isDue ? try await asked(kept, stamp) : .refreshed(stamp, kept)
     }
@@ -79,8 +83,8 @@ extension Session {
             case .ended(let reason) = configuration.answers.ofRefresh(answer.head, answer.body)
         {
             // A process that knows nothing of leases may have been faster.
-            return await successor(of: credentials) == nil
-                ? .ended(stamp, reason) : try await renewed(credentials, stamp)
+            guard let kept = await successor(of: credentials) else { return .ended(stamp, reason) }
+            return try await adopted(kept, stamp)
         }
         return .refreshFailed(stamp, retryAfter: answer.head.retryAfter(now: serverTime.now))
     }

@@ -156,10 +156,10 @@ private struct World {
         let ends = effects.count { if case .run(.erase) = $0 { true } else { false } }
         if case .signedOut = before.phase, ends > 0 { problem = "what has ended ends once more" }
         if ends > 1 { problem = "it ends \(ends) times" }
-        for effect in effects { book(effect, before) }
+        for effect in effects { book(effect) }
     }
 
-    private mutating func book(_ effect: SessionMachine.Effect, _ before: SessionMachine) {
+    private mutating func book(_ effect: SessionMachine.Effect) {
         switch effect {
         case .grant(let id, let binding):
             if machine.requests[id]?.place != .sent { problem = "\(id) is sent without a place" }

@@ -49,7 +49,8 @@ extension Booking {
     private func park(
         _ values: JSONObject, isWhole: Bool, _ settled: RowEntry, in table: AppTable, reason: String?
     ) throws -> RowEntry {
-        var (parked, patch) = (settled, RowPatch())
+        var parked = settled
+        let patch: RowPatch
         if !isWhole, case .row(let waiting)? = try ParkedRows(db).content(settled.ref), waiting.seq != nil,
             waiting.generation ?? 1 == settled.generation
         {
@@ -67,12 +68,8 @@ extension Booking {
     /// Parks what an answer says, unless a page has brought something later that waits.
     private func park(_ content: PageRow.Content, of settled: RowEntry, reason: String?) throws {
         let parked = ParkedRows(db)
-        let said = (settled.generation, settled.seq)
-        switch try parked.content(settled.ref) {
-        case .row(let waiting)? where (waiting.generation ?? 1, waiting.seq ?? 0) > said: return
-        case .deleted(let waiting)? where (waiting.generation, waiting.seq ?? 0) > said: return
-        default: try parked.park(ReceivedRow(ref: settled.ref, content: content), reason: reason, awaiting: nil)
-        }
+        if let waiting = try parked.content(settled.ref), waiting.version > (settled.generation, settled.seq) { return }
+        try parked.park(ReceivedRow(ref: settled.ref, content: content), reason: reason, awaiting: nil)
     }
 
     /// The whole row as the server has it, of which an answer sets some values. What this booking deletes may take along the

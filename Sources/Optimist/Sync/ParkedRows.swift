@@ -19,14 +19,15 @@ struct ParkedRows {
     ///
     /// - Parameter parent: The row that it refers to and that is not here. Nil: something else stands in its way.
     func park(_ row: ReceivedRow, reason: String?, awaiting parent: RowRef?) throws {
-        let (json, seq) = Self.wire(row.content)
+        let json = Self.wire(row.content)
         try db.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO optimist_parked(tbl, id, seq, row, reason, parentTable, parent)
                 VALUES (?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
-            row.ref.table, row.ref.id, seq, json.description, reason ?? "a constraint of the table", parent?.table,
+            row.ref.table, row.ref.id, row.content.version.seq, json.description, reason ?? "a constraint of the table",
+            parent?.table,
             parent?.id,
         ])
     }
@@ -50,11 +51,7 @@ struct ParkedRows {
 
     /// Whether what waits of a row is of a later transaction of the server's.
     func hasLater(than seq: Int64, of ref: RowRef) throws -> Bool {
-        switch try content(ref) {
-        case .row(let patch): (patch.seq ?? 0) > seq
-        case .deleted(let tombstone): (tombstone.seq ?? 0) > seq
-        case nil: false
-        }
+        try content(ref).map { $0.version.seq > seq } ?? false
     }
 
     var holdsDeletionsBack: Bool {
@@ -126,10 +123,10 @@ struct ParkedRows {
 
     // MARK: - Coding
 
-    private static func wire(_ content: PageRow.Content) -> (JSON, seq: Int64) {
+    private static func wire(_ content: PageRow.Content) -> JSON {
         switch content {
-        case .row(let patch): (.object(patch.json(id: "")), patch.seq ?? 0)
-        case .deleted(let tombstone): (tombstone.json, tombstone.seq ?? 0)
+        case .row(let patch): .object(patch.json(id: ""))
+        case .deleted(let tombstone): tombstone.json
         }
     }
 
@@ -138,5 +135,15 @@ struct ParkedRows {
         return json["id"] != nil
             ? RowPatch(json: json).map(PageRow.Content.row)
             : Tombstone(json: .object(json)).map(PageRow.Content.deleted)
+    }
+}
+
+extension PageRow.Content {
+    /// Which life of the row it tells of, and as of which transaction of the server's. Zero: of a part of the row only.
+    var version: (life: Int, seq: Int64) {
+        switch self {
+        case .row(let patch): (patch.generation ?? 1, patch.seq ?? 0)
+        case .deleted(let tombstone): (tombstone.generation, tombstone.seq ?? 0)
+        }
     }
 }

@@ -7,15 +7,15 @@ import Synchronization
 /// of them, and only while somebody waits.
 final class NetworkChanges: Sendable {
     private struct State {
-        var lastID = 0
-        var waiting: [Int: CheckedContinuation<Void, any Error>] = [:]
+        var waiting = 0
         var watcher: Task<Void, Never>?
-        var path: NetworkPath?
+        var version = 1
     }
 
     private let reachability: any Reachability
     private let surroundings: Surroundings
     private let state = Mutex(State())
+    private let changes = Newest<NetworkPath?>(nil)
 
     init(_ reachability: any Reachability, _ surroundings: Surroundings) {
         self.reachability = reachability
@@ -26,53 +26,43 @@ final class NetworkChanges: Sendable {
     ///
     /// - Throws: `CancellationError`.
     func next() async throws {
-        let id = state.withLock { state in
-            state.lastID += 1
-            return state.lastID
+        var seen = 0
+        _ = await changes.next(after: &seen)
+        beginWaiting()
+        defer { endWaiting() }
+        while let path = await changes.next(after: &seen) {
+            if path?.isOnline == true { return }
         }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { waiting in
-                let isCancelled = state.withLock { state in
-                    if Task.isCancelled { return true }
-                    state.waiting[id] = waiting
-                    if state.watcher == nil {
-                        state.watcher = surroundings.spawn { [weak self] in await self?.watch() }
-                    }
-                    return false
-                }
-                if isCancelled { waiting.resume(throwing: CancellationError()) }
-            }
-        } onCancel: {
-            let waiting = state.withLock { state in
-                defer { Self.rest(&state) }
-                return state.waiting.removeValue(forKey: id)
-            }
-            waiting?.resume(throwing: CancellationError())
+        throw CancellationError()
+    }
+
+    private func beginWaiting() {
+        state.withLock { state in
+            state.waiting += 1
+            guard state.watcher == nil else { return }
+            state.watcher = surroundings.spawn { [weak self] in await self?.watch() }
+        }
+    }
+
+    private func endWaiting() {
+        state.withLock { state in
+            state.waiting -= 1
+            guard state.waiting == 0 else { return }
+            state.watcher?.cancel()
+            state.watcher = nil
         }
     }
 
     private func watch() async {
+        var former: NetworkPath?
         for await path in reachability.updates {
-            let woken = state.withLock { state in
-                defer { state.path = path }
-                guard path.isOnline, let former = state.path, former != path else {
-                    return [:] as [Int: CheckedContinuation<Void, any Error>]
-                }
-                defer {
-                    state.waiting = [:]
-                    Self.rest(&state)
-                }
-                return state.waiting
+            defer { former = path }
+            guard let former, former != path else { continue }
+            let version = state.withLock { state in
+                state.version += 1
+                return state.version
             }
-            for (_, waiting) in woken.sorted(by: { $0.key < $1.key }) { waiting.resume() }
-            if Task.isCancelled { return }
+            changes.publish(path, version: version)
         }
-    }
-
-    /// Watches no more when nobody waits.
-    private static func rest(_ state: inout State) {
-        guard state.waiting.isEmpty else { return }
-        state.watcher?.cancel()
-        (state.watcher, state.path) = (nil, nil)
     }
 }

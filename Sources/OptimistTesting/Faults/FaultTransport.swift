@@ -101,14 +101,8 @@ public final class FaultTransport: Transport {
         case .stalled:
             try await clock.sleep(for: request.headTimeout)
             throw TransportError(.timedOut, .maybeProcessed)
-        case .brokenBody(let count):
-            var answer = try await base.send(request)
-            answer.body = Self.cut(answer.body, after: count, isBroken: true)
-            return answer
-        case .truncatedBody(let count):
-            var answer = try await base.send(request)
-            answer.body = Self.cut(answer.body, after: count, isBroken: false)
-            return answer
+        case .brokenBody(let count): return try await cut(request, after: count, isBroken: true)
+        case .truncatedBody(let count): return try await cut(request, after: count, isBroken: false)
         case .duplicated:
             _ = try await base.send(request).body.collect(upTo: .max)
             return try await base.send(request)
@@ -123,8 +117,10 @@ public final class FaultTransport: Transport {
         }
     }
 
-    private static func cut(_ body: ResponseBody, after count: Int, isBroken: Bool) -> ResponseBody {
-        ResponseBody(CutBody(body: body, count: count, isBroken: isBroken))
+    private func cut(_ request: TransportRequest, after count: Int, isBroken: Bool) async throws -> TransportResponse {
+        var answer = try await base.send(request)
+        answer.body = ResponseBody(CutBody(body: answer.body, count: count, isBroken: isBroken))
+        return answer
     }
 }
 

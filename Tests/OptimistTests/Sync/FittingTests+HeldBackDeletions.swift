@@ -272,9 +272,14 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `V5 M7 what is unsent below a group that is refused whole is in the journal`() async throws {
-        let (store, top, middle, leaf) = (try folders().store, UUID(), UUID(), UUID())
-        try await store.write(allOrNothing: true) { db in
+    /// Writes a folder with another one in it, and then a leaf in that. Of the first two one is refused.
+    ///
+    /// - Returns: What was sent; its last row is the leaf.
+    private func refuse(
+        _ refused: UUID, of top: UUID, _ middle: UUID, allOrNothing: Bool = false, leaf: UUID, _ leafVerdict: Verdict,
+        in store: Store
+    ) async throws -> PushBatch {
+        try await store.write(allOrNothing: allOrNothing) { db in
             try Folder(id: top).insert(db)
             try Folder(id: middle, parent: top).insert(db)
         }
@@ -282,13 +287,20 @@ extension FittingTests {
         let batch = try #require(try await store.nextPush(PushLimit()))
         let verdicts = batch.push.rows.map { row -> Verdict in
             switch UUID(uuidString: row.id) {
-            case middle: .rejected(Refusal(code: "forbidden", message: "No."))
-            case leaf: .retry(after: nil)
-            default: .groupFailed(by: ["folder:\(middle)"], current: nil)
+            case refused: .rejected(Refusal(code: "forbidden", message: "No."))
+            case leaf: leafVerdict
+            default: .groupFailed(by: ["folder:\(refused)"], current: nil)
             }
         }
         try await store.book(verdicts, of: batch)
         #expect(try await store.read { try Folder.fetchCount($0) } == 0)
+        return batch
+    }
+
+    @Test func `V5 M7 what is unsent below a group that is refused whole is in the journal`() async throws {
+        let (store, top, middle, leaf) = (try folders().store, UUID(), UUID(), UUID())
+        _ = try await refuse(
+            middle, of: top, middle, allOrNothing: true, leaf: leaf, .retry(after: nil), in: store)
         #expect(try await store.conflicts().count == 1)
         #expect(try await store.pendingCount() == 0)
     }
@@ -296,22 +308,8 @@ extension FittingTests {
     @Test func `V5 what was accepted below a row that goes with a refused one waits for the server's row`() async throws
     {
         let (store, top, middle, leaf) = (try folders().store, UUID(), UUID(), UUID())
-        try await store.write { db in
-            try Folder(id: top).insert(db)
-            try Folder(id: middle, parent: top).insert(db)
-        }
-        try await store.write { try Folder(id: leaf, parent: middle).insert($0) }
-        let batch = try #require(try await store.nextPush(PushLimit()))
         // Another device has made the middle one too.
-        let verdicts = batch.push.rows.map { row -> Verdict in
-            switch UUID(uuidString: row.id) {
-            case top: .rejected(Refusal(code: "forbidden", message: "No."))
-            case leaf: .accepted(seq: 2)
-            default: .groupFailed(by: ["folder:\(top)"], current: nil)
-            }
-        }
-        try await store.book(verdicts, of: batch)
-        #expect(try await store.read { try Folder.fetchCount($0) } == 0)
+        let batch = try await refuse(top, of: top, middle, leaf: leaf, .accepted(seq: 2), in: store)
         guard case .create(var echo)? = batch.push.rows.last?.change else { throw CancellationError() }
         echo.seq = 2
         let echoed = PageRow(table: "folder", id: leaf.uuidString.lowercased(), content: .row(echo))
