@@ -28,6 +28,8 @@ final class AccessTokens: Sendable {
     let lifetime: Int
     private let keys = JWTKeyCollection()
     private let verified = Mutex<[SHA256Digest: Claims]>([:])
+    /// What is refused before its time has passed, and when it will have. Forgotten at a restart.
+    private let expired = Mutex<[SHA256Digest: Claims]>([:])
     private let maxVerified = 50_000
 
     /// - Parameter lifetime: In seconds.
@@ -45,27 +47,43 @@ final class AccessTokens: Sendable {
 
     /// Returns what a token says, or nil if it is not ours or has expired.
     func claims(of token: String, now: Date) async -> Claims? {
+        guard let (claims, digest) = await genuine(token, now), claims.lives(at: now) else { return nil }
+        return expired.withLock { $0[digest] } == nil ? claims : nil
+    }
+
+    /// Returns what a token says that is ours, whether or not it has expired.
+    func claims(ofAnyAge token: String, now: Date) async -> Claims? { await genuine(token, now)?.claims }
+
+    /// Takes a token for expired from now on.
+    func expire(_ token: String, now: Date) async {
+        guard let (claims, digest) = await genuine(token, now) else { return }
+        expired.withLock { expired in
+            expired = expired.filter { $0.value.lives(at: now) }
+            expired[digest] = claims
+        }
+    }
+
+    private func genuine(_ token: String, _ now: Date) async -> (claims: Claims, digest: SHA256Digest)? {
         guard token.utf8.count < 4096 else { return nil }
         let digest = SHA256.hash(data: Data(token.utf8))
-        let known = verified.withLock { $0[digest] }
-        let claims: Claims
-        if let known {
-            claims = known
-        } else {
-            guard let read = try? await keys.verify(token, as: Claims.self) else { return nil }
-            claims = read
-            remember(claims, digest, now)
-        }
-        return Double(claims.exp) > now.timeIntervalSince1970 ? claims : nil
+        if let known = verified.withLock({ $0[digest] }) { return (known, digest) }
+        guard let claims = try? await keys.verify(token, as: Claims.self) else { return nil }
+        remember(claims, digest, now)
+        return (claims, digest)
     }
 
     private func remember(_ claims: Claims, _ digest: SHA256Digest, _ now: Date) {
         verified.withLock { verified in
             if verified.count >= maxVerified {
-                verified = verified.filter { Double($0.value.exp) > now.timeIntervalSince1970 }
+                verified = verified.filter { $0.value.lives(at: now) }
                 if verified.count >= maxVerified { verified = [:] }
             }
             verified[digest] = claims
         }
     }
+}
+
+extension AccessTokens.Claims {
+    /// Whether the token's time has not passed.
+    fileprivate func lives(at now: Date) -> Bool { Double(exp) > now.timeIntervalSince1970 }
 }

@@ -185,6 +185,14 @@ extension Accounts {
         if change?.value == true { announce(account, session, .revoked) }
     }
 
+    /// Ends a session as an operator does.
+    func revoke(account: String, session: String) async throws {
+        try await end(account: account, session: session) { _ in true }
+    }
+
+    /// Refuses an access token from now on, as if its time had passed. Its session goes on.
+    func expire(accessToken text: String) async { await access.expire(text, now: now()) }
+
     private func announce(_ account: String, _ session: String, _ reason: SessionEnd) {
         directory.end(session, reason)
         pokes.ended(account: account, session: session, reason: reason)
@@ -210,6 +218,14 @@ extension Accounts {
         if let end = standing.ended { throw Unauthorized(description: "The session has ended.", end: end) }
         if claims.gen > standing.confirmed { try await confirm(claims) }
         return Identity(account: claims.sub, session: claims.sid)
+    }
+
+    /// The session that an access token of any age was made for, and whether the token is let in. Nil: it is not ours.
+    func session(accessToken text: String) async throws -> (record: SessionRecord, isLetIn: Bool)? {
+        guard let claims = await access.claims(ofAnyAge: text, now: now()),
+            let record = try await store.session(account: claims.sub, id: claims.sid)
+        else { return nil }
+        return (record, await access.claims(of: text, now: now()) != nil && record.ended == nil)
     }
 
     /// Why a session is over, if it is.
