@@ -33,6 +33,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The schema. Default: schema.json in the data directory.", valueName: "file"))
     var schema: String?
 
+    @Flag(help: "Signing in on one device ends the sessions of the account's other devices.")
+    var oneDevice = false
+
     @Option(help: "For how many days deleted rows are remembered, for devices that were away.")
     var tombstoneDays = RowSync.Limit.tombstoneDays
 
@@ -57,8 +60,8 @@ struct ServeCommand: AsyncParsableCommand {
         logger.logLevel = logLevel
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
-                host: host, port: port, dataDirectory: directory, schema: schema, isBehindProxy: behindProxy,
-                tombstoneDays: tombstoneDays, logger: logger))
+                host: host, port: port, dataDirectory: directory, schema: schema, allowsOneDeviceOnly: oneDevice,
+                isBehindProxy: behindProxy, tombstoneDays: tombstoneDays, logger: logger))
         let group = ServiceGroup(
             configuration: .init(
                 services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],

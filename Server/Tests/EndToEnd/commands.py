@@ -34,11 +34,13 @@ def content(folder):
     return {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.rglob("*")) if file.is_file()}
 
 
-def get(address, path, method="GET", body=None):
+def get(address, path, method="GET", body=None, token=None):
     host, port = address.removeprefix("http://").split(":")
     connection = http.client.HTTPConnection(host, int(port), timeout=10)
     try:
         headers = {"Content-Type": "application/json"} if body else {}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
         connection.request(method, path, body and json.dumps(body), headers)
         answer = connection.getresponse()
         return answer.status, answer.read()
@@ -136,6 +138,21 @@ def bad_arguments(folder):
     fails("serve", "--data", folder / "d", "--schema", folder / "none.json", saying=["none.json", "--schema"])
     fails("serve", "--data", folder / "bad.json", saying=["bad.json"])
     fails("lab", "--port", "0", "--data", folder / "bad.json", saying=["bad.json"])
+
+
+@claims
+def one_device(folder):
+    """serve --one-device lets one device of an account in, and serve without it as many as there are."""
+    for flags, reason in (["--one-device"], "signed_in_elsewhere"), ([], None):
+        with Program("serve", "--port", "0", "--data", folder / f"one-device-{reason}", *flags) as server:
+            address = server.find(r"(http://127\.0\.0\.1:\d+)")
+            tokens = []
+            for call, device in ("up", "phone"), ("in", "tablet"):
+                entry = {"email": "a@example.org", "password": "correct horse battery", "device": {"id": device}}
+                tokens.append(json.loads(get(address, f"/auth/sign-{call}", "POST", entry)[1])["access_token"])
+            answers = [get(address, "/.well-known/jmap", token=token) for token in tokens]
+            assert [status for status, _ in answers] == [401 if reason else 200, 200], answers
+            assert json.loads(answers[0][1]).get("reason") == reason, answers
 
 
 @claims
