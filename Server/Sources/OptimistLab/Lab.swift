@@ -70,6 +70,7 @@ public final class Lab: Sendable {
         router.add(
             middleware: FileMiddleware(try Self.webFolder, searchForIndexHtml: true, logger: configuration.logger))
         DeviceRoutes(park: park).add(to: router)
+        SessionRoutes(park: park, server: server).add(to: router)
         TodoRoutes(park: park).add(to: router)
         ServerRoutes(park: park, server: server).add(to: router)
         let application = Application(

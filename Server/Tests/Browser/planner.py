@@ -214,8 +214,13 @@ def chromium():
     return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 
 
-if __name__ == "__main__":
+def run(claims):
+    """Runs claims about the page of the lab whose address is the program's argument."""
     with sync_playwright() as playwright:
         sandbox = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
         browser = playwright.chromium.launch(executable_path=chromium(), args=sandbox)
         claims.run(watched(browser), sys.argv[1].rstrip("/"))
+
+
+if __name__ == "__main__":
+    run(claims)

@@ -93,6 +93,10 @@ class Phone:
         return self.call("GET", "rejections")
 
     @property
+    def session(self):
+        return self.call("GET", "session")
+
+    @property
     def server(self):
         return self.lab.server(self.device["account"])
 

@@ -17,6 +17,8 @@ actor LabDevice {
     nonisolated let account: LabSettings.Account
     nonisolated let news: NewsDesk
     nonisolated let proxy: FaultProxy
+    nonisolated let credentials: FileCredentialStore
+    nonisolated let diary = SessionDiary()
     private nonisolated let network = LabNetwork()
     private let folder: URL
     private let logger: Logger
@@ -35,6 +37,7 @@ actor LabDevice {
         self.folder = folder
         self.proxy = proxy
         self.logger = logger
+        credentials = FileCredentialStore(directory: folder.appending(path: "credentials"))
         news = NewsDesk(device: name, started: started)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
@@ -57,8 +60,10 @@ actor LabDevice {
         }
         guard running == nil else { return }
         guard let server = URL(string: "http://127.0.0.1:\(proxy.port)") else { return }
-        running = try RunningPhone(folder: folder, server: server, network: network, news: news, logger: logger)
-        news.changed("todos", "outbox", "rejections", "status", "device")
+        running = try RunningPhone(
+            database: folder.appending(path: "planner.sqlite"), server: server, credentials: credentials,
+            network: network, diary: diary, news: news, logger: logger)
+        news.changed("todos", "outbox", "rejections", "status", "device", "session")
     }
 
     /// Ends the phone as a crash does: nothing is saved, nobody is told.
@@ -69,7 +74,7 @@ actor LabDevice {
         self.dropping = dropping
         await dropping.value
         news.tell(.crash)
-        news.changed("todos", "outbox", "rejections", "status", "device")
+        news.changed("todos", "outbox", "rejections", "status", "device", "session")
     }
 
     func restart() async throws {

@@ -24,12 +24,13 @@ final class RunningPhone: Sendable {
     private let work: Task<Void, Never>
     private let waits = Mutex(Waits())
 
-    init(folder: URL, server: URL, network: LabNetwork, news: NewsDesk, logger: Logger) throws {
-        let store = try Store(
-            at: folder.appending(path: "planner.sqlite"), synced: [LabTodo.self], migrate: LabTodo.migrate)
-        let session = Session(
-            server: server, transport: AsyncHTTPClientTransport.shared,
-            credentials: FileCredentialStore(directory: folder.appending(path: "credentials")), logger: logger)
+    init(
+        database: URL, server: URL, credentials: any CredentialStore,
+        transport: any Transport = AsyncHTTPClientTransport.shared, network: LabNetwork, diary: SessionDiary,
+        news: NewsDesk, logger: Logger
+    ) throws {
+        let store = try Store(at: database, synced: [LabTodo.self], migrate: LabTodo.migrate)
+        let session = Session(server: server, transport: transport, credentials: credentials, logger: logger)
         let sync = SyncEngine(store: store, session: session, reachability: network, logger: logger)
         let screen = Screen(news: news)
         self.store = store
@@ -43,7 +44,7 @@ final class RunningPhone: Sendable {
                 group.addTask { await sync.run() }
                 group.addTask { await screen.follow(store) }
                 group.addTask { await Self.follow(sync.status, news) }
-                group.addTask { await Self.follow(session.states, news) }
+                group.addTask { await diary.follow(session.states, news) }
             }
         }
     }
@@ -89,17 +90,6 @@ final class RunningPhone: Sendable {
             if let rejected, status.counts.rejected > rejected { news.tell(.rejected) }
             rejected = status.counts.rejected
             news.changed("status", "device", "outbox", "rejections")
-        }
-    }
-
-    private static func follow(_ states: SessionStates, _ news: NewsDesk) async {
-        for await state in states {
-            switch state {
-            case .signedOut(let reason): news.tell(.session, "signed out: \(reason.rawValue)")
-            case .active: news.tell(.session, "signed in")
-            default: break
-            }
-            news.changed("device", "status")
         }
     }
 }

@@ -22,7 +22,7 @@ struct TimelineEvent: Codable, Sendable, Equatable {
 /// What one device tells its followers.
 enum DeviceNews: Sendable {
     case timeline(TimelineEvent)
-    /// What may have changed: todos, outbox, rejections, status, device.
+    /// What may have changed: todos, outbox, rejections, status, device, session.
     case changed(Set<String>)
 }
 

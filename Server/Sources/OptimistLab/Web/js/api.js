@@ -60,6 +60,11 @@ class Device {
   signIn() { return call('POST', `${this.#path}/sign-in`, {}); }
   signOut() { return call('POST', `${this.#path}/sign-out`); }
 
+  session() { return call('GET', `${this.#path}/session`); }
+  expireToken() { return call('POST', `${this.#path}/session/expire`); }
+  revokeSession() { return call('POST', `${this.#path}/session/revoke`); }
+  signInElsewhere() { return call('POST', `${this.#path}/session/sign-in-elsewhere`); }
+
   /** The device's live events. The browser reconnects by itself; `opened` is called each time. */
   events({ opened, timeline, changed }) {
     const source = new EventSource(`${this.#path}/events`);

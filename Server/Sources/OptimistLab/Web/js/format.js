@@ -16,6 +16,30 @@ export const networkNames = { online: 'Online', '4g': '4G', '3g': '3G', flaky: '
 
 const phases = { idle: 'up to date', syncing: 'syncing', offline: 'offline', paused: 'paused', failed: 'failed' };
 
+export const sessionStates = {
+  active: 'signed in',
+  refreshing: 'renewing',
+  degraded: 'not renewed',
+  restoring: 'starting',
+  locked: 'locked',
+  signedOut: 'signed out',
+  off: 'phone is off',
+};
+
+/** Why nobody is signed in. The server may have reasons of its own. */
+export const signOutReasons = {
+  never_signed_in: 'Nobody has signed in on this phone.',
+  signed_out: 'You have signed out.',
+  replaced: 'Somebody else has signed in here.',
+  other_server: 'The kept credentials belong to another server.',
+  credentials_unreadable: 'The kept credentials could not be read.',
+  refresh_expired: 'The session was not used for too long.',
+  signed_in_elsewhere: 'The account was signed in on another device.',
+  revoked: 'The session was ended from elsewhere.',
+  reuse_detected: 'The session was ended because its token was used twice.',
+  refused: 'The server has ended the session.',
+};
+
 /** The status line: `3 pending · offline · 1 rejected`. */
 export function statusLine({ pending, rejected, parked, signedIn, status }) {
   const phase = !signedIn ? 'signed out' : pending > 0 && status.phase === 'idle' ? 'waiting' : phases[status.phase];
@@ -36,6 +60,13 @@ export function milliseconds(value) {
   if (value < 0.05) return '0 ms';
   if (value < 10) return `${value.toFixed(1)} ms`;
   return value < 1000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(1)} s`;
+}
+
+/** A time span as people say it: 12 s, 2 min 5 s, 15 min. */
+export function span(value) {
+  const seconds = Math.round(value / 1000);
+  const [minutes, rest] = [Math.floor(seconds / 60), seconds % 60];
+  return [minutes && `${minutes} min`, (rest || !minutes) && `${rest} s`].filter(Boolean).join(' ');
 }
 
 /** Today, by the calendar on the wall here. */

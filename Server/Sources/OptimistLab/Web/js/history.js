@@ -1,5 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import { signOutReasons } from './format.js';
+
 /** Puts the events of all phones in order: what happened to a row belongs to the last write of that row. */
 
 const kept = 60;
@@ -8,7 +10,8 @@ const happenings = {
   network: (event) => `network: ${event.text ?? 'changed'}`,
   crash: () => 'crashed',
   restart: () => 'restarted',
-  session: (event) => event.text ?? 'session changed',
+  session: (event) => event.text?.replace(/^(signed out: )(\w+)$/, (all, start, code) => start + (signOutReasons[code] ?? code))
+    ?? 'session changed',
 };
 
 export class History {

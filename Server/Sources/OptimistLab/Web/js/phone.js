@@ -7,6 +7,7 @@ import { NetworkPanel } from './network.js';
 import { OutboxPanel } from './outbox.js';
 import { PlannerScreen } from './planner.js';
 import { RejectionsPanel } from './rejections.js';
+import { SessionPanel } from './session.js';
 
 /** What a phone can show. The bar to choose one appears with the second. */
 const screens = [{ name: 'Planner', make: (...given) => new PlannerScreen(...given) }];
@@ -20,9 +21,9 @@ export class Phone {
   #outbox;
   #rejections;
   #screens;
+  #session;
   #signal = el('span', { class: 'signal' });
   #crash = el('button', { type: 'button', onclick: () => this.#toggleRunning() });
-  #session = el('button', { type: 'button', onclick: () => this.#toggleSession() });
   #oldWay = el('input', { type: 'checkbox', role: 'switch', onchange: () => this.#setOldWay() });
   #off;
 
@@ -32,6 +33,7 @@ export class Phone {
     this.#network = new NetworkPanel(device.name, (change) => attempt(() => this.#api.setNetwork(change)));
     this.#outbox = new OutboxPanel(this.#api);
     this.#rejections = new RejectionsPanel(this.#api, attempt);
+    this.#session = new SessionPanel(device.name, this.#api, attempt);
     this.#screens = screens.map((screen) => screen.make(device.name, this.#api, { attempt, wrote }));
     this.element = this.#build(device.name);
     this.show(device);
@@ -51,7 +53,6 @@ export class Phone {
     setText(this.#signal, device.running ? networkNames[device.network.profile] ?? device.network.profile : 'Off');
     this.#signal.dataset.profile = device.running ? device.network.profile : 'off';
     setText(this.#crash, device.running ? 'Crash' : 'Restart');
-    setText(this.#session, device.signedIn ? 'Sign out' : 'Sign in');
     this.#oldWay.checked = device.oldWay;
     this.#network.show(device.network);
     for (const screen of this.#screens) screen.show(device);
@@ -59,7 +60,8 @@ export class Phone {
   }
 
   /** Asks anew for what has changed; for everything, unless told what. */
-  refresh(what = ['todos', 'outbox', 'rejections']) {
+  refresh(what = ['session', 'todos', 'outbox', 'rejections']) {
+    if (what.includes('session')) this.#session.refresh();  // It goes on elsewhere while the phone is off.
     if (!this.#device.running) return;
     if (what.includes('todos')) for (const screen of this.#screens) screen.refresh();
     if (what.includes('outbox')) this.#outbox.refresh();
@@ -75,11 +77,12 @@ export class Phone {
       }, `Restart phone ${name}`));
     const frame = el('div', { class: 'frame' },
       el('div', { class: 'screen' },
-        el('div', { class: 'bar' }, el('span', {}, `Phone ${name}`), this.#signal),
+        el('div', {},
+          el('div', { class: 'bar' }, el('span', {}, `Phone ${name}`), this.#signal),
+          this.#session.banner),
         ...this.#screens.map((screen) => screen.element),
         this.#off));
-    const group = { class: 'buttons', role: 'group', 'aria-label': `What happens to phone ${name}` };
-    const power = el('div', group, this.#crash, this.#session);
+    const power = el('div', { class: 'buttons' }, this.#crash);
     const oldWay = el('label', { class: 'switch' },
       this.#oldWay,
       el('span', { class: 'track', 'aria-hidden': 'true' }),
@@ -87,6 +90,7 @@ export class Phone {
     return el('section', { class: 'phone', 'aria-label': `Phone ${name}` },
       frame,
       el('div', { class: 'panel' }, this.#network.element, power, oldWay),
+      this.#session.element,
       this.#rejections.element,
       this.#outbox.element);
   }
@@ -99,10 +103,6 @@ export class Phone {
       if (!running) this.show({ ...this.#device, running: true });
       if (fromScreen) this.#crash.focus();  // The button that was pressed has gone with the dark.
     });
-  }
-
-  #toggleSession() {
-    return this.#attempt(() => (this.#device.signedIn ? this.#api.signOut() : this.#api.signIn()));
   }
 
   #setOldWay() {

@@ -1,0 +1,76 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+import OptimistServer
+import OptimistSession
+
+/// A phone's session from both sides: what the phone holds, what the server knows of it, and what happens to it elsewhere.
+///
+/// The tokens are handed from the phone's credentials to the server, in this process, and shown to nobody.
+struct PhoneSession: Sendable {
+    let device: LabDevice
+    let server: OptimistServer
+
+    /// What there is to show, also of a phone that is off: its credentials are in its folder.
+    func answer() async throws -> SessionAnswer {
+        let state = try? await device.phone().session.state
+        var answer = SessionAnswer(state, device.diary.lastSignOut)
+        // Who has signed out may not have erased them yet.
+        if case .signedOut = state { return answer }
+        guard let credentials = try device.credentials.load() else { return answer }
+        answer.show(credentials, now: Date())
+        if let session = try await server.session(accessToken: credentials.accessToken.exposed) {
+            answer.show(session)
+        }
+        return answer
+    }
+
+    /// Makes the server refuse the access token that the phone holds now, as if its time had passed.
+    func expire() async throws {
+        let credentials = try kept()
+        device.news.tell(.session, "its access token expires")
+        await server.expire(accessToken: credentials.accessToken.exposed)
+        device.news.changed("session")
+    }
+
+    /// Ends the phone's session on the server, as an operator does.
+    func revoke() async throws {
+        guard let session = try await server.session(accessToken: try kept().accessToken.exposed) else {
+            throw nobody
+        }
+        device.news.tell(.session, "its session is revoked")
+        try await server.revoke(session)
+        device.news.changed("session")
+    }
+
+    /// Signs in to the phone's account on a device that takes this phone's place, and no other's.
+    ///
+    /// A server that allows one device ends all other sessions of the account; every server ends the one of the same
+    /// installation, in the same way and with the same reason. So the device gives the id of this phone's installation,
+    /// and the account's other phones stay signed in.
+    func signInElsewhere() async throws {
+        let email = try kept().account.email
+        guard email.lowercased() == device.account.email.lowercased() else {
+            throw OptimistError(.badLabRequest, "The lab does not know the password of \(email).")
+        }
+        guard let address = URL(string: "http://127.0.0.1:\(try await server.port)") else { return }
+        let elsewhere = InMemoryCredentialStore()
+        _ = elsewhere.installID(orKeep: try device.credentials.installID(orKeep: UUID()))
+        let session = Session(
+            server: address, transport: AsyncHTTPClientTransport.shared, credentials: elsewhere,
+            configuration: SessionConfiguration(deviceName: "Elsewhere"))
+        device.news.tell(.session, "its account signs in elsewhere")
+        try await session.signIn(email: email, password: device.account.password)
+        device.news.changed("session")
+    }
+
+    private func kept() throws -> Credentials {
+        guard let credentials = try device.credentials.load() else { throw nobody }
+        return credentials
+    }
+
+    private var nobody: OptimistError {
+        OptimistError(.signedOut, "Nobody is signed in on the phone \(device.name).", remedy: .signIn)
+    }
+}

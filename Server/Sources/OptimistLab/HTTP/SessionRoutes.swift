@@ -1,0 +1,99 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import Hummingbird
+import OptimistServer
+import OptimistSession
+
+/// The session of one phone, and what can happen to it without the phone: signing in and out is in ``DeviceRoutes``.
+struct SessionRoutes {
+    let park: DevicePark
+    let server: OptimistServer
+
+    func add(to router: Router<some RequestContext>) {
+        let session = router.group("lab/devices/:device/session")
+        session.get { _, context in try await named(context).answer() }
+        session.post("expire") { _, context in
+            let session = try await named(context)
+            try await session.expire()
+            return try await session.answer()
+        }
+        session.post("revoke") { _, context in
+            let session = try await named(context)
+            try await session.revoke()
+            return try await session.answer()
+        }
+        session.post("sign-in-elsewhere") { _, context in
+            let session = try await named(context)
+            try await session.signInElsewhere()
+            return try await session.answer()
+        }
+    }
+
+    private func named(_ context: some RequestContext) async throws -> PhoneSession {
+        PhoneSession(device: try await park.device(try context.parameters.require("device")), server: server)
+    }
+}
+
+/// A session as the control API shows it: never a token.
+struct SessionAnswer: ResponseEncodable, Sendable {
+    struct Token: Encodable {
+        /// When the phone received it, and when it ends.
+        var issued: String
+        var ends: String
+        var ageMs: Double
+        /// Whether the server refuses it: it has expired, or its session has ended.
+        var refused = false
+    }
+
+    struct SignOut: Encodable {
+        var reason: String
+        var at: String
+    }
+
+    /// The name of a `SessionState`, or `off`.
+    var state: String
+    var account: String?
+    /// When a degraded session asks for tokens again.
+    var nextRefresh: String?
+    var token: Token?
+    /// How often this session's tokens were renewed, as the server counts.
+    var refreshes = 0
+    /// Why the session is over on the server, whether or not the phone has heard of it.
+    var endedOnServer: String?
+    var lastSignOut: SignOut?
+
+    /// - Parameter state: Nil: the phone is off.
+    init(_ state: SessionState?, _ signOut: SessionDiary.SignOut?) {
+        self.state =
+            switch state {
+            case nil: "off"
+            case .restoring: "restoring"
+            case .locked: "locked"
+            case .signedOut: "signedOut"
+            case .active: "active"
+            case .refreshing: "refreshing"
+            case .degraded: "degraded"
+            }
+        if case .degraded(_, let next) = state { nextRefresh = next.ISO8601Format(.withMilliseconds) }
+        account = state?.account?.email
+        lastSignOut = signOut.map { SignOut(reason: $0.reason.rawValue, at: $0.at.ISO8601Format(.withMilliseconds)) }
+    }
+
+    mutating func show(_ credentials: Credentials, now: Date) {
+        account = credentials.account.email
+        // Always there: the lab's server says how long a token lives.
+        guard let ends = credentials.expiresAt, let lifetime = credentials.lifetime else { return }
+        let issued = ends - lifetime / .seconds(1)
+        token = Token(
+            issued: issued.ISO8601Format(.withMilliseconds), ends: ends.ISO8601Format(.withMilliseconds),
+            // The phone goes by the server's clock, which it knows to the second.
+            ageMs: max(0, now.timeIntervalSince(issued) * 1000))
+    }
+
+    mutating func show(_ session: OptimistServer.SessionSummary) {
+        refreshes = session.refreshes
+        endedOnServer = session.endReason
+        token?.refused = !session.acceptsToken
+    }
+}

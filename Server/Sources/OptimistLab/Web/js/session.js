@@ -1,0 +1,114 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import { coalesced, el, setText } from './dom.js';
+import { clockTime, sessionStates, signOutReasons, span } from './format.js';
+
+/** The session of one phone: where it stands, how old its token is, and what can happen to it elsewhere. */
+export class SessionPanel {
+  #api;
+  #attempt;
+  #session = null;
+  #read = 0;  // When the session was read, for the age of its token.
+  #state = el('span', { class: 'count session-state' });
+  #account = el('dd');
+  #token = el('dd');
+  #refreshes = el('dd');
+  #facts = el('dl', {},
+    el('div', {}, el('dt', {}, 'Account'), this.#account),
+    el('div', {}, el('dt', {}, 'Token'), this.#token),
+    el('div', {}, el('dt', {}, 'Refreshes'), this.#refreshes));
+  #note = el('p', { class: 'note', role: 'status', 'aria-live': 'polite' });
+  #entry = el('button', { type: 'button', onclick: () => this.#enterOrLeave() });
+  #ends;
+  #why = el('p');
+
+  constructor(name, api, attempt) {
+    this.#api = api;
+    this.#attempt = attempt;
+    this.#ends = [
+      this.#end('Expire token', 'The server refuses the token that this phone holds.', () => api.expireToken()),
+      this.#end('Revoke', 'An operator ends this session on the server.', () => api.revokeSession()),
+      this.#end('Sign in elsewhere', 'Another device takes the place of this phone.', () => api.signInElsewhere()),
+    ];
+    this.element = el('section', { class: 'panel session', 'aria-label': `Session of phone ${name}` },
+      el('div', { class: 'heading' }, el('h3', {}, 'Session'), this.#state),
+      this.#facts,
+      this.#note,
+      el('div', { class: 'buttons', role: 'group', 'aria-label': `What happens to the session of phone ${name}` },
+        ...this.#ends, this.#entry));
+    /** What the phone's own screen says, whichever it is, when nobody is signed in. */
+    this.banner = el('div', { class: 'banner', hidden: true },
+      this.#why,
+      el('button', { type: 'button', class: 'primary', onclick: () => this.#enterAgain() }, 'Sign in again'));
+    setInterval(() => { if (!document.hidden) this.#showAge(); }, 1000);
+  }
+
+  refresh = coalesced(async () => {
+    const session = await this.#api.session().catch(() => null);
+    if (!session) return;
+    this.#session = session;
+    this.#read = performance.now();
+    this.#show(session);
+  });
+
+  get #isSignedOut() { return this.#session?.state === 'signedOut'; }
+
+  /** A button that ends something. It stays where the focus is, also when there is nothing left to end. */
+  #end(words, title, work) {
+    return el('button', {
+      type: 'button', title,
+      onclick: (event) => {
+        if (event.currentTarget.getAttribute('aria-disabled') === 'true') return undefined;
+        return this.#attempt(work);
+      },
+    }, words);
+  }
+
+  #show(session) {
+    const { state, account, refreshes, token } = session;
+    this.#state.dataset.state = state;
+    setText(this.#state, sessionStates[state] ?? state);
+    this.#facts.hidden = !token;
+    setText(this.#account, account ?? '');
+    setText(this.#refreshes, String(refreshes));
+    setText(this.#note, note(session));
+    this.#note.hidden = !this.#note.textContent;
+    for (const button of this.#ends) button.setAttribute('aria-disabled', String(!token));
+    setText(this.#entry, this.#isSignedOut ? 'Sign in' : 'Sign out');
+    setText(this.#why, `${reason(session)} What you write is kept, and sent after you sign in.`);
+    this.banner.hidden = !this.#isSignedOut;
+    this.#showAge();
+  }
+
+  #showAge() {
+    const token = this.#session?.token;
+    if (!token) return;
+    const life = span(new Date(token.ends) - new Date(token.issued));
+    setText(this.#token, `${span(token.ageMs + performance.now() - this.#read)} old, of ${life}`);
+  }
+
+  #enterOrLeave() {
+    return this.#attempt(() => (this.#isSignedOut ? this.#api.signIn() : this.#api.signOut()));
+  }
+
+  async #enterAgain() {
+    await this.#attempt(() => this.#api.signIn());
+    await this.refresh();
+    if (this.banner.hidden) this.#entry.focus();  // The button that was pressed has gone with the banner.
+  }
+}
+
+/** The one thing about a session that is worth a sentence now. */
+function note(session) {
+  const { state, token, endedOnServer, nextRefresh } = session;
+  if (state === 'signedOut') return reason(session);
+  if (endedOnServer) return 'The server has ended this session. The phone hears of it with its next request.';
+  if (state === 'degraded') return `No new token yet. Nobody is signed out for that; it is asked for again at ${clockTime(nextRefresh)}.`;
+  if (token?.refused && state !== 'refreshing') return 'The server refuses this token. The next request fetches another.';
+  return '';
+}
+
+function reason({ lastSignOut }) {
+  const code = lastSignOut?.reason ?? 'never_signed_in';
+  return signOutReasons[code] ?? `The server has ended the session: ${code}.`;
+}

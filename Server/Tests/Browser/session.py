@@ -1,0 +1,160 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""The sessions of the phones in a real browser, against a running lab: session.py http://127.0.0.1:8080"""
+
+from playwright.sync_api import expect
+
+from planner import PICTURES, Claims, fresh, keeps_to_itself, open_lab, run, tab_to
+
+claims = Claims()
+
+
+class Session:
+    """The session of a phone, by what a person finds below it and on its screen."""
+
+    def __init__(self, phone, name):
+        self.phone = phone
+        self.region = phone.region.get_by_role("region", name=f"Session of phone {name}")
+        self.state = self.region.locator(".session-state")
+        self.note = self.region.get_by_role("status")
+        self.again = phone.region.get_by_role("button", name="Sign in again")
+
+    def fact(self, name):
+        return self.region.locator("dl > div").filter(has_text=name).locator("dd")
+
+    def press(self, name):
+        self.region.get_by_role("button", name=name, exact=True).click()
+
+
+def open_sessions(page, address):
+    for name in "AB":  # Whatever the claim before left behind.
+        page.request.post(f"{address}/lab/devices/{name}/restart")
+        page.request.post(f"{address}/lab/devices/{name}/sign-in")
+    phones = open_lab(page, address)
+    sessions = [Session(phone, name) for phone, name in zip(phones, "AB")]
+    for session in sessions:
+        expect(session.state).to_have_text("signed in")
+    return sessions
+
+
+@claims
+def shows_the_session(page, address):
+    """The panel says who is signed in, how old the token is and how often it was renewed, and stays up to date."""
+    a, b = open_sessions(page, address)
+    expect(a.fact("Account")).to_have_text("planner@lab.example")
+    expect(a.fact("Refreshes")).to_have_text("0")
+    expect(a.fact("Token")).to_contain_text("s old, of 15 min")
+    age = a.fact("Token").inner_text()
+    expect(a.fact("Token")).not_to_have_text(age)  # It grows older by itself.
+    a.press("Expire token")
+    expect(a.note).to_have_text("The server refuses this token. The next request fetches another.")
+    text = fresh("Sent with a new token")
+    a.phone.write(text)
+    b.phone.has(text, "synced")
+    expect(a.fact("Refreshes")).to_have_text("1")
+    expect(a.note).to_be_hidden()
+    expect(a.state).to_have_text("signed in")
+    expect(b.fact("Refreshes")).to_have_text("0")
+
+
+def ends(page, address, button, reason):
+    """Ends the session of phone A, and sees that only that happens which must."""
+    a, b = open_sessions(page, address)
+    a.press(button)
+    expect(a.state).to_have_text("signed out")
+    expect(a.note).to_have_text(reason)
+    expect(a.fact("Token")).to_be_hidden()
+    expect(page.get_by_role("region", name="Timeline")).to_contain_text(f"signed out: {reason}")
+    expect(a.phone.region.locator(".banner")).to_contain_text(reason)
+    expect(b.state).to_have_text("signed in")
+    text, other = fresh("Written while signed out"), fresh("Written on the other phone")
+    a.phone.write(text)
+    a.phone.has(text, "pending")
+    expect(a.phone.status).to_have_text("1 pending · signed out")
+    b.phone.write(other)
+    b.phone.has(other, "synced")
+    expect(a.phone.todo(other)).to_have_count(0)
+    expect(b.phone.todo(text)).to_have_count(0)
+    a.again.click()
+    expect(a.again).to_be_hidden()
+    expect(a.region.get_by_role("button", name="Sign out")).to_be_focused()
+    a.phone.has(text, "synced")
+    a.phone.has(other, "synced")
+    b.phone.has(text, "synced")
+
+
+@claims
+def revoked(page, address):
+    """After a revocation the phone says so, keeps what is written, and sends it when it is signed in again."""
+    ends(page, address, "Revoke", "The session was ended from elsewhere.")
+
+
+@claims
+def signed_in_elsewhere(page, address):
+    """After a sign-in elsewhere the phone says so, keeps what is written, and sends it when it is signed in again."""
+    ends(page, address, "Sign in elsewhere", "The account was signed in on another device.")
+
+
+@claims
+def told_late(page, address):
+    """A phone without a network goes on as it was, and the panel says what it will hear."""
+    a, _ = open_sessions(page, address)
+    a.phone.network("Offline")
+    a.press("Revoke")
+    expect(a.note).to_have_text("The server has ended this session. The phone hears of it with its next request.")
+    expect(a.state).to_have_text("signed in")
+    text = fresh("Written in ignorance")
+    a.phone.write(text)
+    a.phone.has(text, "pending")
+    a.phone.network("Online")
+    expect(a.state).to_have_text("signed out")
+    a.phone.has(text, "pending")
+    a.again.click()
+    a.phone.has(text, "synced")
+
+
+@claims
+def works_by_keyboard(page, address):
+    """The buttons work by keyboard, and the focus stays where something has ended."""
+    a, _ = open_sessions(page, address)
+    tab_to(page, "Expire token")
+    page.keyboard.press("Enter")
+    expect(a.note).to_contain_text("The server refuses this token.")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    expect(a.state).to_have_text("signed out")
+    revoke = a.region.get_by_role("button", name="Revoke")
+    expect(revoke).to_be_focused()
+    expect(revoke).to_have_attribute("aria-disabled", "true")
+    tab_to(page, "Sign in")
+    page.keyboard.press("Enter")
+    expect(a.state).to_have_text("signed in")
+
+
+@claims
+def looks_right(page, address):
+    """The panel and the banner fit 420 points of width, and have their picture taken: light, dark and narrow."""
+    a, b = open_sessions(page, address)
+    a.press("Sign in elsewhere")
+    expect(a.state).to_have_text("signed out")
+    b.press("Expire token")
+    expect(b.note).to_be_visible()
+    a.phone.write(fresh("Waits for somebody to sign in"))
+    expect(a.phone.status).to_contain_text("pending")
+    PICTURES.mkdir(exist_ok=True)
+    page.screenshot(path=PICTURES / "session-light.png", full_page=True, animations="disabled")
+    page.emulate_media(color_scheme="dark")
+    page.screenshot(path=PICTURES / "session-dark.png", full_page=True, animations="disabled")
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 420, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    page.screenshot(path=PICTURES / "session-narrow.png", full_page=True, animations="disabled")
+    page.set_viewport_size({"width": 1440, "height": 1100})
+    a.again.click()
+    expect(a.phone.status).to_contain_text("up to date")
+
+
+claims(keeps_to_itself)
+
+
+if __name__ == "__main__":
+    run(claims)

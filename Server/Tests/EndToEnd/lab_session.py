@@ -1,0 +1,122 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""What a phone's session does when its token or its session ends, in a running lab: lab_session.py http://127.0.0.1:8080"""
+
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from claims import Claims  # noqa: E402
+from lab import Lab, pair, refused  # noqa: E402
+from program import eventually  # noqa: E402
+
+claims = Claims()
+
+# What ends a phone's session on the server, and the reason that the phone is given.
+ENDS = {"revoke": "revoked", "sign-in-elsewhere": "signed_in_elsewhere"}
+
+
+def until_state(phone, state):
+    eventually(lambda: f"{phone.name} is {state}: {phone.session}", lambda: phone.session["state"] == state)
+
+
+def said(timeline):
+    return [event["text"] for event in timeline.events if event["kind"] == "session"]
+
+
+@claims
+def expired_token_is_renewed(lab):
+    """T1: the server refuses an expired token; the next request fetches one more, and nobody is signed out."""
+    a, b = pair(lab)
+    before, other = a.session, b.session
+    assert before["state"] == "active" and not before["token"]["refused"] and before["refreshes"] == 0, before
+    assert 0 <= before["token"]["ageMs"] < 60_000 and before["account"].endswith("@lab.example"), before
+    with a.follow() as timeline:
+        for count in (1, 2):
+            expired = a.call("POST", "session/expire")
+            assert expired["token"]["refused"] and expired["refreshes"] == count - 1, expired
+            b.until_shows(a.add(f"With new token {count}")["id"])
+            a.until_sent()
+            eventually(lambda: f"renewed once more: {a.session}", lambda: not a.session["token"]["refused"])
+            assert a.session["refreshes"] == count and a.session["state"] == "active", a.session
+        eventually(lambda: f"two renewals: {said(timeline)}", lambda: said(timeline).count("got a new token") == 2)
+    assert not any(text.startswith("signed out") for text in said(timeline)), said(timeline)
+    assert b.session["refreshes"] == other["refreshes"] == 0
+
+
+@claims
+def expired_offline(lab):
+    """T4: a token that expires while there is no network is renewed when there is one, and what was written is sent."""
+    a, b = pair(lab)
+    a.network("offline")
+    a.call("POST", "session/expire")
+    row = a.add("Written with an expired token")["id"]
+    assert a.session["state"] in ("active", "refreshing", "degraded") and a.outbox, a.session
+    a.network("online")
+    b.until_shows(row)
+    a.until_sent()
+    assert a.session["refreshes"] == 1 and not a.session["token"]["refused"], a.session
+
+
+@claims
+def told_at_once(lab):
+    """T3: a session that ends on the server is told at once and once, with its reason; what is pending is sent later."""
+    for end, reason in ENDS.items():
+        a, b = pair(lab)
+        with a.follow() as timeline:
+            a.call("POST", f"session/{end}")
+            until_state(a, "signedOut")
+            eventually(lambda: f"paused: {a.device}", lambda: a.device["status"]["phase"] == "paused")
+            session = a.session
+            assert session["lastSignOut"]["reason"] == reason and "token" not in session, session
+            row = a.add(f"Written after {end}")["id"]
+            assert a.shown(row)["sync"] == "pending" and not a.device["signedIn"]
+            # Whoever it was, the other phone goes on; and the end of A's session is not told again.
+            b.until_shows(b.add("The other phone goes on")["id"])
+            assert b.session["state"] == "active" and [entry["id"] for entry in a.outbox] == [row]
+            for what in ("expire", *ENDS):
+                refused(403, "session.signedOut", a.call, "POST", f"session/{what}")
+            a.call("POST", "restart")
+            assert a.session["state"] == "signedOut" and a.session["lastSignOut"]["reason"] == reason
+            assert [entry["id"] for entry in a.outbox] == [row]
+            a.call("POST", "sign-in")
+            b.until_shows(row)
+            a.until_sent()
+            eventually(lambda: f"signed in: {said(timeline)}", lambda: "signed in" in said(timeline))
+        assert said(timeline).count(f"signed out: {reason}") == 1, said(timeline)
+        assert a.session["state"] == "active" and a.session["refreshes"] == 0, a.session
+
+
+@claims
+def told_late(lab):
+    """T3: a phone that is offline or off meanwhile learns of the end of its session at its next request."""
+    for end, reason in ENDS.items():
+        a, b = pair(lab)
+        a.network("offline")
+        row = a.add("Written before it knew")["id"]
+        a.call("POST", f"session/{end}")
+        assert a.session["state"] != "signedOut" and a.session["endedOnServer"] == reason, a.session
+        assert a.session["token"]["refused"]
+        a.call("POST", "crash")
+        assert a.session["state"] == "off" and a.session["endedOnServer"] == reason, a.session
+        a.call("POST", "restart")
+        a.network("online")
+        until_state(a, "signedOut")
+        assert a.session["lastSignOut"]["reason"] == reason and [entry["id"] for entry in a.outbox] == [row]
+        a.call("POST", "sign-in")
+        b.until_shows(row)
+
+
+@claims
+def shows_no_token(lab):
+    """T9: what the lab says of a session holds no token."""
+    a, _ = pair(lab)
+    for answer in (a.session, a.call("POST", "session/expire"), a.call("POST", "session/revoke"), a.device):
+        text = json.dumps(answer)
+        assert "eyJ" not in text and "r1." not in text and "oken\": \"" not in text, text
+    refused(404, "notInLab", lab.call, "GET", "devices/Z/session")
+    refused(404, "notInLab", lab.call, "POST", "devices/Z/session/expire")
+
+
+if __name__ == "__main__":
+    claims.run(Lab(sys.argv[1].rstrip("/")))
