@@ -137,6 +137,18 @@ let package = Package(
             name: "OptimistSimulationTests", dependencies: ["OptimistSimulation"],
             resources: [.copy("Seeds")], swiftSettings: settings),
         .testTarget(
+            name: "OptimistLabTests",
+            dependencies: [
+                "OptimistLab", "OptimistServer",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Optimist", package: "optimist"),
+                .product(name: "OptimistCore", package: "optimist"),
+                .product(name: "OptimistSession", package: "optimist"),
+                .product(name: "OptimistWire", package: "optimist"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "OptimistProxyTests",
             dependencies: [
                 "OptimistProxy",

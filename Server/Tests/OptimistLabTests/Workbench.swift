@@ -1,0 +1,136 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import Logging
+import Optimist
+import OptimistCore
+import OptimistServer
+import OptimistSession
+import OptimistWire
+import Synchronization
+import Testing
+
+@testable import OptimistLab
+
+/// A real server, and phones as the lab has them, in one process. No proxy stands between.
+struct Workbench: Sendable {
+    let server: OptimistServer
+    let address: URL
+    let folder: URL
+
+    private static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    /// Runs a server that allows one device for each account, while `body` runs.
+    static func whereOneDeviceIsAllowed(_ body: (Workbench) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let server = try await OptimistServer(
+            configuration: ServerConfiguration(
+                port: 0, dataDirectory: folder.appending(path: "server"), allowsOneDeviceOnly: true, logger: quiet))
+        let running = Task { try await server.run() }
+        let address = try #require(URL(string: "http://127.0.0.1:\(try await server.port)"))
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await body(Workbench(server: server, address: address, folder: folder)))
+        } catch { result = .failure(error) }
+        await server.shutdown()
+        try await running.value
+        try result.get()
+    }
+
+    /// Switches a phone on.
+    ///
+    /// - Parameter hasStream: Whether its requests for the event stream get through.
+    func phone(_ name: String, hasStream: Bool = true) throws -> TestedPhone {
+        let own = folder.appending(path: name)
+        try FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
+        let (wire, network, news) = (Wire(hasStream: hasStream), LabNetwork(), NewsDesk(device: name, started: .now))
+        let phone = try RunningPhone(
+            database: own.appending(path: "planner.sqlite"), server: address,
+            credentials: FileCredentialStore(directory: own.appending(path: "credentials")), transport: wire,
+            network: network, diary: SessionDiary(), news: news, logger: Self.quiet)
+        return TestedPhone(phone: phone, wire: wire, network: network, news: news.follow().news)
+    }
+
+    /// What the server holds of an account, by its content.
+    func contents() async throws -> [String] {
+        let account = try #require(try await server.accounts().first)
+        return try await server.rows(account: account.id, type: "todo").compactMap {
+            $0.patch.values["content"]?.string
+        }.sorted()
+    }
+}
+
+/// A phone, what it asks of the server, and what it tells.
+struct TestedPhone: Sendable {
+    let phone: RunningPhone
+    let wire: Wire
+    let network: LabNetwork
+    let news: AsyncStream<DeviceNews>
+
+    func write(_ content: String) async throws {
+        _ = try await phone.add(LabTodo(id: UUID(), content: content, date: "2026-11-22"))
+    }
+
+    var outbox: [String] {
+        get async throws { try await phone.store.outbox().map(\.id).sorted() }
+    }
+
+    func until(_ isReached: (SyncStatus) -> Bool) async {
+        for await status in phone.sync.status where isReached(status) { return }
+    }
+
+    func untilSynced() async {
+        await until { $0.phase == .idle && $0.counts.pending == 0 && $0.counts.lastSync != nil }
+    }
+
+    func untilPaused() async {
+        await until { status in
+            if case .paused = status.phase { return true }
+            return false
+        }
+    }
+
+    func untilSignedOut() async -> SignOutReason? {
+        for await state in phone.session.states {
+            if case .signedOut(let reason) = state, reason != .neverSignedIn { return reason }
+        }
+        return nil
+    }
+
+    /// What the timeline says of the session, up to a line. Reads on where the last call ended.
+    func said(upTo last: String) async -> [String] {
+        var lines: [String] = []
+        for await case .timeline(let event) in news where event.kind == .session {
+            lines.append(event.text ?? "")
+            if event.text == last { break }
+        }
+        return lines
+    }
+}
+
+/// Carries a phone's requests, and notes how they were answered.
+final class Wire: Transport {
+    private let hasStream: Bool
+    private let answered = Mutex<[Int]>([])
+    private let sent = Mutex(0)
+
+    init(hasStream: Bool) { self.hasStream = hasStream }
+
+    /// How many requests have left the phone.
+    var requests: Int { sent.withLock(\.self) }
+
+    /// How many of them were refused for their token.
+    var refusals: Int { answered.withLock { $0.count { $0 == 401 } } }
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        if !hasStream, request.head.path?.contains("eventsource") == true {
+            throw TransportError(.broken, .maybeProcessed)
+        }
+        sent.withLock { $0 += 1 }
+        let answer = try await AsyncHTTPClientTransport.shared.send(request)
+        answered.withLock { $0.append(answer.head.status.code) }
+        return answer
+    }
+}
