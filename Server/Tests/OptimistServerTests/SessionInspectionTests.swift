@@ -53,18 +53,18 @@ struct SessionInspectionTests {
             let session = try #require(await server.session(accessToken: phone.access))
             var reasons: [String?] = []
             try await http.events(token: phone.access) { event, data in
-                if event == "state" {
-                    try await server.revoke(session)
-                    try await server.revoke(session)
-                } else {
-                    reasons.append(data["reason"]?.string)
-                }
-                return false
+                if event == "session" { reasons.append(data["reason"]?.string) }
+                if event == "state" { try await server.revoke(session) }
+                return event == "session"
             }
+            try await server.revoke(session)
             #expect(reasons == ["revoked"])
-            #expect(try await http.get("/.well-known/jmap", token: phone.access).json["reason"] == "revoked")
             #expect(try await server.session(accessToken: phone.access)?.endReason == "revoked")
-            #expect(try await http.get("/.well-known/jmap", token: other.access).status == 200)
+            let refusal = await #expect(throws: Unauthorized.self) {
+                _ = try await server.registry.identify(phone.access)
+            }
+            #expect(refusal?.end == .revoked)
+            #expect(try await server.registry.identify(other.access).account == other.account)
         }
     }
 }
