@@ -98,6 +98,15 @@ struct EventSourceTests {
         }
     }
 
+    @Test func `a stream says that its connection ends with it, so that no request follows on that`() async throws {
+        try await site.serving { _, http async throws in
+            let person = try await http.signUp()
+            let answer = try await http.get("/jmap/eventsource?types=*&closeafter=state&ping=0", token: person.access)
+            #expect(answer.headers["connection"] == ["close"])
+            #expect(answer.body.starts(with: "event: state".utf8))
+        }
+    }
+
     @Test func `a client that leaves is forgotten, and the server ends with streams open`() async throws {
         try await site.serving { server, http async throws in
             let person = try await http.signUp()

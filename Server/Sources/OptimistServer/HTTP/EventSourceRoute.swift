@@ -28,7 +28,12 @@ extension Routes {
             // 0 means none. Nobody is pinged more than once a second or less than every five minutes.
             pingSeconds: ping == 0 ? nil : min(max(ping, 1), 300), closesAfterState: query["closeafter"] == "state")
         return Response(
-            status: .ok, headers: [.contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store"],
+            status: .ok,
+            headers: [
+                .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store",
+                // It is closed when the stream ends: nobody is to send another request on it just then.
+                .connection: "close",
+            ],
             body: .init { writer in
                 try await request.body.consumeWithInboundCloseHandler { _ in
                     try await withGracefulShutdownHandler {
