@@ -37,7 +37,7 @@ extension Session {
     func leave() async throws {
         let (epoch, errands) = core.signOut()
         run(errands)
-        try await vault.erase(upTo: epoch)
+        try await vault.signOut(upTo: epoch)
     }
 
     enum MediaType: String {

@@ -3,10 +3,11 @@
 import Foundation
 import HTTPTypes
 import OptimistCore
-import OptimistSession
 import OptimistTesting
 import Synchronization
 import Testing
+
+@testable import OptimistSession
 
 @Suite(.timeLimit(.minutes(5)))
 struct CredentialStoreTests {
@@ -173,6 +174,69 @@ struct CredentialStoreTests {
         #expect(try await session.send(SessionRequest(.get, "/rows")).head.status == .ok)
         #expect(server.refreshes == 1)
         #expect(store.load()?.refreshToken == Secret("refresh-3"))
+    }
+
+    @Test(arguments: ["a refresh", "a refusal", "a request"])
+    func `T3 T9: a process whose session ends leaves alone what another has signed in with`(kind: String) async throws {
+        let store = InMemoryCredentialStore(.first)
+        let bench = Bench(store: store)
+        _ = try await bench.session.send(SessionRequest(.get, "/rows"))
+        var theirs = Credentials.first
+        theirs.account = Account(id: "a2", email: "grace@example.com")
+        (theirs.accessToken, theirs.refreshToken) = (Secret("theirs"), Secret("their refresh"))
+        store.save(theirs)
+        bench.server.refuse(upTo: 1)
+        switch kind {
+        case "a refusal": bench.server.onRefresh { .invalidGrant("revoked") }
+        case "a request":
+            bench.server.onRequest {
+                TransportResponse(.unauthorized, #"{"error":"invalid_token","reason":"revoked"}"#)
+            }
+        default: break
+        }
+        let reason: SignOutReason = kind == "a request" ? .revoked : .replaced
+        #expect(await bench.send(1).first?.error?.signOutReason == reason)
+        #expect(bench.server.refreshes == 0)
+        try await bench.session.signOut()
+        #expect(store.load() == theirs)
+    }
+
+    @Test func `T3 T9: what another process has signed out of is not renewed, and an answer on its way is not kept`()
+        async throws
+    {
+        for isUnderWay in [false, true] {
+            let store = InMemoryCredentialStore(.first)
+            let bench = Bench(store: store)
+            _ = try await bench.session.send(SessionRequest(.get, "/rows"))
+            bench.server.refuse(upTo: 1)
+            if isUnderWay {
+                bench.server.onRefresh {
+                    store.erase()
+                    return TransportResponse(
+                        .ok, #"{"access_token":"access-2","refresh_token":"refresh-2","expires_in":900}"#)
+                }
+            } else {
+                store.erase()
+            }
+            #expect(await bench.send(1).first?.error?.signOutReason == .signedOut)
+            #expect(bench.server.refreshes == (isUnderWay ? 1 : 0))
+            #expect(store.load() == nil)
+        }
+    }
+
+    @Test func `T9: signing out erases what another process has renewed, and a refusal of the old pair does not`()
+        async throws
+    {
+        let store = InMemoryCredentialStore(.first)
+        let vault = Vault(store)
+        _ = try await vault.restore()
+        var renewed = Credentials.first
+        renewed.refreshToken = Secret("refresh-2")
+        store.save(renewed)
+        try await vault.erase(.first, upTo: 0)
+        #expect(store.load() == renewed)
+        try await vault.signOut(upTo: 1)
+        #expect(store.load() == nil)
     }
 
     @Test func `T6: of many who ask for the id of the installation at once, all get the same`() throws {

@@ -48,7 +48,7 @@ struct SessionMachineTests {
         _ = machine.handle(.wants(1, refused: stamp), now: now)
         let effects = machine.handle(.ended(stamp, .revoked), now: now)
         #expect(effects.compactMap(\.failedID) == [1, 2, 3])
-        #expect(effects.contains(.run(.erase(upTo: stamp.epoch))))
+        #expect(effects.contains(.run(.erase(.first, upTo: stamp.epoch))))
         let late: [SessionMachine.Event] = [
             .ended(stamp, .refreshExpired), .refreshed(stamp, .first), .refreshFailed(stamp, retryAfter: nil),
             .accepted(stamp), .left(1), .restored(.first), .locked,
@@ -67,6 +67,25 @@ struct SessionMachineTests {
         #expect(machine.handle(.wants(2, refused: nil), now: now + 6).compactMap(\.failedID) == [2])
         _ = machine.handle(.arrived(3, .calls, .interactive), now: now - 31_536_000)
         #expect(machine.handle(.wants(3, refused: nil), now: now - 31_536_000) == [.run(.refresh(stamp, .first))])
+    }
+
+    @Test func `T4: a new token that ended before it was used is no new token, and its refusal waits for the next`() {
+        var machine = machine()
+        _ = enter(1...1, &machine)
+        _ = machine.handle(.wants(1, refused: machine.stamp), now: now)
+        var second = Credentials.first
+        second.expiresAt = now + 900
+        _ = machine.handle(.refreshed(machine.stamp, second), now: now)
+        _ = machine.handle(.left(1), now: now)
+        _ = machine.handle(.arrived(2, .calls, .background), now: now + 901)
+        _ = machine.handle(.wants(2, refused: nil), now: now + 901)
+        // There is no network, so the token is tried although it should have ended.
+        let tried = machine.handle(.refreshFailed(machine.stamp, retryAfter: .seconds(5)), now: now + 901)
+        #expect(tried.compactMap(\.grantedID) == [2])
+        let refused = machine.handle(.wants(2, refused: machine.stamp), now: now + 902)
+        #expect(refused.compactMap(\.failedID).isEmpty)
+        let renewed = machine.handle(.pauseEnded(machine.stamp), now: now + 907)
+        #expect(renewed.contains(.run(.refresh(machine.stamp, second))))
     }
 
     @Test func `a locked keychain is read again when somebody asks`() {
@@ -208,7 +227,7 @@ struct SessionMachineTests {
             #expect(sent.count <= slots)
             if case .signedOut = after, before != after {
                 #expect(sent.isEmpty && waiting.isEmpty)
-                #expect(effects.count { $0.isErasure } == 1)
+                #expect(effects.count { $0 == .cancelRefresh } == 1)
             }
         }
 
@@ -235,5 +254,4 @@ struct SessionMachineTests {
 extension SessionMachine.Effect {
     fileprivate var grantedID: Int? { if case .grant(let id, _) = self { id } else { nil } }
     fileprivate var failedID: Int? { if case .fail(let id, _) = self { id } else { nil } }
-    fileprivate var isErasure: Bool { if case .run(.erase) = self { true } else { false } }
 }

@@ -6,7 +6,7 @@ public import Foundation
 public struct Credentials: Equatable, Sendable {
     public var accessToken: Secret
     public var refreshToken: Secret
-    /// When the access token ends, by this device's wall clock, counted from when it was received.
+    /// When the access token ends, by the server's clock as far as it was known when the token came.
     /// Nil when the server did not say: it is then used until it is refused.
     public var expiresAt: Date?
     /// How long the access token lives in all.

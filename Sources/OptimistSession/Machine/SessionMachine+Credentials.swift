@@ -42,7 +42,8 @@ extension SessionMachine {
         return failAll(.signedOut(.replaced)) + [.cancelRefresh] + revocation
     }
 
-    /// Ends the session on the person's wish. A sign-in that is under way comes too late.
+    /// Ends the session on the person's wish. A sign-in that is under way comes too late. Whoever asks for it erases the
+    /// credentials, and tells the person if that fails.
     mutating func signedOut() -> [Effect] {
         let revocation = self.revocation
         epoch = reserveEpoch()
@@ -53,7 +54,7 @@ extension SessionMachine {
     private mutating func end(_ reason: SignOutReason) -> [Effect] {
         if case .signedOut = phase { return [] }
         phase = .signedOut(reason)
-        return failAll(.signedOut(reason)) + [.cancelRefresh, .run(.erase(upTo: epoch))]
+        return failAll(.signedOut(reason)) + [.cancelRefresh]
     }
 
     private var revocation: [Effect] {
@@ -64,8 +65,8 @@ extension SessionMachine {
     /// The server ended one life of the session. It begins no epoch, so a sign-in that is under way still counts: it
     /// may be what ended this life.
     mutating func ended(_ stamp: Stamp, _ reason: SignOutReason) -> [Effect] {
-        guard case .signedIn = phase, stamp.epoch == epoch else { return [] }
-        return end(reason)
+        guard case .signedIn(let life) = phase, stamp.epoch == epoch else { return [] }
+        return end(reason) + [.run(.erase(life.credentials, upTo: epoch))]
     }
 
     mutating func accepted(_ stamp: Stamp) -> [Effect] {
@@ -90,7 +91,7 @@ extension SessionMachine {
         defer { phase = .signedIn(life) }
         let pause = life.remainingPause(at: now)
         if refused == life.stamp, !life.isRefreshing {
-            if life.isUnproven, life.pause == nil || pause > 0 {
+            if life.isUnproven, !life.hasExpired(at: now), life.pause == nil || pause > 0 {
                 doubt(&life, now: now)
                 return fail(id, .refused)
             }

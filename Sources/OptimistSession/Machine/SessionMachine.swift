@@ -49,7 +49,8 @@ struct SessionMachine {
         case refresh(Stamp, Credentials)
         /// Until a pause ends, for those who wait.
         case wait(Stamp, Duration)
-        case erase(upTo: Int)
+        /// Removes what was kept of credentials that have ended with an epoch.
+        case erase(Credentials, upTo: Int)
         case revoke(Credentials)
     }
 

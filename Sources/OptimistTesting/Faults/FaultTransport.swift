@@ -17,11 +17,23 @@ import Synchronization
 /// ```
 public final class FaultTransport: Transport {
     private struct State {
-        var conditions: FaultConditions
+        var conditions: FaultConditions { didSet { chances = Self.ordered(conditions) } }
+        /// In an order that is the same in every run.
+        var chances: [(fault: HTTPFault, chance: Double)]
         var planned: [HTTPFault?] = []
         var random: SplitMix64
         var counts: [HTTPFault: Int] = [:]
         var requests = 0
+
+        init(_ conditions: FaultConditions, seed: UInt64) {
+            self.conditions = conditions
+            chances = Self.ordered(conditions)
+            random = SplitMix64(seed: seed)
+        }
+
+        private static func ordered(_ conditions: FaultConditions) -> [(fault: HTTPFault, chance: Double)] {
+            conditions.chances.sorted { "\($0.key)" < "\($1.key)" }.map { ($0.key, $0.value) }
+        }
     }
 
     private let base: any Transport
@@ -39,7 +51,7 @@ public final class FaultTransport: Transport {
     ) {
         self.base = base
         self.clock = clock
-        state = Mutex(State(conditions: conditions, random: SplitMix64(seed: seed)))
+        state = Mutex(State(conditions, seed: seed))
     }
 
     /// What goes wrong by chance, from the next request on.
@@ -78,11 +90,11 @@ public final class FaultTransport: Transport {
         }
     }
 
-    /// The faults share the numbers from 0 to 1 among them, in an order that is the same in every run.
+    /// The faults share the numbers from 0 to 1 among them.
     private static func drawn(_ state: inout State) -> HTTPFault? {
-        if state.conditions.chances.isEmpty { return nil }
+        if state.chances.isEmpty { return nil }
         var point = Double.random(in: 0..<1, using: &state.random)
-        for (fault, chance) in state.conditions.chances.sorted(by: { "\($0.key)" < "\($1.key)" }) {
+        for (fault, chance) in state.chances {
             if point < chance { return fault }
             point -= chance
         }
@@ -142,7 +154,10 @@ private struct CutBody: AsyncSequence, Sendable {
                 if isBroken { throw TransportError(.broken, .responseStarted) }
                 return nil
             }
-            guard let chunk = try await chunks.next() else { return nil }
+            guard let chunk = try await chunks.next() else {
+                if isBroken { throw TransportError(.broken, .responseStarted) }
+                return nil
+            }
             defer { left -= chunk.count }
             return Array(chunk.prefix(left))
         }

@@ -16,7 +16,7 @@ public enum HTTPFault: Sendable, Hashable {
     case answerLost
     /// Nothing is ever answered: `timedOut` after the longest wait for a head.
     case stalled
-    /// The connection breaks after so many bytes of the answer's body.
+    /// The connection breaks after so many bytes of the answer's body, or at its end if that comes first.
     case brokenBody(afterBytes: Int)
     /// The body of the answer ends after so many bytes, as if it were whole: somebody in between has cut it.
     case truncatedBody(afterBytes: Int)

@@ -1,0 +1,86 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import HTTPTypes
+import Logging
+import OptimistCore
+
+/// Renewing the credentials: once, whichever of the processes that share them is first.
+extension Session {
+    func refresh(_ credentials: Credentials, _ stamp: Stamp) async {
+        let event = await refreshed(credentials, stamp)
+        logger.debug("refreshed", metadata: ["session.outcome": "\(event.outcome)"])
+        run(core.handle(event))
+    }
+
+    private func refreshed(_ credentials: Credentials, _ stamp: Stamp) async -> SessionMachine.Event {
+        let waited = Stopwatch(surroundings.clock)
+        do {
+            while true {
+                let lease = try await vault.lease(at: surroundings.now())
+                defer { lease?.end() }
+                switch await standing(of: credentials, stamp) {
+                case .settled(let event): return event
+                case .due(let latest): if lease != nil { return try await asked(latest, stamp) }
+                }
+                // Another process of this app has the lease, and may be ready soon.
+                guard waited() < Self.longestWaitForOthers else { return .refreshFailed(stamp, retryAfter: nil) }
+                try await surroundings.clock.sleep(for: .milliseconds(20))
+            }
+        } catch {
+            return .refreshFailed(stamp, retryAfter: nil)
+        }
+    }
+
+    private static let longestWaitForOthers = Duration.seconds(5)
+
+    private enum Standing {
+        /// Other processes have done what there was to do: their tokens are as good as ours would be.
+        case settled(SessionMachine.Event)
+        /// These are the latest, and have to be renewed.
+        case due(Credentials)
+    }
+
+    private func standing(of credentials: Credentials, _ stamp: Stamp) async -> Standing {
+        switch await vault.fate(of: credentials) {
+        case .kept: .due(credentials)
+        case .renewed(let newer):
+            TokenLife(credentials: newer, stamp: stamp).isDue(at: serverTime.now)
+                ? .due(newer) : .settled(.refreshed(stamp, newer))
+        case .ended(let reason): .settled(.ended(stamp, reason))
+        }
+    }
+
+    private func asked(_ credentials: Credentials, _ stamp: Stamp) async throws -> SessionMachine.Event {
+        let form = Form([("grant_type", "refresh_token"), ("refresh_token", credentials.refreshToken.exposed)])
+        let answer = try await ask(configuration.endpoints.token, .form, form.bytes)
+        if answer.head.status.kind == .successful, let grant = TokenGrant(answer.body) {
+            let next = grant.successor(of: credentials, now: serverTime.now)
+            // Who has signed out meanwhile, in whichever process, stays signed out.
+            if case .ended(let reason) = await vault.fate(of: credentials) { return .ended(stamp, reason) }
+            // Stored before anything uses it (T9): if storing fails, the old token may be presented again (T10).
+            _ = try await vault.save(next, as: stamp.next)
+            return .refreshed(stamp, next)
+        }
+        if answer.head.status.kind != .successful,
+            case .ended(let reason) = configuration.answers.ofRefresh(answer.head, answer.body)
+        {
+            // A process that knows nothing of leases may have been faster.
+            switch await standing(of: credentials, stamp) {
+            case .settled(let event): return event
+            case .due(credentials): return .ended(stamp, reason)
+            case .due(let latest): return try await asked(latest, stamp)
+            }
+        }
+        return .refreshFailed(stamp, retryAfter: answer.head.retryAfter(now: serverTime.now))
+    }
+}
+
+extension SessionMachine.Event {
+    fileprivate var outcome: String {
+        switch self {
+        case .refreshed: "renewed"
+        case .ended(_, let reason): "ended: \(reason)"
+        default: "postponed"
+        }
+    }
+}
