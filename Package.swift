@@ -50,7 +50,10 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"])),
                 .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"])),
             ],
-            swiftSettings: settings),
+            // URLSessionTransport is for Apple's systems; here it is tested as far as Linux can.
+            swiftSettings: settings + [
+                .define("CheckURLSessionTransport", .when(platforms: [.linux], configuration: .debug))
+            ]),
         .target(
             name: "Optimist",
             dependencies: [

@@ -136,6 +136,15 @@ let package = Package(
         .testTarget(
             name: "OptimistSimulationTests", dependencies: ["OptimistSimulation"],
             resources: [.copy("Seeds")], swiftSettings: settings),
+        // Here and not beside the session's other tests, since this package has the trait AsyncHTTPClient on.
+        .testTarget(
+            name: "OptimistTransportTests",
+            dependencies: [
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "OptimistSession", package: "optimist"),
+                .product(name: "OptimistTesting", package: "optimist"),
+            ],
+            swiftSettings: settings),
         .testTarget(
             name: "OptimistLabTests",
             dependencies: [

@@ -5,14 +5,23 @@ public import OptimistSession
 import Synchronization
 
 /// A transport whose server is a closure. It notes every request that it was given.
+///
+/// As over a network, the server does not notice at once that a request was given up: the closure's task is cancelled, and
+/// nobody waits for it.
 public final class InMemoryTransport: Transport {
     public typealias Handler = @Sendable (TransportRequest) async throws -> TransportResponse
 
     private let handler: Handler
+    private let clock: any Clock<Duration>
     private let log = Mutex<[TransportRequest]>([])
 
-    /// - Parameter handler: Answers requests, several at once. It may wait, and it may throw `TransportError`.
-    public init(_ handler: @escaping Handler) { self.handler = handler }
+    /// - Parameters:
+    ///   - clock: Measures how long the head of an answer takes.
+    ///   - handler: Answers requests, several at once. It may wait, and it may throw `TransportError`.
+    public init(clock: any Clock<Duration> = ContinuousClock(), _ handler: @escaping Handler) {
+        self.clock = clock
+        self.handler = handler
+    }
 
     /// Every request so far, in the order they came.
     public var requests: [TransportRequest] { log.withLock { $0 } }
@@ -20,7 +29,55 @@ public final class InMemoryTransport: Transport {
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
         try Task.checkCancellation()
         log.withLock { $0.append(request) }
-        return try await handler(request)
+        let exchange = InMemoryExchange()
+        let (clock, handler) = (clock, handler)
+        let server = Task {
+            do { exchange.end(.success(try await handler(request))) } catch { exchange.end(.failure(error)) }
+        }
+        let alarm = Task {
+            guard (try? await clock.sleep(for: request.headTimeout)) != nil else { return }
+            exchange.end(.failure(TransportError(.timedOut, .maybeProcessed)))
+        }
+        defer {
+            server.cancel()
+            alarm.cancel()
+        }
+        return try await withTaskCancellationHandler {
+            try await exchange.outcome()
+        } onCancel: {
+            exchange.end(.failure(CancellationError()))
+        }
+    }
+}
+
+/// How one request ends: by what comes first.
+private final class InMemoryExchange: Sendable {
+    private enum State {
+        case open(CheckedContinuation<TransportResponse, any Error>?)
+        case ended(Result<TransportResponse, any Error>)
+    }
+
+    private let state = Mutex(State.open(nil))
+
+    func end(_ result: Result<TransportResponse, any Error>) {
+        let waiting: CheckedContinuation<TransportResponse, any Error>? = state.withLock { state in
+            guard case .open(let waiting) = state else { return nil }
+            state = .ended(result)
+            return waiting
+        }
+        waiting?.resume(with: result)
+    }
+
+    /// Asked for once.
+    func outcome() async throws -> TransportResponse {
+        try await withCheckedThrowingContinuation { continuation in
+            let result: Result<TransportResponse, any Error>? = state.withLock { state in
+                if case .ended(let result) = state { return result }
+                state = .open(continuation)
+                return nil
+            }
+            if let result { continuation.resume(with: result) }
+        }
     }
 }
 

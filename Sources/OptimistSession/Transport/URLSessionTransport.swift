@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-// On Linux URLSession blocks under many cancellations, so this is compiled there only to be checked.
+// On Linux URLSession blocks under many cancellations and buffers without bound, so this is compiled there in debug builds
+// only, to be tested.
 #if canImport(Darwin) || CheckURLSessionTransport
     import HTTPTypes
     import Synchronization
@@ -20,8 +21,8 @@
         private let session: URLSession
         private let exchanges = Exchanges()
 
-        /// - Parameter configuration: Default: ephemeral, without cookies and cache. Its idle timeout is replaced by
-        ///   the one of each request.
+        /// - Parameter configuration: Default: ephemeral, without cookies and cache. Its idle timeout has no effect: each
+        ///   request says how long its head may take, and its caller how long the rest.
         public init(configuration: URLSessionConfiguration = URLSessionTransport.defaultConfiguration) {
             session = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: nil)
         }
@@ -45,11 +46,13 @@
             let task = session.dataTask(with: urlRequest)
             let inbox = Inbox(task)
             exchanges.add(inbox, for: task.taskIdentifier)
-            let head = try await withTaskCancellationHandler {
-                task.resume()
-                return try await inbox.head()
-            } onCancel: {
-                inbox.abandon()
+            let head = try await withDeadline(request.headTimeout, clock: ContinuousClock()) {
+                try await withTaskCancellationHandler {
+                    task.resume()
+                    return try await inbox.head()
+                } onCancel: {
+                    inbox.abandon()
+                }
             }
             return TransportResponse(head: head, body: ResponseBody(InboxChunks(inbox: inbox)))
         }
@@ -62,7 +65,8 @@
                 return nil
             }
             self.init(url: url)
-            timeoutInterval = max(request.headTimeout / .seconds(1), 60)
+            // An event stream may be silent for hours. How long the head may take is measured above.
+            timeoutInterval = 365 * 24 * 3600
             httpMethod = head.method.rawValue
             httpBody = request.body.isEmpty ? nil : Data(request.body)
             for field in head.headerFields { addValue(field.value, forHTTPHeaderField: field.name.rawName) }

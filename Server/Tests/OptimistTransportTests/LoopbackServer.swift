@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-#if AsyncHTTPClient && canImport(Glibc)
+#if canImport(Glibc)
     import Foundation
     import Glibc
 
@@ -12,9 +12,18 @@
         struct Connection: Sendable {
             fileprivate let socket: CInt
 
-            func send(_ text: String) {
-                let bytes = Array(text.utf8)
-                _ = Glibc.send(socket, bytes, bytes.count, CInt(MSG_NOSIGNAL))
+            /// Waits until the other side has room for all of it. Returns false if it is gone.
+            @discardableResult
+            func send(_ bytes: some Sequence<UInt8>) -> Bool {
+                var rest = Array(bytes)[...]
+                while !rest.isEmpty {
+                    let count = rest.withUnsafeBytes {
+                        Glibc.send(socket, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+                    }
+                    if count <= 0 { return false }
+                    rest = rest.dropFirst(count)
+                }
+                return true
             }
 
             func close() { _ = shutdown(socket, CInt(SHUT_RDWR)) }

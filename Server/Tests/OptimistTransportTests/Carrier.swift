@@ -1,0 +1,63 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+#if canImport(Glibc)
+    import HTTPTypes
+    import OptimistSession
+    import OptimistTesting
+
+    /// The transports that all do the same.
+    enum Carrier: CaseIterable, Sendable {
+        case asyncHTTPClient, urlSession, inMemory
+
+        /// Those that have a network below them.
+        static let overSockets: [Self] = [.asyncHTTPClient, .urlSession]
+
+        /// On Linux, `URLSession` reads on while nobody reads from it, and blocks when many tasks are cancelled at once.
+        static let patient: [Self] = [.asyncHTTPClient, .inMemory]
+
+        @discardableResult
+        func withTransport<Result>(
+            to peer: Peer, _ work: (any Transport, _ authority: String) async throws -> Result
+        ) async throws -> Result {
+            if self == .inMemory {
+                return try await work(InMemoryTransport { try await peer.answer($0) }, "127.0.0.1:1")
+            }
+            let server = try LoopbackServer { peer.serve($0, $1) }
+            defer { server.close() }
+            return try await withTransport { try await work($0, "127.0.0.1:\(server.port)") }
+        }
+
+        /// A transport without a peer.
+        @discardableResult
+        func withTransport<Result>(_ work: (any Transport) async throws -> Result) async throws -> Result {
+            switch self {
+            case .inMemory: return try await work(InMemoryTransport { _ in throw TransportError(.refused, .notSent) })
+            case .urlSession: return try await work(URLSessionTransport())
+            case .asyncHTTPClient:
+                let transport = AsyncHTTPClientTransport()
+                do {
+                    let result = try await work(transport)
+                    try await transport.shutdown()
+                    return result
+                } catch {
+                    try? await transport.shutdown()
+                    throw error
+                }
+            }
+        }
+    }
+
+    extension TransportRequest {
+        /// A request with a credential.
+        init(
+            _ authority: String, _ path: String = "/", method: HTTPRequest.Method = .get, body: String = "",
+            headTimeout: Duration = .seconds(10)
+        ) {
+            self.init(
+                head: HTTPRequest(
+                    method: method, scheme: "http", authority: authority, path: path,
+                    headerFields: [.authorization: "Bearer abc"]),
+                body: Array(body.utf8), headTimeout: headTimeout, isRepeatable: method == .get)
+        }
+    }
+#endif

@@ -1,0 +1,250 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+#if canImport(Glibc)
+    import Foundation
+    import HTTPTypes
+    import OptimistSession
+    import OptimistTesting
+    import Synchronization
+    import Testing
+
+    /// What every transport promises, tried on each of them.
+    @Suite(.timeLimit(.minutes(5)))
+    struct TransportTests {
+        @Test(arguments: Carrier.allCases)
+        func `head, fields and body go there and come back`(carrier: Carrier) async throws {
+            let peer = Peer { _ in [.head(201, length: 5, fields: ["X-Seen": "yes"]), .bytes(Array("world".utf8))] }
+            try await carrier.withTransport(to: peer) { transport, authority in
+                let answer = try await transport.send(
+                    TransportRequest(authority, "/rows?a=1", method: .post, body: "hello"))
+                #expect(answer.head.status == .created)
+                #expect(answer.head.headerFields[HTTPField.Name("X-Seen")!] == "yes")
+                #expect(try await answer.body.collect(upTo: 100) == Array("world".utf8))
+            }
+            #expect(
+                peer.seen == [
+                    Peer.Seen(method: "POST", path: "/rows?a=1", authorization: "Bearer abc", body: "hello")
+                ])
+        }
+
+        @Test(arguments: Carrier.allCases)
+        func `a redirect is an answer, and the credential goes to nobody else`(carrier: Carrier) async throws {
+            let stranger = Peer { _ in [.head(200, length: 0)] }
+            let elsewhere = try LoopbackServer { stranger.serve($0, $1) }
+            defer { elsewhere.close() }
+            let address = "http://127.0.0.1:\(elsewhere.port)/elsewhere"
+            let peer = Peer { _ in [.head(302, length: 0, fields: ["Location": address])] }
+            try await carrier.withTransport(to: peer) { transport, authority in
+                let answer = try await transport.send(TransportRequest(authority))
+                #expect(answer.head.status == .found)
+                #expect(answer.head.headerFields[.location] == address)
+            }
+            #expect(stranger.seen.isEmpty)
+        }
+
+        @Test(arguments: Carrier.allCases)
+        func `where nobody listens nothing was sent`(carrier: Carrier) async throws {
+            let server = try LoopbackServer { _, _ in }
+            server.close()
+            try await carrier.withTransport { transport in
+                await #expect { try await transport.send(TransportRequest("127.0.0.1:\(server.port)")) } throws: {
+                    guard let error = $0 as? TransportError else { return false }
+                    return error.kind == .refused && error.phase == .notSent
+                }
+            }
+        }
+
+        /// > Source: RFC 6761, section 6.4: no name below `invalid` has an address.
+        @Test(arguments: Carrier.overSockets)
+        func `a name without an address is unresolvable, and nothing was sent`(carrier: Carrier) async throws {
+            try await carrier.withTransport { transport in
+                await #expect { try await transport.send(TransportRequest("nowhere.invalid")) } throws: {
+                    guard let error = $0 as? TransportError else { return false }
+                    return error.kind == .unresolvable && error.phase == .notSent
+                }
+            }
+        }
+
+        @Test(arguments: Carrier.allCases)
+        func `a head that does not come in time is given up`(carrier: Carrier) async throws {
+            let peer = Peer { _ in [.silence] }
+            try await carrier.withTransport(to: peer) { transport, authority in
+                await #expect {
+                    try await transport.send(TransportRequest(authority, headTimeout: .milliseconds(50)))
+                } throws: {
+                    guard let error = $0 as? TransportError else { return false }
+                    return error.kind == .timedOut && error.phase == .maybeProcessed
+                }
+            }
+        }
+
+        @Test(arguments: Carrier.allCases)
+        func `the deadline of a call covers a body that stops coming`(carrier: Carrier) async throws {
+            let peer = Peer { _ in [.head(200, length: 100), .bytes(Array("half".utf8)), .silence] }
+            try await carrier.withTransport(to: peer) { transport, authority in
+                let session = try Session.signedIn(to: authority, transport)
+                await #expect {
+                    try await session.send(SessionRequest(.get, "/", attempts: 1, deadline: .milliseconds(200)))
+                } throws: {
+                    ($0 as? TransportError)?.kind == .timedOut
+                }
+            }
+        }
+
+        @Test(arguments: Carrier.allCases)
+        func `a connection that ends before the head may have brought the request`(carrier: Carrier) async throws {
+            let peer = Peer { _ in [.breakOff] }
+            try await carrier.withTransport(to: peer) { transport, authority in
+                await #expect { try await transport.send(TransportRequest(authority, method: .post)) } throws: {
+                    guard let error = $0 as? TransportError else { return false }
+                    return error.kind == .broken && error.phase == .maybeProcessed
+                }
+            }
+        }
+
+        @Test(arguments: Carrier.allCases)
+        func `a body that breaks off is an error after the head`(carrier: Carrier) async throws {
+            let peer = Peer { _ in [.head(200, length: 100), .bytes(Array("half".utf8)), .breakOff] }
+            try await carrier.withTransport(to: peer) { transport, authority in
+                let answer = try await transport.send(TransportRequest(authority))
+                await #expect { try await answer.body.collect(upTo: 1000) } throws: {
+                    guard let error = $0 as? TransportError else { return false }
+                    return error.kind == .broken && error.phase == .responseStarted
+                }
+            }
+        }
+
+        @Test(arguments: Carrier.overSockets)
+        func `a connection that the server closed meanwhile costs a repeatable request nothing`(carrier: Carrier)
+            async throws
+        {
+            let peer = Peer { _ in [.head(200, length: 2), .bytes(Array("ok".utf8)), .breakOff] }
+            try await carrier.withTransport(to: peer) { transport, authority in
+                for _ in 0..<50 {
+                    let answer = try await transport.send(TransportRequest(authority))
+                    #expect(try await answer.body.collect(upTo: 10).count == 2)
+                }
+            }
+        }
+
+        @Test func `a repetition that finds nobody does not deny that the first may have arrived`() async throws {
+            let listening = Mutex<LoopbackServer?>(nil)
+            let server = try LoopbackServer { _, connection in
+                listening.withLock { $0 }?.close()
+                connection.close()
+            }
+            listening.withLock { $0 = server }
+            try await Carrier.asyncHTTPClient.withTransport { transport in
+                await #expect { try await transport.send(TransportRequest("127.0.0.1:\(server.port)")) } throws: {
+                    ($0 as? TransportError)?.phase == .maybeProcessed
+                }
+            }
+        }
+
+        @Test(arguments: Carrier.allCases, [true, false])
+        func `cancelling ends the exchange as a cancellation, before the head and after it`(
+            carrier: Carrier, isAfterHead: Bool
+        ) async throws {
+            let peer = Peer { _ in isAfterHead ? [.head(200, length: nil), .bytes([1]), .silence] : [.silence] }
+            try await carrier.withTransport(to: peer) { transport, authority in
+                let task = Task {
+                    let answer = try await transport.send(TransportRequest(authority))
+                    return try await answer.body.collect(upTo: 100)
+                }
+                for await _ in peer.silences { break }
+                task.cancel()
+                await #expect(throws: CancellationError.self) { try await task.value }
+            }
+        }
+
+        @Test(arguments: Carrier.patient)
+        func `of five hundred that are cancelled at once none hangs`(carrier: Carrier) async throws {
+            let peer = Peer { _ in [.silence] }
+            try await carrier.withTransport(to: peer) { transport, authority in
+                let tasks = (0..<500).map { _ in
+                    Task { _ = try await transport.send(TransportRequest(authority)) }
+                }
+                for await _ in peer.silences { break }
+                for task in tasks { task.cancel() }
+                for task in tasks {
+                    await #expect(throws: CancellationError.self) { try await task.value }
+                }
+            }
+        }
+
+        @Test(arguments: Carrier.patient)
+        func `what nobody reads is not fetched`(carrier: Carrier) async throws {
+            let whole = 64 << 20
+            let peer = Peer { _ in [.head(200, length: whole), .flood(whole)] }
+            let farthest = try await carrier.withTransport(to: peer) { transport, authority in
+                let answer = try await transport.send(TransportRequest(authority))
+                var (read, farthest, sum) = (0, 0, 0)
+                for try await chunk in answer.body {
+                    read += chunk.count
+                    // A reader who takes his time.
+                    for byte in chunk { sum &+= Int(byte) }
+                    farthest = max(farthest, peer.floodedBytes - read)
+                }
+                #expect(read == whole && sum == whole * 0x78)
+                return farthest
+            }
+            #expect(farthest < 16 << 20, "the sender was \(farthest) bytes ahead")
+        }
+
+        @Test(arguments: Carrier.overSockets)
+        func `a small body that unpacks to a large one ends at the limit`(carrier: Carrier) async throws {
+            let bomb = Gzip.zeros(64 << 20)
+            let peer = Peer { _ in
+                [.head(200, length: bomb.count, fields: ["Content-Encoding": "gzip"]), .bytes(bomb)]
+            }
+            try await carrier.withTransport(to: peer) { transport, authority in
+                let session = try Session.signedIn(to: authority, transport)
+                await #expect { try await session.send(SessionRequest(.get, "/", answerLimitBytes: 100_000)) } throws: {
+                    ($0 as? TransportError)?.kind == .tooLarge
+                }
+            }
+        }
+    }
+
+    extension Session {
+        /// A session that needs no refresh.
+        fileprivate static func signedIn(to authority: String, _ transport: any Transport) throws -> Session {
+            let origin = "http://\(authority)"
+            return Session(
+                server: try #require(URL(string: origin)), transport: transport,
+                credentials: InMemoryCredentialStore(
+                    Credentials(
+                        accessToken: Secret("access"), refreshToken: Secret("refresh"), expiresAt: nil, lifetime: nil,
+                        account: Account(id: "a1", email: "ada@example.com"), origin: origin)))
+        }
+    }
+
+    /// Compressed bodies.
+    ///
+    /// > Source: RFC 1951, section 3.2.6, and RFC 1952, section 2.3.
+    private enum Gzip {
+        /// So many zeros as gzip: one literal, and copies of 258 bytes each from one byte before, in fixed codes. What would
+        /// follow the last is left out: nobody is to come so far.
+        static func zeros(_ count: Int) -> [UInt8] {
+            var bytes: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
+            var (bits, held) = (UInt32(0), 0)
+            func put(_ code: UInt32, _ length: Int) {
+                for shift in (0..<length).reversed() {
+                    bits |= (code >> UInt32(shift) & 1) << UInt32(held)
+                    held += 1
+                    if held == 8 {
+                        bytes.append(UInt8(bits))
+                        (bits, held) = (0, 0)
+                    }
+                }
+            }
+            put(0b110, 3)  // The last block, of fixed codes.
+            put(0b0011_0000, 8)  // The byte 0.
+            for _ in 0..<count / 258 {
+                put(0b1100_0101, 8)  // Length 258 …
+                put(0b00000, 5)  // … from distance 1.
+            }
+            return bytes
+        }
+    }
+#endif
