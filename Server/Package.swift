@@ -116,6 +116,15 @@ let package = Package(
                 .product(name: "OptimistSession", package: "optimist"),
             ],
             path: "Tests/PhoneProcess", swiftSettings: settings),
+        .executableTarget(
+            name: "SessionProcess",
+            dependencies: [
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "OptimistCore", package: "optimist"),
+                .product(name: "OptimistSession", package: "optimist"),
+            ],
+            path: "Tests/SessionProcess", swiftSettings: settings),
         .testTarget(
             name: "OptimistServerTests",
             dependencies: [

@@ -6,11 +6,12 @@ import OptimistCore
 import Synchronization
 
 /// The time of day by the server's clock, as far as its answers tell (T5). Between answers it runs with a clock that nobody
-/// sets; before the first it is the device's.
+/// sets; before the first it is the device's, corrected as it had to be when the kept credentials came.
 final class ServerTime: Sendable {
     private struct Heard {
         var date: String?
         var ahead: TimeInterval = 0
+        var isKnown = false
     }
 
     private let launch: Date
@@ -23,6 +24,16 @@ final class ServerTime: Sendable {
     }
 
     var now: Date { steady + heard.withLock { $0.ahead } }
+
+    /// How far the server's clock is ahead of the device's.
+    var ahead: Duration { .seconds(heard.withLock { $0.ahead }) }
+
+    /// Takes what was known at an earlier launch, unless this one has heard of the server already.
+    func recall(_ ahead: Duration) {
+        heard.withLock { heard in
+            if !heard.isKnown { heard.ahead = ahead / .seconds(1) }
+        }
+    }
 
     private var steady: Date { launch + elapsed() / .seconds(1) }
 
@@ -38,6 +49,6 @@ final class ServerTime: Sendable {
         }
         guard isNews, let time = HTTPDate.parse(date) else { return }
         let ahead = time.timeIntervalSince(steady)
-        heard.withLock { $0.ahead = ahead }
+        heard.withLock { ($0.ahead, $0.isKnown) = (ahead, true) }
     }
 }

@@ -25,7 +25,7 @@ extension Session {
         let origin = Origin(server)?.description ?? ""
         guard
             let credentials = TokenGrant(answer.body)?.credentials(
-                email: email, origin: origin, now: serverTime.now)
+                email: email, origin: origin, time: serverTime)
         else { throw OptimistError.signInUnreadable }
         // From here on cancelling is too late: the server has let this device in.
         let isSaved = try await vault.save(credentials, as: Stamp(epoch: epoch, generation: 1))

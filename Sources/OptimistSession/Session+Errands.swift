@@ -30,6 +30,7 @@ extension Session {
             if let credentials, credentials.origin != Origin(server)?.description {
                 run(core.handle(.restoreFailed(.otherServer)))
             } else {
+                if let credentials { serverTime.recall(credentials.serverClockAhead) }
                 run(core.handle(.restored(credentials)))
             }
         } catch let error as OptimistError where error.code == .credentialsLocked {

@@ -54,7 +54,7 @@ extension Session {
         let form = Form([("grant_type", "refresh_token"), ("refresh_token", credentials.refreshToken.exposed)])
         let answer = try await ask(configuration.endpoints.token, .form, form.bytes)
         if answer.head.status.kind == .successful, let grant = TokenGrant(answer.body) {
-            let next = grant.successor(of: credentials, now: serverTime.now)
+            let next = grant.successor(of: credentials, time: serverTime)
             // Who has signed out meanwhile, in whichever process, stays signed out.
             if case .ended(let reason) = await vault.fate(of: credentials) { return .ended(stamp, reason) }
             // Stored before anything uses it (T9): if storing fails, the old token may be presented again (T10).

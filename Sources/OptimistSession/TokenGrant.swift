@@ -28,20 +28,22 @@ struct TokenGrant: Decodable {
     }
 
     /// The credentials of somebody who has just signed in. Nil without a refresh token.
-    func credentials(email: String, origin: String, now: Date) -> Credentials? {
+    func credentials(email: String, origin: String, time: ServerTime) -> Credentials? {
         guard let refreshToken, !refreshToken.isEmpty else { return nil }
         let account = Account(id: accountID ?? Self.subject(of: accessToken) ?? email, email: email)
         return Credentials(
-            accessToken: Secret(accessToken), refreshToken: Secret(refreshToken), expiresAt: expiresIn.map { now + $0 },
-            lifetime: expiresIn.map { .seconds($0) }, account: account, origin: origin)
+            accessToken: Secret(accessToken), refreshToken: Secret(refreshToken),
+            expiresAt: expiresIn.map { time.now + $0 }, lifetime: expiresIn.map { .seconds($0) },
+            serverClockAhead: time.ahead, account: account, origin: origin)
     }
 
     /// The credentials that follow others. A server that does not rotate sends no new refresh token.
-    func successor(of former: Credentials, now: Date) -> Credentials {
+    func successor(of former: Credentials, time: ServerTime) -> Credentials {
         var next = former
         next.accessToken = Secret(accessToken)
         if let refreshToken, !refreshToken.isEmpty { next.refreshToken = Secret(refreshToken) }
-        next.expiresAt = expiresIn.map { now + $0 }
+        next.expiresAt = expiresIn.map { time.now + $0 }
+        next.serverClockAhead = time.ahead
         next.lifetime = expiresIn.map { .seconds($0) }
         return next
     }

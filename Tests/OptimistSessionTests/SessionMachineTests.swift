@@ -138,6 +138,16 @@ struct SessionMachineTests {
     }
 
     /// Whatever happens in whatever order, late and double answers included.
+    @Test func `T5: kept credentials that have ended are renewed before the first request is sent`() {
+        var ended = Credentials.first
+        ended.expiresAt = now - 1
+        var machine = SessionMachine(slots: 2, backoff: Backoff(), randomness: SplitMix64(seed: 1))
+        #expect(enter(1...1, &machine) == [.run(.restore)])
+        let stamp = Stamp(epoch: 0, generation: 1)
+        #expect(machine.handle(.restored(ended), now: now) == [.run(.refresh(stamp, ended))])
+        #expect(machine.handle(.refreshed(stamp, .first), now: now).compactMap(\.grantedID) == [1])
+    }
+
     @Test(arguments: 1...300)
     func `T1 T3 T8: no order of events breaks the promises of the gate`(seed: UInt64) {
         var random = SplitMix64(seed: seed)

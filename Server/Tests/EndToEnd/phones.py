@@ -44,8 +44,8 @@ def email(account):
 class Server:
     """`optimist serve`, which may be killed and started again at the same address."""
 
-    def __init__(self, folder, environment=None):
-        self.folder, self.port = Path(folder), free_port()
+    def __init__(self, folder, environment=None, log_level="notice"):
+        self.folder, self.port, self.log_level = Path(folder), free_port(), log_level
         self.address = f"http://127.0.0.1:{self.port}"
         self.database = self.folder / "optimist.sqlite"
         self.program = None
@@ -54,7 +54,8 @@ class Server:
 
     def start(self, environment=None):
         """Starts it, and does not wait for it."""
-        self.program = Program("serve", "--port", self.port, "--data", self.folder, environment=environment)
+        self.program = Program(
+            "serve", "--port", self.port, "--data", self.folder, "--log-level", self.log_level, environment=environment)
 
     def kill(self):
         self.program.kill()

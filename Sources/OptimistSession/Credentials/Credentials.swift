@@ -11,18 +11,21 @@ public struct Credentials: Equatable, Sendable {
     public var expiresAt: Date?
     /// How long the access token lives in all.
     public var lifetime: Duration?
+    /// How far the server's clock was ahead of this device's when the token came.
+    public var serverClockAhead: Duration
     public var account: Account
     /// The origin they were given by. They are sent nowhere else.
     public var origin: String
 
     public init(
-        accessToken: Secret, refreshToken: Secret, expiresAt: Date?, lifetime: Duration?, account: Account,
-        origin: String
+        accessToken: Secret, refreshToken: Secret, expiresAt: Date?, lifetime: Duration?,
+        serverClockAhead: Duration = .zero, account: Account, origin: String
     ) {
         self.accessToken = accessToken
         self.refreshToken = refreshToken
         self.expiresAt = expiresAt
         self.lifetime = lifetime
+        self.serverClockAhead = serverClockAhead
         self.account = account
         self.origin = origin
     }
@@ -47,7 +50,8 @@ extension Credentials {
         try JSONEncoder().encode(
             Record(
                 version: 1, access: accessToken.exposed, refresh: refreshToken.exposed, expiresAt: expiresAt,
-                lifetimeSeconds: lifetime.map { Int($0.components.seconds) }, account: account, origin: origin))
+                lifetimeSeconds: lifetime.map { Int($0.components.seconds) },
+                aheadSeconds: Int(serverClockAhead.components.seconds), account: account, origin: origin))
     }
 
     /// Reads what ``serialized()`` made.
@@ -57,7 +61,8 @@ extension Credentials {
         let record = try JSONDecoder().decode(Record.self, from: data)
         self.init(
             accessToken: Secret(record.access), refreshToken: Secret(record.refresh), expiresAt: record.expiresAt,
-            lifetime: record.lifetimeSeconds.map { .seconds($0) }, account: record.account, origin: record.origin)
+            lifetime: record.lifetimeSeconds.map { .seconds($0) },
+            serverClockAhead: .seconds(record.aheadSeconds ?? 0), account: record.account, origin: record.origin)
     }
 
     /// The form on disk. Members may be added; a reader of an older version ignores them.
@@ -67,6 +72,7 @@ extension Credentials {
         var refresh: String
         var expiresAt: Date?
         var lifetimeSeconds: Int?
+        var aheadSeconds: Int?
         var account: Account
         var origin: String
     }

@@ -15,11 +15,11 @@ extension SessionMachine {
         }
     }
 
-    mutating func restored(_ credentials: Credentials?) -> [Effect] {
+    mutating func restored(_ credentials: Credentials?, now: Date) -> [Effect] {
         guard case .restoring = phase else { return [] }
         guard let credentials else { return restoreFailed(.neverSignedIn) }
         phase = .signedIn(TokenLife(credentials: credentials, stamp: Stamp(epoch: epoch, generation: 1)))
-        return pump()
+        return isAnyoneQueued ? renewIfDue(now: now) + pump() : []
     }
 
     mutating func restoreFailed(_ reason: SignOutReason) -> [Effect] {
@@ -88,16 +88,22 @@ extension SessionMachine {
     /// Notes that a token was refused, and asks for the next one if it is time and nobody has.
     mutating func reconsiderToken(for id: RequestID, refused: Stamp?, now: Date) -> [Effect] {
         guard case .signedIn(var life) = phase else { return [] }
-        defer { phase = .signedIn(life) }
-        let pause = life.remainingPause(at: now)
         if refused == life.stamp, !life.isRefreshing {
-            if life.isUnproven, !life.hasExpired(at: now), life.pause == nil || pause > 0 {
+            defer { phase = .signedIn(life) }
+            let isPaused = life.remainingPause(at: now) > 0
+            if life.isUnproven, !life.hasExpired(at: now), life.pause == nil || isPaused {
                 doubt(&life, now: now)
                 return fail(id, .refused)
             }
             life.trust = .refused
         }
-        guard !life.isRefreshing, life.isDue(at: now) else { return [] }
+        return renewIfDue(now: now)
+    }
+
+    private mutating func renewIfDue(now: Date) -> [Effect] {
+        guard case .signedIn(var life) = phase, !life.isRefreshing, life.isDue(at: now) else { return [] }
+        defer { phase = .signedIn(life) }
+        let pause = life.remainingPause(at: now)
         guard pause > 0 else { return refresh(&life, now: now) }
         return life.trust == .refused ? holdBack(&life, .seconds(pause)) : []
     }

@@ -127,7 +127,7 @@ struct SessionMachine {
     mutating func handle(_ event: Event, now: Date) -> [Effect] {
         switch event {
         case .restore: restore()
-        case .restored(let credentials): restored(credentials)
+        case .restored(let credentials): restored(credentials, now: now)
         case .restoreFailed(let reason): restoreFailed(reason)
         case .locked: locked()
         case .arrived(let id, let lane, let urgency): arrived(id, lane, urgency)

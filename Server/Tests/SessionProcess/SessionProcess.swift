@@ -1,0 +1,77 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import Logging
+import OptimistCore
+import OptimistSession
+
+/// A session in a process of its own, for tests that kill it and look for secrets in what it says.
+///
+/// Its arguments are `FOLDER SERVER`. It logs everything there is to log to its standard error.
+/// It takes one command on each line of its standard input, answers each on its standard output, and ends with its input:
+///
+/// - `sign-up EMAIL PASSWORD`: `done`.
+/// - `ask`: `answered STATUS`, the server's, to a request that needs a session.
+/// - `describe`: `described`, once every description of what holds a secret is in the log.
+/// - `crash`: a runtime failure while all of that is in memory.
+///
+/// A command that fails answers `ended REASON` when nobody is signed in, and else `failed ERROR`.
+@main
+struct SessionProcess {
+    let session: Session
+    let credentials: FileCredentialStore
+
+    static func main() async {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 3, let server = URL(string: arguments[2]) else {
+            return print("SessionProcess FOLDER SERVER")
+        }
+        LoggingSystem.bootstrap { label in
+            var handler = StreamLogHandler.standardError(label: label)
+            handler.logLevel = .trace
+            return handler
+        }
+        let credentials = FileCredentialStore(directory: URL(filePath: arguments[1], directoryHint: .isDirectory))
+        let process = SessionProcess(
+            session: Session(server: server, transport: AsyncHTTPClientTransport.shared, credentials: credentials),
+            credentials: credentials)
+        while let line = readLine() {
+            let answer = await process.answer(line.split(separator: " ").map(String.init))
+            FileHandle.standardOutput.write(Data("\(answer)\n".utf8))
+        }
+    }
+
+    private func answer(_ words: [String]) async -> String {
+        do {
+            switch words.first {
+            case "sign-up":
+                try await session.signUp(email: words[1], password: words[2])
+                return "done"
+            case "ask":
+                let answer = try await session.send(SessionRequest(.get, "/jmap/session"))
+                return "answered \(answer.head.status.code)"
+            case "describe":
+                try describe()
+                return "described"
+            default:
+                let nobody: [Session] = []
+                return "\(nobody[words.count])"
+            }
+        } catch {
+            FileHandle.standardError.write(Data("\(String(reflecting: error))\n".utf8))
+            if let reason = (error as? OptimistError)?.signOutReason { return "ended \(reason)" }
+            return "failed \(error)"
+        }
+    }
+
+    private func describe() throws {
+        let kept = try credentials.load()
+        let holders: [Any] = [session, session.state, credentials, kept as Any, kept?.accessToken as Any]
+        for holder in holders {
+            var text = "\(holder) \(String(reflecting: holder))\n"
+            dump(holder, to: &text)
+            FileHandle.standardError.write(Data(text.utf8))
+        }
+    }
+}
