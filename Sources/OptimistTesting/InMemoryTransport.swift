@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 public import HTTPTypes
+public import OptimistCore
 public import OptimistSession
 import Synchronization
 
@@ -12,14 +13,14 @@ public final class InMemoryTransport: Transport {
     public typealias Handler = @Sendable (TransportRequest) async throws -> TransportResponse
 
     private let handler: Handler
-    private let clock: any Clock<Duration>
+    private let surroundings: Surroundings
     private let log = Mutex<[TransportRequest]>([])
 
     /// - Parameters:
-    ///   - clock: Measures how long the head of an answer takes.
+    ///   - surroundings: Measures how long the head of an answer takes, and runs the server.
     ///   - handler: Answers requests, several at once. It may wait, and it may throw `TransportError`.
-    public init(clock: any Clock<Duration> = ContinuousClock(), _ handler: @escaping Handler) {
-        self.clock = clock
+    public init(surroundings: Surroundings = Surroundings(), _ handler: @escaping Handler) {
+        self.surroundings = surroundings
         self.handler = handler
     }
 
@@ -30,11 +31,11 @@ public final class InMemoryTransport: Transport {
         try Task.checkCancellation()
         log.withLock { $0.append(request) }
         let exchange = InMemoryExchange()
-        let (clock, handler) = (clock, handler)
-        let server = Task {
+        let (clock, handler) = (surroundings.clock, handler)
+        let server = surroundings.spawn {
             do { exchange.end(.success(try await handler(request))) } catch { exchange.end(.failure(error)) }
         }
-        let alarm = Task {
+        let alarm = surroundings.spawn {
             guard (try? await clock.sleep(for: request.headTimeout)) != nil else { return }
             exchange.end(.failure(TransportError(.timedOut, .maybeProcessed)))
         }

@@ -1,5 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import OptimistSession
+
 /// What each figure should come to, on the machine at hand. A ratio is Optimist's time or size by its rival's.
 ///
 /// They were set before the code was written, from what the rivals and the bare parts take.
@@ -24,6 +26,24 @@ enum Thresholds {
     static let writeMeanwhile = Target.ratio(atMost: 10)
     /// Opening a file in which a million rows are pending.
     static let opening = Target.milliseconds(atMost: 100)
+
+    /// A thousand requests that meet an expired token, whose renewal takes 200 ms: each is sent once, and those that had a
+    /// slot once more.
+    static let expired = Target.milliseconds(atMost: 500)
+    static let expiredSends = Target.count(atMost: Double(1_000 + SessionConfiguration().slots))
+    static let oneRefresh = Target.count(atMost: 1)
+    static let nothing = Target.count(atMost: 0)
+    /// A renewal that fails, with a thousand waiting, and a server that refuses every token: in a second.
+    static let refreshesUnreachable = Target.count(atMost: 2)
+    static let refreshesRefused = Target.count(atMost: 1)
+    /// Sends of one request.
+    static let sendsRefused = Target.count(atMost: 2)
+    static let sendsOutage = Target.count(atMost: 1.1)
+    static let cancelled = Target.milliseconds(atMost: 5)
+    /// What a session adds to its transport: to one request at a time, and to the processors when several are under way.
+    static let overhead = Target.microseconds(atMost: 25)
+    static let overheadBusy = Target.microseconds(atMost: 10)
+    static let sessionMemory = Target.megabytes(atMost: 1)
 }
 
 enum Target: CustomStringConvertible {
@@ -31,6 +51,8 @@ enum Target: CustomStringConvertible {
     case rowsPerSecond(atLeast: Double)
     case milliseconds(atMost: Double)
     case megabytes(atMost: Double)
+    case microseconds(atMost: Double)
+    case count(atMost: Double)
 
     var description: String {
         switch self {
@@ -38,6 +60,8 @@ enum Target: CustomStringConvertible {
         case .rowsPerSecond(let limit): "≥ \(grouped(limit)) rows/s"
         case .milliseconds(let limit): "≤ \(limit.formatted(decimals: 0)) ms"
         case .megabytes(let limit): "≤ \(limit.formatted(decimals: 0)) MB"
+        case .microseconds(let limit): "≤ \(limit.formatted(decimals: 0)) µs"
+        case .count(let limit): "≤ \(Measure.count(limit))"
         }
     }
 
@@ -47,6 +71,8 @@ enum Target: CustomStringConvertible {
         case (.rowsPerSecond(let limit), .rate(let rows, let samples)): Double(rows) / samples.median >= limit
         case (.milliseconds(let limit), .time(let samples)): samples.median * 1e3 <= limit
         case (.megabytes(let limit), .size(let bytes)): bytes / 1e6 <= limit
+        case (.microseconds(let limit), .time(let samples)): samples.median * 1e6 <= limit
+        case (.count(let limit), .count(let count)): count <= limit
         default: preconditionFailure("\(figure.name) has a target of another kind than its measure")
         }
     }

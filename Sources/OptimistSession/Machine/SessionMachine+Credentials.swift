@@ -142,7 +142,8 @@ extension SessionMachine {
     private mutating func doubt(_ life: inout TokenLife, now: Date) {
         guard life.pause == nil else { return }
         life.refusals += 1
-        life.pause(for: backoff.delay(afterFailures: life.refusals, using: &randomness), from: now)
+        let delay = backoff.delay(afterFailures: life.refusals, using: &randomness)
+        life.pause(for: max(TokenLife.leastPause, delay), from: now)
     }
 
     /// Nobody is signed out for this (T4): it is tried again later, and those who cannot do without are told so.
@@ -150,7 +151,10 @@ extension SessionMachine {
         guard case .signedIn(var life) = phase, life.stamp == stamp, life.isRefreshing else { return [] }
         life.isRefreshing = false
         life.failures += 1
-        let delay = max(retryAfter ?? .zero, backoff.delay(afterFailures: life.failures, using: &randomness))
+        // The first failure may be a moment's: then it pays to come again soon.
+        let least = life.failures == 1 ? .zero : TokenLife.leastPause
+        let drawn = backoff.delay(afterFailures: life.failures, using: &randomness)
+        let delay = max(retryAfter ?? .zero, least, drawn)
         life.pause(for: delay, from: now)
         if life.trust == .presumedExpired { life.trust = .good }
         let effects = life.trust == .refused ? holdBack(&life, delay) : []

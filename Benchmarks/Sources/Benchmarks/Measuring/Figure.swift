@@ -36,12 +36,14 @@ enum Measure: CustomStringConvertible {
     /// Some rows in each sample's time.
     case rate(rows: Int, Samples)
     case size(bytes: Double)
+    case count(Double)
 
     var description: String {
         switch self {
         case .time(let samples): "\(text(samples.median)), p99 \(text(samples.p99))"
         case .rate(let rows, let samples): "\(text(samples.median)), \(grouped(Double(rows) / samples.median)) rows/s"
         case .size(let bytes): "\((bytes / 1e6).formatted(decimals: 2)) MB"
+        case .count(let count): count.formatted(decimals: count == count.rounded() ? 0 : 2)
         }
     }
 

@@ -1,0 +1,37 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import HTTPTypes
+import OptimistCore
+import OptimistSession
+
+/// Requests that wait for a renewal and are cancelled one by one, at random: how long each takes to be back.
+struct SessionCancels: Benchmark {
+    static let name = "session-cancels"
+    let effort: Effort
+
+    func run(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws {
+        let count = effort.rows(10_000)
+        let server = TokenServer(refreshLatency: .seconds(3600)) { _, _ in .unauthorized }
+        let session = server.session()
+        var tasks = (0..<count).map { _ in
+            Task { _ = try await session.send(SessionRequest(.get, "/rows", deadline: .seconds(3600))) }
+        }
+        while server.counts.refreshes == 0 { await Task.yield() }
+        // All are in the queue by now, since each was made before.
+        try await Task.sleep(for: .seconds(1))
+        var random = SplitMix64(seed: 1)
+        tasks.shuffle(using: &random)
+        var times: [Double] = []
+        for task in tasks {
+            task.cancel()
+            times.append(await Gauge.wall.seconds { _ = await task.result })
+        }
+        report(Figure("a cancelled request is back", .time(Samples(times))))
+        report(
+            Figure(
+                "the slowest of \(grouped(Double(count)))", .time(Samples([Samples(times).quantile(1)])),
+                target: Thresholds.cancelled))
+        try await session.signOut()
+        server.letGo()
+    }
+}

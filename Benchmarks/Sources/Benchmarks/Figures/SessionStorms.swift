@@ -1,0 +1,140 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+import OptimistSession
+import Synchronization
+
+/// A thousand requests at once while the session is in trouble: what they cost the server, and how they end.
+struct SessionStorms: Benchmark {
+    static let name = "session-storms"
+    let effort: Effort
+
+    func run(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws {
+        await expired(report)
+        await unreachable(report)
+        await ended(report)
+        await refused(report)
+        await outage(report)
+    }
+
+    private func expired(_ report: (Figure) -> Void) async {
+        var (times, sends, refreshes, failures): ([Double], Int, Int, Int) = ([], 0, 0, 0)
+        for _ in 0..<effort.rounds(15) {
+            let server = TokenServer(refreshLatency: .milliseconds(200)) { $1 == 1 ? .unauthorized : .ok }
+            let session = server.session()
+            times.append(await Gauge.wall.seconds { failures += await errors(of: 1_000, session).count })
+            sends = max(sends, server.counts.sends)
+            refreshes = max(refreshes, server.counts.refreshes)
+            server.letGo()
+        }
+        report(Figure("1,000 requests meet an expired token", .time(Samples(times)), target: Thresholds.expired))
+        report(Figure("the most sends", .count(Double(sends)), target: Thresholds.expiredSends))
+        report(Figure("the most renewals", .count(Double(refreshes)), target: Thresholds.oneRefresh))
+        report(Figure("failures", .count(Double(failures)), target: Thresholds.nothing))
+    }
+
+    /// Those that wait, and one more every millisecond, since each is an occasion to try again.
+    private func unreachable(_ report: (Figure) -> Void) async {
+        var (refreshes, signOuts) = (0, 0)
+        for _ in 0..<effort.rounds(10) {
+            let server = TokenServer(isRefreshReachable: false) { _, _ in .unauthorized }
+            let session = server.session()
+            let waiting = Task { await errors(of: 1_000, session, .background) }
+            let end = ContinuousClock.now + .seconds(1)
+            while ContinuousClock.now < end {
+                _ = await errors(of: 1, session)
+                try? await Task.sleep(for: .milliseconds(1))
+            }
+            refreshes = max(refreshes, server.counts.refreshes)
+            if session.account == nil { signOuts += 1 }
+            waiting.cancel()
+            _ = await waiting.value
+            server.letGo()
+        }
+        report(
+            Figure(
+                "the most renewals in a second that fail", .count(Double(refreshes)),
+                target: Thresholds.refreshesUnreachable))
+        report(Figure("sign-outs", .count(Double(signOuts)), target: Thresholds.nothing))
+    }
+
+    private func ended(_ report: (Figure) -> Void) async {
+        var (late, events, others) = (0, 0, 0)
+        for _ in 0..<effort.rounds(15) {
+            let server = TokenServer(latency: .milliseconds(1)) { sends, _ in sends < 100 ? .ok : .revoked }
+            let session = server.session()
+            let ends = Mutex(0)
+            let watching = Task {
+                for await state in session.states {
+                    if case .signedOut = state { ends.withLock { $0 += 1 } }
+                }
+            }
+            let errors = await errors(of: 1_000, session)
+            others += errors.count { ($0 as? OptimistError)?.signOutReason != .revoked }
+            late += server.counts.sendsAfterTheEnd
+            while ends.withLock({ $0 }) == 0 { await Task.yield() }
+            watching.cancel()
+            await watching.value
+            events = max(events, ends.withLock { $0 })
+            server.letGo()
+        }
+        report(Figure("sends after the session has ended", .count(Double(late)), target: Thresholds.nothing))
+        report(Figure("the most ends of one session", .count(Double(events)), target: Thresholds.oneRefresh))
+        report(Figure("requests that fail for another reason", .count(Double(others)), target: Thresholds.nothing))
+    }
+
+    private func refused(_ report: (Figure) -> Void) async {
+        let (seconds, server) = (Double(effort.rounds(10)), TokenServer { _, _ in .unauthorized })
+        let session = server.session()
+        let requests = Mutex(0)
+        let end = ContinuousClock.now + .seconds(seconds)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    while ContinuousClock.now < end {
+                        requests.withLock { $0 += 1 }
+                        _ = try? await session.send(SessionRequest(.get, "/rows"))
+                        try? await Task.sleep(for: .milliseconds(5))
+                    }
+                }
+            }
+        }
+        let counts = server.counts
+        let rate = Double(counts.refreshes) / seconds
+        report(
+            Figure(
+                "renewals a second, where every token is refused", .count(rate), target: Thresholds.refreshesRefused))
+        let sends = Double(counts.sends) / Double(requests.withLock { $0 })
+        report(Figure("sends a request", .count(sends), target: Thresholds.sendsRefused))
+        server.letGo()
+    }
+
+    private func outage(_ report: (Figure) -> Void) async {
+        let server = TokenServer { _, _ in .unavailable }
+        let session = server.session()
+        _ = await errors(of: 100, session)
+        let before = server.counts.sends
+        for _ in 0..<10 { _ = await errors(of: 100, session) }
+        let sends = Double(server.counts.sends - before) / 1_000
+        report(Figure("sends a request in an outage", .count(sends), target: Thresholds.sendsOutage))
+        server.letGo()
+    }
+}
+
+/// Sends so many requests at once, and returns the errors of those that failed.
+private func errors(
+    of count: Int, _ session: Session, _ urgency: SessionRequest.Urgency = .interactive
+) async -> [any Error] {
+    await withTaskGroup(of: (any Error)?.self) { group in
+        for _ in 0..<count {
+            group.addTask {
+                do { _ = try await session.send(SessionRequest(.get, "/rows", urgency: urgency)) } catch {
+                    return error
+                }
+                return nil
+            }
+        }
+        return await group.reduce(into: []) { errors, error in if let error { errors.append(error) } }
+    }
+}
