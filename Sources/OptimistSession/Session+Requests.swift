@@ -7,12 +7,9 @@ import Synchronization
 
 extension Session {
     func call(_ request: SessionRequest) async throws -> (head: HTTPResponse, body: [UInt8]) {
-        let clock = surroundings.clock
-        return try await untilSessionEnds(lane: .calls, request.urgency) { id in
-            try await withDeadline(request.deadline, clock: clock) {
-                let (answer, _) = try await self.answer(to: request, id, collects: true)
-                return (answer.head, try await answer.body.collect(upTo: request.answerLimitBytes))
-            }
+        try await untilSessionEnds(lane: .calls, request.urgency, deadline: request.deadline) { id in
+            let (answer, _) = try await self.answer(to: request, id, collects: true)
+            return (answer.head, try await answer.body.collect(upTo: request.answerLimitBytes))
         }
     }
 
@@ -20,7 +17,7 @@ extension Session {
         _ request: SessionRequest, idleTimeout: Duration?,
         _ consume: @escaping @Sendable (HTTPResponse, ResponseBody) async throws -> Result
     ) async throws -> Result {
-        try await untilSessionEnds(lane: .streams, request.urgency) { id in
+        try await untilSessionEnds(lane: .streams, request.urgency, deadline: nil) { id in
             let (answer, stamp) = try await self.answer(to: request, id, collects: false)
             return try await Self.$consumed.withValue(stamp) {
                 guard let idleTimeout else { return try await consume(answer.head, answer.body) }
@@ -33,15 +30,21 @@ extension Session {
         }
     }
 
-    /// Runs one logical request, and stops it with the reason when the session it belongs to ends.
+    /// Runs one logical request, and stops it when its time is over, and with the reason when the session it belongs to ends.
     private func untilSessionEnds<Result: Sendable>(
-        lane: SessionMachine.LaneName, _ urgency: SessionRequest.Urgency,
+        lane: SessionMachine.LaneName, _ urgency: SessionRequest.Urgency, deadline: Duration?,
         _ work: @escaping @Sendable (RequestID) async throws -> Result
     ) async throws -> Result {
-        let (id, epoch) = core.arrive(in: lane, urgency)
-        defer { run(core.handle(.left(id))) }
-        let core = core
-        return try await firstOf([{ try await work(id) }, { try await core.alarm(id, epoch: epoch) }])
+        let call = Interruptible<Result>()
+        let id = core.arrive(in: lane, urgency) { call.interrupt($0) }
+        let alarm = deadline.map {
+            deadlines.add(after: $0) { call.interrupt(TransportError(.timedOut, .maybeProcessed)) }
+        }
+        defer {
+            if let alarm { deadlines.remove(alarm) }
+            run(core.leave(id))
+        }
+        return try await call.run(surroundings.spawn) { try await work(id) }
     }
 
     /// Sends a request as often as it takes and as it may be sent.

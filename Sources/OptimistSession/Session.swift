@@ -23,6 +23,7 @@ public final class Session: Sendable {
     let patience: Mutex<Patience>
     let serverTime: ServerTime
     let network: NetworkChanges
+    let deadlines: Deadlines
 
     /// - Parameters:
     ///   - server: Must be https, or on this machine.
@@ -43,6 +44,7 @@ public final class Session: Sendable {
         self.surroundings = surroundings
         self.logger = logger
         network = NetworkChanges(reachability ?? SystemReachability(), surroundings)
+        deadlines = Deadlines(surroundings)
         vault = Vault(credentials)
         let serverTime = ServerTime(surroundings)
         self.serverTime = serverTime

@@ -11,7 +11,8 @@ final class SessionCore: Sendable {
         var stateVersion = 1
         var lastRequest = 0
         var entrances: [RequestID: CheckedContinuation<Binding, any Error>] = [:]
-        var alarms: [RequestID: CheckedContinuation<Void, any Error>] = [:]
+        /// What stops the requests whose session has ended.
+        var interrupts: [RequestID: @Sendable (any Error) -> Void] = [:]
         var refresh: Task<Void, Never>?
     }
 
@@ -29,14 +30,26 @@ final class SessionCore: Sendable {
 
     func reserveEpoch() -> Int { shared.withLock { $0.machine.reserveEpoch() } }
 
-    /// Begins a logical request. It belongs to the epoch that is returned with it.
-    func arrive(in lane: SessionMachine.LaneName, _ urgency: SessionRequest.Urgency) -> (id: RequestID, epoch: Int) {
+    /// Begins a logical request. It belongs to the present epoch.
+    ///
+    /// - Parameter interrupt: Called once if the session fails the request, with the reason.
+    func arrive(
+        in lane: SessionMachine.LaneName, _ urgency: SessionRequest.Urgency,
+        interrupt: @escaping @Sendable (any Error) -> Void
+    ) -> RequestID {
         let time = now()
         return shared.withLock { shared in
             shared.lastRequest += 1
             _ = shared.machine.handle(.arrived(shared.lastRequest, lane, urgency), now: time)
-            return (shared.lastRequest, shared.machine.epoch)
+            shared.interrupts[shared.lastRequest] = interrupt
+            return shared.lastRequest
         }
+    }
+
+    /// Ends a logical request.
+    func leave(_ id: RequestID) -> [SessionMachine.Errand] {
+        shared.withLock { _ = $0.interrupts.removeValue(forKey: id) }
+        return handle(.left(id))
     }
 
     /// Tells the machine what happened, wakes whom that concerns, and returns what is to be run.
@@ -62,26 +75,6 @@ final class SessionCore: Sendable {
         } onCancel: {
             shared.withLock { $0.entrances.removeValue(forKey: id) }?.resume(throwing: CancellationError())
         }
-    }
-
-    /// Waits until the session ends for a request, and throws the reason.
-    func alarm(_ id: RequestID, epoch: Int) async throws -> Never {
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (alarm: CheckedContinuation<Void, any Error>) in
-                let failure: (any Error)? = shared.withLock { shared in
-                    if Task.isCancelled { return CancellationError() }
-                    if shared.machine.epoch != epoch || shared.machine.isSignedOut {
-                        return shared.machine.endOfEarlierEpochs.error
-                    }
-                    shared.alarms[id] = alarm
-                    return nil
-                }
-                if let failure { alarm.resume(throwing: failure) }
-            }
-        } onCancel: {
-            shared.withLock { $0.alarms.removeValue(forKey: id) }?.resume(throwing: CancellationError())
-        }
-        throw CancellationError()  // Never reached: an alarm only throws.
     }
 
     /// Keeps the refresh that is under way, or the wait for the next one, so that signing out can cancel it.
@@ -110,10 +103,10 @@ final class SessionCore: Sendable {
                     actions.append { entrance?.resume(returning: binding) }
                 case .fail(let id, let failure):
                     let entrance = shared.entrances.removeValue(forKey: id)
-                    let alarm = shared.alarms.removeValue(forKey: id)
+                    let interrupt = shared.interrupts.removeValue(forKey: id)
                     actions.append {
+                        interrupt?(failure.error)
                         entrance?.resume(throwing: failure.error)
-                        alarm?.resume(throwing: failure.error)
                     }
                 case .cancelRefresh:
                     let refresh = shared.refresh

@@ -219,7 +219,7 @@ struct SessionRefreshTests {
         for _ in 0..<3 {
             await bench.reaches { if case .degraded = $0 { true } else { false } }
             #expect(await bench.send(1).first?.error?.code == .refreshPostponed)
-            await bench.clock.sleepers(atLeast: 4)
+            await bench.clock.sleepers(atLeast: 2)
             bench.clock.advance(by: .seconds(3))
         }
         #expect(await background.map(\.value) == [200, 200, 200])

@@ -143,8 +143,12 @@ extension SessionMachine {
         guard life.pause == nil else { return }
         life.refusals += 1
         let delay = backoff.delay(afterFailures: life.refusals, using: &randomness)
-        life.pause(for: max(TokenLife.leastPause, delay), from: now)
+        life.pause(for: max(leastPause, delay), from: now)
     }
+
+    /// The shortest pause when asking again at once has not helped, however the backoff is drawn: a second by default. A server
+    /// that refuses every token, or cannot be reached, is asked no more often than that by each device.
+    private var leastPause: Duration { backoff.limit(afterFailures: 2) }
 
     /// Nobody is signed out for this (T4): it is tried again later, and those who cannot do without are told so.
     mutating func postpone(_ stamp: Stamp, retryAfter: Duration?, now: Date) -> [Effect] {
@@ -152,7 +156,7 @@ extension SessionMachine {
         life.isRefreshing = false
         life.failures += 1
         // The first failure may be a moment's: then it pays to come again soon.
-        let least = life.failures == 1 ? .zero : TokenLife.leastPause
+        let least = life.failures == 1 ? .zero : leastPause
         let drawn = backoff.delay(afterFailures: life.failures, using: &randomness)
         let delay = max(retryAfter ?? .zero, least, drawn)
         life.pause(for: delay, from: now)

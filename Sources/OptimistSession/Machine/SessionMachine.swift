@@ -106,8 +106,6 @@ struct SessionMachine {
         return life.stamp
     }
 
-    var isSignedOut: Bool { if case .signedOut = phase { true } else { false } }
-
     /// Why nobody may go on whom the session has failed already, or who is of an earlier epoch.
     var endOfEarlierEpochs: Failure {
         switch phase {

@@ -28,10 +28,6 @@ struct TokenLife {
     /// No new pair is asked for meanwhile.
     private(set) var pause: DateInterval?
 
-    /// The shortest pause when asking again at once has not helped, however the backoff is drawn: a server that refuses every
-    /// token, or cannot be reached, is asked once a second at most by each device.
-    static let leastPause = Duration.seconds(1)
-
     var binding: Binding { Binding(accessToken: credentials.accessToken, stamp: stamp) }
 
     var state: SessionState {

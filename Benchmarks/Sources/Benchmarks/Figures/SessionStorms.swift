@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
+import HTTPTypes
 import OptimistCore
 import OptimistSession
 import Synchronization
@@ -87,25 +88,27 @@ struct SessionStorms: Benchmark {
     private func refused(_ report: (Figure) -> Void) async {
         let (seconds, server) = (Double(effort.rounds(10)), TokenServer { _, _ in .unauthorized })
         let session = server.session()
-        let requests = Mutex(0)
         let end = ContinuousClock.now + .seconds(seconds)
-        await withTaskGroup(of: Void.self) { group in
+        let requests = await withTaskGroup(of: Int.self) { group in
             for _ in 0..<8 {
                 group.addTask {
+                    var count = 0
                     while ContinuousClock.now < end {
-                        requests.withLock { $0 += 1 }
+                        count += 1
                         _ = try? await session.send(SessionRequest(.get, "/rows"))
                         try? await Task.sleep(for: .milliseconds(5))
                     }
+                    return count
                 }
             }
+            return await group.reduce(0, +)
         }
         let counts = server.counts
         let rate = Double(counts.refreshes) / seconds
         report(
             Figure(
                 "renewals a second, where every token is refused", .count(rate), target: Thresholds.refreshesRefused))
-        let sends = Double(counts.sends) / Double(requests.withLock { $0 })
+        let sends = Double(counts.sends) / Double(requests)
         report(Figure("sends a request", .count(sends), target: Thresholds.sendsRefused))
         server.letGo()
     }

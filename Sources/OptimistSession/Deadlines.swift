@@ -1,0 +1,69 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+import Synchronization
+
+/// What is to happen at a time unless it is called off before, as most is: one task sleeps for all.
+///
+/// A task of its own for each would cost more than the request that it watches over, and a task that is cancelled in its sleep
+/// keeps its timer until its time is over.
+final class Deadlines: Sendable {
+    private struct Entry {
+        let due: Duration
+        let action: @Sendable () -> Void
+    }
+
+    private struct State {
+        var lastID = 0
+        var entries: [Int: Entry] = [:]
+        /// When a task wakes.
+        var alarm: Duration?
+    }
+
+    private let surroundings: Surroundings
+    private let elapsed: Stopwatch
+    private let state = Mutex(State())
+
+    init(_ surroundings: Surroundings) {
+        self.surroundings = surroundings
+        elapsed = Stopwatch(surroundings.clock)
+    }
+
+    /// Does something once the time is over. Returns what calls it off.
+    func add(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> Int {
+        let due = elapsed() + delay
+        let (id, isEarliest) = state.withLock { state in
+            state.lastID += 1
+            state.entries[state.lastID] = Entry(due: due, action: action)
+            let isEarliest = state.alarm.map { due < $0 } ?? true
+            if isEarliest { state.alarm = due }
+            return (state.lastID, isEarliest)
+        }
+        if isEarliest { wake(at: due) }
+        return id
+    }
+
+    func remove(_ id: Int) { state.withLock { _ = $0.entries.removeValue(forKey: id) } }
+
+    private func wake(at due: Duration) {
+        let (clock, delay) = (surroundings.clock, due - elapsed())
+        _ = surroundings.spawn { [weak self] in
+            try? await clock.sleep(for: delay)
+            self?.ring()
+        }
+    }
+
+    private func ring() {
+        let now = elapsed()
+        let (over, next) = state.withLock { state in
+            let over = state.entries.filter { $0.value.due <= now }
+            for id in over.keys { state.entries[id] = nil }
+            // A task that was overtaken by an earlier deadline wakes too.
+            guard let alarm = state.alarm, alarm <= now else { return (over, nil as Duration?) }
+            state.alarm = state.entries.values.map(\.due).min()
+            return (over, state.alarm)
+        }
+        if let next { wake(at: next) }
+        for (_, entry) in over.sorted(by: { $0.key < $1.key }) { entry.action() }
+    }
+}

@@ -1,0 +1,48 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Synchronization
+
+/// Work in a task of its own, which somebody else can end with an error.
+final class Interruptible<Value: Sendable>: Sendable {
+    private struct State {
+        var outcome: Result<Value, any Error>?
+        var task: Task<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    /// Ends the work with an error, unless it has ended by itself.
+    func interrupt(_ error: any Error) {
+        let task = state.withLock { state in
+            if state.outcome == nil { state.outcome = .failure(error) }
+            return state.task
+        }
+        task?.cancel()
+    }
+
+    /// Does the work, once. Returns when it is over, also if it was interrupted or the calling task was cancelled.
+    func run(
+        _ spawn: (_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never>,
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let task = spawn { [self] in
+            let result: Result<Value, any Error>
+            do { result = .success(try await work()) } catch { result = .failure(error) }
+            state.withLock { state in
+                if state.outcome == nil { state.outcome = result }
+            }
+        }
+        let isOver = state.withLock { state in
+            state.task = task
+            return state.outcome != nil
+        }
+        if isOver { task.cancel() }
+        await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        guard let outcome = state.withLock({ $0.outcome }) else { throw CancellationError() }
+        return try outcome.get()
+    }
+}
