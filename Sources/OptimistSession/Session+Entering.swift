@@ -49,7 +49,7 @@ extension Session {
     func ask(
         _ path: String, _ type: MediaType, _ body: [UInt8], timeout: Duration = .seconds(30)
     ) async throws -> (head: HTTPResponse, body: [UInt8]) {
-        let head = try head(.post, path, [.contentType: type.rawValue, .accept: MediaType.json.rawValue])
+        let head = try address.head(.post, path, [.contentType: type.rawValue, .accept: MediaType.json.rawValue])
         let request = TransportRequest(head: head, body: body, headTimeout: timeout)
         let transport = transport
         return try await withDeadline(timeout, clock: surroundings.clock) {

@@ -42,7 +42,7 @@ extension Session {
         }
         defer {
             if let alarm { deadlines.remove(alarm) }
-            run(core.leave(id))
+            run(core.handle(.left(id)))
         }
         return try await call.run(surroundings.spawn) { try await work(id) }
     }
@@ -128,24 +128,8 @@ extension Session {
 
     private func transportRequest(_ request: SessionRequest) throws -> TransportRequest {
         try TransportRequest(
-            head: head(request.method, request.target, request.allFields), body: request.body,
+            head: address.head(request.method, request.target, request.allFields), body: request.body,
             headTimeout: request.headTimeout, isRepeatable: request.isRepeatable)
-    }
-
-    /// Makes the head of a request to the server's own origin, and to no other.
-    func head(_ method: HTTPRequest.Method, _ target: String, _ fields: HTTPFields) throws -> HTTPRequest {
-        guard let url = URL(string: target, relativeTo: server),
-            let head = HTTPRequest(method: method, url: url, headerFields: fields), let origin = Origin(url),
-            origin == Origin(server)
-        else {
-            throw OptimistError(
-                .foreignOrigin, "The address is not on the server that the session belongs to, so nothing was sent.")
-        }
-        guard origin.isPrivate else {
-            throw OptimistError(
-                .plaintextRefused, "The server's address must begin with https, unless it is on this machine.")
-        }
-        return head
     }
 }
 

@@ -14,6 +14,7 @@ public final class Session: Sendable {
     /// The server's address. Targets of requests are resolved against it, and credentials go nowhere else.
     public let server: URL
 
+    let address: ServerAddress
     let transport: any Transport
     let surroundings: Surroundings
     let configuration: SessionConfiguration
@@ -39,6 +40,7 @@ public final class Session: Sendable {
         surroundings: Surroundings = Surroundings(), logger: Logger = Logger(label: "optimist.session")
     ) {
         self.server = server
+        address = ServerAddress(server)
         self.transport = transport
         self.configuration = configuration
         self.surroundings = surroundings

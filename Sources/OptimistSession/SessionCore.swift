@@ -46,12 +46,6 @@ final class SessionCore: Sendable {
         }
     }
 
-    /// Ends a logical request.
-    func leave(_ id: RequestID) -> [SessionMachine.Errand] {
-        shared.withLock { _ = $0.interrupts.removeValue(forKey: id) }
-        return handle(.left(id))
-    }
-
     /// Tells the machine what happened, wakes whom that concerns, and returns what is to be run.
     func handle(_ event: SessionMachine.Event) -> [SessionMachine.Errand] {
         handle(event, enter: nil).errands
@@ -95,6 +89,7 @@ final class SessionCore: Sendable {
                 }
                 shared.entrances[enter.id] = enter.entrance
             }
+            if case .left(let id) = event { shared.interrupts[id] = nil }
             let before = shared.machine.state
             for effect in shared.machine.handle(event, now: time) {
                 switch effect {

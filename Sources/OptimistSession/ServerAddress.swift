@@ -1,0 +1,61 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import OptimistCore
+
+/// Where a session's requests go: to the server's own origin, and to no other.
+struct ServerAddress: Sendable {
+    private let url: URL
+    private let origin: Origin?
+    private let authority: String
+
+    init(_ url: URL) {
+        self.url = url
+        origin = Origin(url)
+        authority = origin?.authority ?? ""
+    }
+
+    /// Makes the head of a request.
+    ///
+    /// - Parameter target: A path with its query, or a whole address.
+    /// - Throws: `OptimistError` with code `foreignOrigin`, or `plaintextRefused`.
+    func head(_ method: HTTPRequest.Method, _ target: String, _ fields: HTTPFields) throws -> HTTPRequest {
+        if let origin, origin.isPrivate, Self.isPlainPath(target) {
+            return HTTPRequest(
+                method: method, scheme: origin.scheme, authority: authority, path: target, headerFields: fields)
+        }
+        guard let whole = URL(string: target, relativeTo: url),
+            let head = HTTPRequest(method: method, url: whole, headerFields: fields), let found = Origin(whole),
+            found == origin
+        else {
+            throw OptimistError(
+                .foreignOrigin, "The address is not on the server that the session belongs to, so nothing was sent.")
+        }
+        guard found.isPrivate else {
+            throw OptimistError(
+                .plaintextRefused, "The server's address must begin with https, unless it is on this machine.")
+        }
+        return head
+    }
+
+    /// Whether it is a path from the root that means what it says, as most are: to take it apart as a URL would change nothing.
+    private static func isPlainPath(_ target: String) -> Bool {
+        guard target.utf8.first == slash else { return false }
+        var before = UInt8(0)
+        for byte in target.utf8 {
+            switch byte {
+            case slash, UInt8(ascii: "."): if before == slash { return false }
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "~"),
+                UInt8(ascii: "?"), UInt8(ascii: "="), UInt8(ascii: "&"), UInt8(ascii: ","):
+                break
+            default: return false
+            }
+            before = byte
+        }
+        return true
+    }
+
+    private static let slash = UInt8(ascii: "/")
+}
