@@ -49,6 +49,21 @@ public struct AnswerTable: Sendable {
             }
         })
 
+    /// For a server that says it by the status alone, whatever it answers: a request or a refresh.
+    ///
+    /// ```swift
+    /// let answers = AnswerTable.byStatus([
+    ///     401: .tokenRefused, 402: .ended(.refreshExpired), 499: .ended(.signedInElsewhere),
+    /// ])
+    /// ```
+    ///
+    /// - Parameter meanings: By status. Those that are not named say nothing about the session.
+    public static func byStatus(_ meanings: [Int: Meaning]) -> AnswerTable {
+        let meaning: @Sendable (HTTPResponse, [UInt8]) -> Meaning = { head, _ in meanings[head.status.code] ?? .nothing
+        }
+        return AnswerTable(ofRequest: meaning, ofRefresh: meaning)
+    }
+
     private static let terminalReasons: Set<SignOutReason> = [
         .refreshExpired, .signedInElsewhere, .revoked, .reuseDetected,
     ]

@@ -114,20 +114,15 @@ struct SessionRefreshTests {
 
     @Test(arguments: [
         (401, 402, SignOutReason.refreshExpired), (401, 499, .signedInElsewhere), (499, 0, .signedInElsewhere),
+        (402, 0, .refreshExpired),
     ])
     func `T3: a server that says it with 401, 402 and 499 needs another table and nothing else`(
         first: Int, onRefresh: Int, reason: SignOutReason
     ) async {
-        let meaning: @Sendable (HTTPResponse, [UInt8]) -> AnswerTable.Meaning = { head, _ in
-            switch head.status.code {
-            case 401: .tokenRefused
-            case 402: .ended(.refreshExpired)
-            case 499: .ended(.signedInElsewhere)
-            default: .nothing
-            }
-        }
-        let bench = Bench(
-            configuration: SessionConfiguration(answers: AnswerTable(ofRequest: meaning, ofRefresh: meaning)))
+        let answers = AnswerTable.byStatus([
+            401: .tokenRefused, 402: .ended(.refreshExpired), 499: .ended(.signedInElsewhere),
+        ])
+        let bench = Bench(configuration: SessionConfiguration(answers: answers))
         bench.server.onRequest { TransportResponse(HTTPResponse.Status(code: first)) }
         bench.server.onRefresh { TransportResponse(HTTPResponse.Status(code: onRefresh)) }
         #expect(await bench.send(1).first?.error?.signOutReason == reason)
