@@ -3,7 +3,8 @@
 import OptimistCore
 import Synchronization
 
-/// What is to happen at a time unless it is called off before, as most is: one task sleeps for all.
+/// What is to happen at a time unless it is called off before, as most is: one task sleeps for all of it, and another one when
+/// something comes that is due before that.
 ///
 /// A task of its own for each would cost more than the request that it watches over, and a task that is cancelled in its sleep
 /// keeps its timer until its time is over.
@@ -49,17 +50,18 @@ final class Deadlines: Sendable {
         let (clock, delay) = (surroundings.clock, due - elapsed())
         _ = surroundings.spawn { [weak self] in
             try? await clock.sleep(for: delay)
-            self?.ring()
+            self?.ring(due)
         }
     }
 
-    private func ring() {
+    /// - Parameter alarm: What the task was to sleep until. Somebody may have cancelled its sleep.
+    private func ring(_ alarm: Duration) {
         let now = elapsed()
         let (over, next) = state.withLock { state in
             let over = state.entries.filter { $0.value.due <= now }
             for id in over.keys { state.entries[id] = nil }
-            // A task that was overtaken by an earlier deadline wakes too.
-            guard let alarm = state.alarm, alarm <= now else { return (over, nil as Duration?) }
+            // A task that was overtaken by something earlier wakes too.
+            guard state.alarm == alarm else { return (over, nil as Duration?) }
             state.alarm = state.entries.values.map(\.due).min()
             return (over, state.alarm)
         }

@@ -24,7 +24,7 @@ final class Interruptible<Value: Sendable>: Sendable {
     func run(
         _ spawn: (_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never>,
         _ work: @escaping @Sendable () async throws -> Value
-    ) async throws -> Value {
+    ) async -> Result<Value, any Error> {
         let task = spawn { [self] in
             let result: Result<Value, any Error>
             do { result = .success(try await work()) } catch { result = .failure(error) }
@@ -42,7 +42,6 @@ final class Interruptible<Value: Sendable>: Sendable {
         } onCancel: {
             task.cancel()
         }
-        guard let outcome = state.withLock({ $0.outcome }) else { throw CancellationError() }
-        return try outcome.get()
+        return state.withLock { $0.outcome } ?? .failure(CancellationError())
     }
 }

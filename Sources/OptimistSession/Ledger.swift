@@ -7,8 +7,7 @@ struct Ledger {
     /// How often in a row nobody could be reached.
     private(set) var unreached = 0
     private let attempts: Int
-    private var replays = 0
-    private var hasAskedForRefresh = false
+    private var hasReplayed = false
 
     init(_ request: SessionRequest) {
         isRepeatable = request.isRepeatable
@@ -25,13 +24,9 @@ struct Ledger {
     /// Books an attempt of which nothing was sent.
     mutating func bookNobody() { unreached += 1 }
 
-    /// Books a refused token, and tells whether the request may be sent with another: once after a refresh of its own,
-    /// and at most twice more when others had refreshed meanwhile (T2).
-    mutating func mayReplay(refused: Stamp, current: Stamp) -> Bool {
-        guard replays < 3 else { return false }
-        replays += 1
-        guard refused == current else { return true }
-        defer { hasAskedForRefresh = true }
-        return !hasAskedForRefresh
+    /// Books a refused token, and tells whether the request may be sent with another: once (T2).
+    mutating func mayReplay() -> Bool {
+        defer { hasReplayed = true }
+        return !hasReplayed
     }
 }

@@ -30,7 +30,10 @@ extension Session {
         // From here on cancelling is too late: the server has let this device in.
         let isSaved = try await vault.save(credentials, as: Stamp(epoch: epoch, generation: 1))
         run(core.handle(.signedIn(epoch: epoch, credentials)))
-        guard isSaved, core.stamp.epoch == epoch else { throw OptimistError.signInSuperseded }
+        guard isSaved, core.stamp.epoch == epoch else {
+            run([.revoke(credentials)])
+            throw OptimistError.signInSuperseded
+        }
         return credentials.account
     }
 

@@ -55,11 +55,12 @@ extension Session {
         let answer = try await ask(configuration.endpoints.token, .form, form.bytes)
         if answer.head.status.kind == .successful, let grant = TokenGrant(answer.body) {
             let next = grant.successor(of: credentials, time: serverTime)
-            // Who has signed out meanwhile, in whichever process, stays signed out.
-            if case .ended(let reason) = await vault.fate(of: credentials) { return .ended(stamp, reason) }
             // Stored before anything uses it (T9): if storing fails, the old token may be presented again (T10).
-            _ = try await vault.save(next, as: stamp.next)
-            return .refreshed(stamp, next)
+            switch try await vault.save(next, after: credentials, as: stamp.next) {
+            case .kept: return .refreshed(stamp, next)
+            case .renewed(let newer): return .refreshed(stamp, newer)
+            case .ended(let reason): return .ended(stamp, reason)
+            }
         }
         if answer.head.status.kind != .successful,
             case .ended(let reason) = configuration.answers.ofRefresh(answer.head, answer.body)
@@ -72,6 +73,17 @@ extension Session {
             }
         }
         return .refreshFailed(stamp, retryAfter: answer.head.retryAfter(now: serverTime.now))
+    }
+}
+
+extension Session {
+    /// What comes of a request's answer that ends the session. Another process of the app may have signed in again since, on this
+    /// very device: what it has kept is then as good as ever.
+    func ended(_ stamp: Stamp, _ reason: SignOutReason) async -> SessionMachine.Event {
+        guard let credentials = core.credentials(of: stamp),
+            case .renewed(let newer) = await vault.fate(of: credentials)
+        else { return .ended(stamp, reason) }
+        return .refreshed(stamp, newer)
     }
 }
 

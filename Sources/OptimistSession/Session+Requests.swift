@@ -40,11 +40,12 @@ extension Session {
         let alarm = deadline.map {
             deadlines.add(after: $0) { call.interrupt(TransportError(.timedOut, .maybeProcessed)) }
         }
-        defer {
-            if let alarm { deadlines.remove(alarm) }
-            run(core.handle(.left(id)))
-        }
-        return try await call.run(surroundings.spawn) { try await work(id) }
+        let result = await call.run(surroundings.spawn) { try await work(id) }
+        if let alarm { deadlines.remove(alarm) }
+        let (failure, errands) = core.leave(id)
+        run(errands)
+        if let failure, case .success = result { throw failure }
+        return try result.get()
     }
 
     /// Sends a request as often as it takes and as it may be sent.
@@ -61,6 +62,8 @@ extension Session {
             let binding = try await core.enter(id, refused: refused) { self.run($0) }
             refused = nil
             do {
+                // The session may have ended since the token was given.
+                try Task.checkCancellation()
                 var answer = try await transport.send(unsigned.signed(with: binding.accessToken))
                 serverTime.hear(answer.head)
                 let isSuccess = answer.head.status.kind == .successful
@@ -72,12 +75,11 @@ extension Session {
                 answer.body = ResponseBody(body)
                 switch isSuccess ? .nothing : configuration.answers.ofRequest(answer.head, body) {
                 case .ended(let reason):
-                    run(core.handle(.ended(binding.stamp, reason)))
-                    throw OptimistError.signedOut(reason)
+                    let event = await ended(binding.stamp, reason)
+                    run(core.handle(event))
+                    guard case .refreshed = event, ledger.mayReplay() else { throw OptimistError.signedOut(reason) }
                 case .tokenRefused:
-                    guard ledger.mayReplay(refused: binding.stamp, current: core.stamp) else {
-                        throw OptimistError.credentialRefused
-                    }
+                    guard ledger.mayReplay() else { throw OptimistError.credentialRefused }
                     refused = binding.stamp
                 case .nothing:
                     accept(binding)
@@ -114,10 +116,10 @@ extension Session {
             patience.withLock { $0.succeeded() }
             return nil
         }
-        let failures = ledger.book(isSafe: ledger.isRepeatable)
+        let mayRetry = ledger.book(isSafe: ledger.isRepeatable)
         let retryAfter = answer.retryAfter(now: serverTime.now)
         let delay = patience.withLock { $0.failed(ledger.failures, retryAfter: retryAfter) }
-        return failures ? delay : nil
+        return mayRetry ? delay : nil
     }
 
     private func delay(after error: TransportError, _ ledger: inout Ledger) -> Duration? {

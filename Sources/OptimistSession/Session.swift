@@ -123,7 +123,7 @@ public final class Session: Sendable {
     /// It waits while the credentials are read or renewed, and while other requests fill the slots. Cancelling returns
     /// at once and disturbs nobody else (T8).
     ///
-    /// - Returns: The last answer. Status 401 is never returned.
+    /// - Returns: The last answer. None that ``SessionConfiguration/answers`` takes for a refused token is returned.
     /// - Throws: `OptimistError` with code `signedOut` (see `OptimistError.signOutReason`),
     ///   `credentialRefused`, `refreshPostponed`, `credentialsLocked`, `foreignOrigin` or `plaintextRefused`;
     ///   ``TransportError`` when no whole answer came; `CancellationError`. A request of ``SessionRequest/Urgency/background``

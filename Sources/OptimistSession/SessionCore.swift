@@ -46,6 +46,19 @@ final class SessionCore: Sendable {
         }
     }
 
+    /// Ends a logical request.
+    ///
+    /// - Returns: Beside the errands, why the session has failed the request, if it has: then an answer that came just before
+    ///   counts no more.
+    func leave(_ id: RequestID) -> (failure: OptimistError?, errands: [SessionMachine.Errand]) {
+        let failure = shared.withLock { shared in
+            shared.interrupts.removeValue(forKey: id) == nil ? shared.machine.endOfEarlierEpochs.error : nil
+        }
+        return (failure, handle(.left(id)))
+    }
+
+    func credentials(of stamp: Stamp) -> Credentials? { shared.withLock { $0.machine.credentials(of: stamp) } }
+
     /// Tells the machine what happened, wakes whom that concerns, and returns what is to be run.
     func handle(_ event: SessionMachine.Event) -> [SessionMachine.Errand] {
         handle(event, enter: nil).errands
@@ -89,7 +102,6 @@ final class SessionCore: Sendable {
                 }
                 shared.entrances[enter.id] = enter.entrance
             }
-            if case .left(let id) = event { shared.interrupts[id] = nil }
             let before = shared.machine.state
             for effect in shared.machine.handle(event, now: time) {
                 switch effect {

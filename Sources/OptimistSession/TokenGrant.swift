@@ -12,6 +12,9 @@ struct TokenGrant: Decodable {
     private var expiresIn: Double?
     private var accountID: String?
 
+    /// At most ten years: what a server says may be absurd.
+    private var lifetime: Double? { expiresIn.map { min(max($0, 0), 10 * 365 * 86_400) } }
+
     private enum CodingKeys: String, CodingKey {
         case accessToken = "access_token"
         case refreshToken = "refresh_token"
@@ -33,7 +36,7 @@ struct TokenGrant: Decodable {
         let account = Account(id: accountID ?? Self.subject(of: accessToken) ?? email, email: email)
         return Credentials(
             accessToken: Secret(accessToken), refreshToken: Secret(refreshToken),
-            expiresAt: expiresIn.map { time.now + $0 }, lifetime: expiresIn.map { .seconds($0) },
+            expiresAt: lifetime.map { time.now + $0 }, lifetime: lifetime.map { .seconds($0) },
             serverClockAhead: time.ahead, account: account, origin: origin)
     }
 
@@ -42,9 +45,9 @@ struct TokenGrant: Decodable {
         var next = former
         next.accessToken = Secret(accessToken)
         if let refreshToken, !refreshToken.isEmpty { next.refreshToken = Secret(refreshToken) }
-        next.expiresAt = expiresIn.map { time.now + $0 }
+        next.expiresAt = lifetime.map { time.now + $0 }
         next.serverClockAhead = time.ahead
-        next.lifetime = expiresIn.map { .seconds($0) }
+        next.lifetime = lifetime.map { .seconds($0) }
         return next
     }
 

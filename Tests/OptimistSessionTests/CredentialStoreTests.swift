@@ -201,6 +201,50 @@ struct CredentialStoreTests {
         #expect(store.load() == theirs)
     }
 
+    @Test func `T3 T9: what ends a former session does not end the one that another process has begun since`()
+        async throws
+    {
+        let store = InMemoryCredentialStore(.first)
+        let bench = Bench(store: store)
+        _ = try await bench.session.send(SessionRequest(.get, "/rows"))
+        var anew = Credentials.first
+        (anew.accessToken, anew.refreshToken) = (Secret("access-2"), Secret("refresh-2"))
+        store.save(anew)
+        bench.server.books.withLock { ($0.generation, $0.refusedUpTo) = (2, 1) }
+        bench.server.onRequest {
+            TransportResponse(.unauthorized, #"{"error":"invalid_token","reason":"signed_in_elsewhere"}"#)
+        }
+        #expect(await bench.send(1).first?.value == 200)
+        #expect(bench.server.refreshes == 0)
+        #expect(store.load() == anew)
+    }
+
+    @Test func `T9 T10: an answer that comes after another process has renewed once more is not kept over that`()
+        async throws
+    {
+        let store = InMemoryCredentialStore(.first)
+        let bench = Bench(store: store)
+        var latest = Credentials.first
+        (latest.accessToken, latest.refreshToken) = (Secret("access-3"), Secret("refresh-3"))
+        bench.server.refuse(upTo: 2)
+        bench.server.onRefresh { [server = bench.server, latest] in
+            server.books.withLock { $0.generation = 3 }
+            store.save(latest)
+            return TransportResponse(.ok, #"{"access_token":"access-2","refresh_token":"refresh-2"}"#)
+        }
+        #expect(await bench.send(1).first?.value == 200)
+        #expect(store.load() == latest)
+    }
+
+    @Test func `T9: who began signed out erases nothing of another's`() async throws {
+        let store = InMemoryCredentialStore()
+        let bench = Bench(store: store)
+        #expect(await bench.send(1).first?.error?.signOutReason == .neverSignedIn)
+        store.save(.first)
+        try await bench.session.signOut()
+        #expect(store.load() == .first)
+    }
+
     @Test func `T3 T9: what another process has signed out of is not renewed, and an answer on its way is not kept`()
         async throws
     {

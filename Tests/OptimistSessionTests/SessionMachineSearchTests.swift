@@ -7,7 +7,7 @@ import Testing
 @testable import OptimistSession
 
 /// Every state that a few events lead to, and many random ways beyond them.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct SessionMachineSearchTests {
     private static let isSoak = ProcessInfo.processInfo.environment["OPTIMIST_SOAK"] != nil
 
@@ -154,7 +154,9 @@ private struct World {
         let before = machine
         let effects = machine.handle(event, now: now)
         let ends = effects.count { if case .run(.erase) = $0 { true } else { false } }
-        if case .signedOut = before.phase, ends > 0 { problem = "what has ended ends once more" }
+        if case .signedOut = before.phase, ends > 0 || event.isEnd && effects.contains(.cancelRefresh) {
+            problem = "what has ended ends once more"
+        }
         if ends > 1 { problem = "it ends \(ends) times" }
         for effect in effects { book(effect) }
     }
@@ -218,5 +220,14 @@ private struct World {
         let time =
             "\(life.remainingPause(at: now) > 0) \(life.pause != nil) \(life.isDue(at: now)) \(life.hasExpired(at: now))"
         return "\(life.trust) \(life.isRefreshing) \(min(life.stamp.generation, 2)) \(doubts) \(time) \(requests)"
+    }
+}
+
+extension SessionMachine.Event {
+    fileprivate var isEnd: Bool {
+        switch self {
+        case .ended, .signedOut: true
+        default: false
+        }
     }
 }

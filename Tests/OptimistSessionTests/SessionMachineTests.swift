@@ -137,7 +137,6 @@ struct SessionMachineTests {
         }
     }
 
-    /// Whatever happens in whatever order, late and double answers included.
     @Test func `T5: kept credentials that have ended are renewed before the first request is sent`() {
         var ended = Credentials.first
         ended.expiresAt = now - 1
@@ -148,6 +147,47 @@ struct SessionMachineTests {
         #expect(machine.handle(.refreshed(stamp, .first), now: now).compactMap(\.grantedID) == [1])
     }
 
+    @Test func `T2: an address that always refuses costs a refresh a second at most, though others are answered`() {
+        var machine = machine()
+        var (refreshes, id) = (0, 0)
+        for step in 0..<100 {
+            let time = now + Double(step) / 10
+            id += 2
+            for request in [id, id + 1] { _ = machine.handle(.arrived(request, .calls, .interactive), now: time) }
+            _ = machine.handle(.wants(id, refused: nil), now: time)
+            let effects = machine.handle(.wants(id, refused: machine.stamp), now: time)
+            if effects.contains(where: { if case .run(.refresh) = $0 { true } else { false } }) {
+                refreshes += 1
+                _ = machine.handle(.refreshed(machine.stamp, .first), now: time)
+            }
+            _ = machine.handle(.wants(id + 1, refused: nil), now: time)
+            _ = machine.handle(.accepted(machine.stamp), now: time)
+            for request in [id, id + 1] { _ = machine.handle(.left(request), now: time) }
+        }
+        #expect((5...10).contains(refreshes))
+    }
+
+    @Test func `T2: tokens that end as soon as they come are used as they are, and renewed once a second at most`() {
+        var machine = machine()
+        var ended = Credentials.first
+        ended.expiresAt = now
+        var refreshes = 0
+        for step in 0..<100 {
+            let time = now + Double(step) / 10
+            _ = machine.handle(.arrived(step, .calls, .interactive), now: time)
+            var effects = machine.handle(.wants(step, refused: step == 0 ? machine.stamp : nil), now: time)
+            if effects.contains(where: { if case .run(.refresh) = $0 { true } else { false } }) {
+                refreshes += 1
+                effects += machine.handle(.refreshed(machine.stamp, ended), now: time)
+            }
+            #expect(effects.compactMap(\.grantedID) == [step])
+            _ = machine.handle(.accepted(machine.stamp), now: time)
+            _ = machine.handle(.left(step), now: time)
+        }
+        #expect((5...10).contains(refreshes))
+    }
+
+    /// Whatever happens in whatever order, late and double answers included.
     @Test(arguments: 1...300)
     func `T1 T3 T8: no order of events breaks the promises of the gate`(seed: UInt64) {
         var random = SplitMix64(seed: seed)

@@ -145,6 +145,7 @@ struct SessionRefreshTests {
         bench.server.refuse(upTo: 1)
         _ = try await bench.session.send(SessionRequest(.get, "/rows"))
         #expect(bench.server.generation == 2)
+        bench.clock.advance(by: .seconds(2))
         var theirs = Credentials.first
         theirs.accessToken = Secret("access-3")
         theirs.refreshToken = Secret("refresh-3")

@@ -74,6 +74,27 @@ struct SessionRequestTests {
         #expect(bench.server.sends("/rows") == sends)
     }
 
+    @Test(arguments: ["7", "Fri, 15 Jan 2027 08:00:07 GMT"])
+    func `T7: who is told when to come again comes then, and not before`(retryAfter: String) async throws {
+        let bench = Bench()
+        bench.server.onRequest {
+            TransportResponse(.serviceUnavailable, headerFields: [.retryAfter: retryAfter])
+        }
+        async let status = bench.session.send(SessionRequest(.get, "/rows")).head.status
+        await bench.clock.sleepers(atLeast: 2)
+        bench.clock.advance(by: .milliseconds(6_900))
+        for _ in 0..<100 { await Task.yield() }
+        #expect(bench.server.sends("/rows") == 1)
+        bench.clock.advance(by: .milliseconds(101))
+        #expect(try await status == .ok)
+    }
+
+    @Test func `T7: who is told to come again after an hour gets the answer at once`() async throws {
+        let bench = Bench()
+        bench.server.onRequest { TransportResponse(.tooManyRequests, headerFields: [.retryAfter: "3600"]) }
+        #expect(try await bench.session.send(SessionRequest(.get, "/rows")).head.status == .tooManyRequests)
+    }
+
     @Test func `T7: a request with one attempt is still sent again after a refresh`() async {
         let bench = Bench()
         bench.server.refuse(upTo: 1)

@@ -53,7 +53,8 @@ private final class Schedule: Sendable {
 
     func play() -> [String] {
         guard let address = URL(string: Bench.address) else { return ["no address"] }
-        let transport = InMemoryTransport(surroundings: surroundings) { [self] in try await answer(to: $0) }
+        let network = InMemoryTransport(surroundings: surroundings) { [self] in try await answer(to: $0) }
+        let transport = WatchedTransport(base: network) { [self] in watch($0) }
         let session = Session(
             server: address, transport: transport, credentials: store,
             configuration: SessionConfiguration(slots: 4), surroundings: surroundings)
@@ -98,7 +99,6 @@ private final class Schedule: Sendable {
 
     private func ask(_ number: Int, _ session: Session) {
         let (begins, isCancelled) = draw { (Int.random(in: 0...500, using: &$0), Bool.random(using: &$0)) }
-        let task = Mutex<Task<Void, Never>?>(nil)
         let cancelledAt = Mutex<Duration?>(nil)
         let request = process.spawn { [self] in
             try? await surroundings.clock.sleep(for: .milliseconds(begins))
@@ -116,7 +116,6 @@ private final class Schedule: Sendable {
             }
             books.withLock { $0.ended += 1 }
         }
-        task.withLock { $0 = request }
         guard isCancelled else { return }
         process.spawn { [self] in
             await pause(upTo: 700)
@@ -125,14 +124,32 @@ private final class Schedule: Sendable {
         }
     }
 
-    private func answer(to request: TransportRequest) async throws -> TransportResponse {
-        if books.withLock({ $0.isOver }), request.head.headerFields[.authorization]?.contains("a1") == true {
+    /// Looks at what is sent, as it is.
+    private func watch(_ request: TransportRequest) {
+        let isOver = books.withLock { $0.isOver }
+        if isOver, request.head.headerFields[.authorization]?.hasSuffix("a2") == false {
             problem("a token of the former account was sent")
         }
+        if isOver, request.head.path == "/auth/token", !String(decoding: request.body, as: UTF8.self).contains("a2") {
+            problem("a refresh token of the former account was sent")
+        }
+    }
+
+    private func answer(to request: TransportRequest) async throws -> TransportResponse {
         await pause(upTo: 50)
         let answer = server.answer(to: request)
         await pause(upTo: request.head.path == "/auth/token" ? 400 : 50)
         return answer
+    }
+}
+
+private struct WatchedTransport: Transport {
+    let base: InMemoryTransport
+    let watch: @Sendable (TransportRequest) -> Void
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        watch(request)
+        return try await base.send(request)
     }
 }
 

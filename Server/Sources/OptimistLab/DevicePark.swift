@@ -13,6 +13,7 @@ actor DevicePark {
     private let server: OptimistServer
     private let serverPort: Int
     private let started = ContinuousClock.now
+    nonisolated let newsroom = Newsroom()
     private let logger: Logger
     private var settings: LabSettings
     private(set) var devices: [LabDevice] = []
@@ -74,7 +75,7 @@ actor DevicePark {
         let proxy = try await FaultProxy.start(upstream: ("127.0.0.1", serverPort))
         let opened = try LabDevice(
             name: device.name, account: account, folder: folder.appending(path: "devices").appending(path: device.name),
-            proxy: proxy, started: started, logger: logger)
+            proxy: proxy, started: started, newsroom: newsroom, logger: logger)
         devices.append(opened)
         try await opened.start()
         try await opened.ensureSignedIn()

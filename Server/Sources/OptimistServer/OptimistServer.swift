@@ -114,7 +114,7 @@ public final class OptimistServer: Service {
 
     private var housekeeping: Housekeeping {
         Housekeeping(
-            sweep: TombstoneSweep(store: store, tombstoneDays: configuration.tombstoneDays),
+            sweep: TombstoneSweep(store: store, tombstoneDays: configuration.tombstoneDays), accounts: registry,
             surroundings: configuration.surroundings, logger: configuration.logger)
     }
 

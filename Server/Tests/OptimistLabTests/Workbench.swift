@@ -45,12 +45,13 @@ struct Workbench: Sendable {
     func phone(_ name: String, hasStream: Bool = true) throws -> TestedPhone {
         let own = folder.appending(path: name)
         try FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
-        let (wire, network, news) = (Wire(hasStream: hasStream), LabNetwork(), NewsDesk(device: name, started: .now))
+        let (wire, network, newsroom) = (Wire(hasStream: hasStream), LabNetwork(), Newsroom())
         let phone = try RunningPhone(
             database: own.appending(path: "planner.sqlite"), server: address,
             credentials: FileCredentialStore(directory: own.appending(path: "credentials")), transport: wire,
-            network: network, diary: SessionDiary(), news: news, logger: Self.quiet)
-        return TestedPhone(phone: phone, wire: wire, network: network, news: news.follow().news)
+            network: network, diary: SessionDiary(),
+            news: NewsDesk(device: name, started: .now, room: newsroom), logger: Self.quiet)
+        return TestedPhone(phone: phone, wire: wire, network: network, news: newsroom.follow().news)
     }
 
     /// What the server holds of an account, by its content.

@@ -32,6 +32,26 @@ struct HousekeepingTests {
         }
     }
 
+    @Test func `a running server forgets sessions that have been over for long, and no others`() async throws {
+        try await site.serving(change: { $0.refreshTokenLifetime = .seconds(10 * 86_400) }) {
+            server, http async throws in
+            func sessions() async throws -> Int? {
+                try await server.database.pool.read {
+                    try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_sessions")
+                }
+            }
+            _ = try await http.signUp()
+            for days in [19.0, 2] {
+                #expect(try await sessions() == 1)
+                await site.clock.sleepers(atLeast: 1)
+                site.advance(by: days * 86_400)
+                site.clock.advance(by: Housekeeping.interval)
+                await site.clock.sleepers(atLeast: 1)
+            }
+            #expect(try await sessions() == 0)
+        }
+    }
+
     @Test func `V4: a full disk is 503 with a time to come again, and the server lives on`() async throws {
         try await site.serving { server, http async throws in
             let person = try await http.signUp()

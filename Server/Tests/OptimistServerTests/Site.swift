@@ -32,8 +32,10 @@ final class Site: Sendable {
     func advance(by seconds: Double) { time.withLock { $0 += seconds } }
 
     /// Opens the server. Nothing is listened to.
+    ///
+    /// - Parameter waits: Whether a former one, which a test has let go of, may still be on its way out.
     func open(
-        schema: Schema = .planner, change: (inout ServerConfiguration) -> Void = { _ in }
+        schema: Schema = .planner, waits: Bool = true, change: (inout ServerConfiguration) -> Void = { _ in }
     ) async throws -> OptimistServer {
         var configuration = ServerConfiguration(
             port: 0, dataDirectory: directory, schema: schema,
@@ -41,7 +43,13 @@ final class Site: Sendable {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         configuration.passwordCost = .trivial
         change(&configuration)
-        return try await OptimistServer(configuration: configuration)
+        let end = ContinuousClock.now + .seconds(10)
+        while true {
+            do { return try await OptimistServer(configuration: configuration) } catch let error as OptimistError {
+                guard waits, error.code == .dataInUse, ContinuousClock.now < end else { throw error }
+                await Task.yield()
+            }
+        }
     }
 
     /// Runs the server while `body` runs, on a free port.

@@ -94,7 +94,7 @@ struct StoreTests {
 
     @Test func `a data directory is one server's at a time`() async throws {
         let server = try await site.open()
-        let refusal = await #expect(throws: OptimistError.self) { _ = try await site.open() }
+        let refusal = await #expect(throws: OptimistError.self) { _ = try await site.open(waits: false) }
         #expect(refusal?.code == .dataInUse)
         _ = try await server.signUp()
     }

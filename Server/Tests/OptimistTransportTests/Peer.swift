@@ -34,10 +34,14 @@
         /// An element for each request whose acts are done up to a silence.
         let silences: AsyncStream<Void>
         private let fellSilent: AsyncStream<Void>.Continuation
+        /// An element for each connection that the other side closed while something was sent over it.
+        let partings: AsyncStream<Void>
+        private let parted: AsyncStream<Void>.Continuation
 
         init(_ acts: @escaping @Sendable (Seen) -> [Act]) {
             self.acts = acts
             (silences, fellSilent) = AsyncStream.makeStream()
+            (partings, parted) = AsyncStream.makeStream()
         }
 
         var seen: [Seen] { books.withLock { $0.seen } }
@@ -63,7 +67,7 @@
                 case .bytes(let bytes): connection.send(bytes)
                 case .flood(let count):
                     for _ in 0..<count / Self.drop.count {
-                        guard connection.send(Self.drop) else { return }
+                        guard connection.send(Self.drop) else { return _ = parted.yield() }
                         books.withLock { $0.floodedBytes += Self.drop.count }
                     }
                 case .breakOff: connection.close()

@@ -100,6 +100,7 @@
                     return error.kind == .broken && error.phase == .maybeProcessed
                 }
             }
+            #expect(peer.seen.count == 1, "what may have arrived is not sent again")
         }
 
         @Test(arguments: Carrier.allCases)
@@ -125,6 +126,24 @@
                     #expect(try await answer.body.collect(upTo: 10).count == 2)
                 }
             }
+        }
+
+        @Test(arguments: Carrier.overSockets, [true, false])
+        func `an answer that nobody reads to its end ends the connection`(carrier: Carrier, isTooLarge: Bool)
+            async throws
+        {
+            let whole = 1 << 30
+            let peer = Peer { _ in [.head(200, length: whole), .flood(whole), .silence] }
+            try await carrier.withTransport(to: peer) { transport, authority in
+                if isTooLarge {
+                    let answer = try await transport.send(TransportRequest(authority))
+                    await #expect(throws: TransportError.self) { try await answer.body.collect(upTo: 1000) }
+                } else {
+                    _ = try await transport.send(TransportRequest(authority))
+                }
+                for await _ in peer.partings { break }
+            }
+            #expect(peer.floodedBytes < whole)
         }
 
         @Test func `a repetition that finds nobody does not deny that the first may have arrived`() async throws {

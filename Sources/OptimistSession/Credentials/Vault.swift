@@ -7,14 +7,21 @@ import Foundation
 actor Vault {
     private let store: any CredentialStore
     private var latest = Stamp(epoch: 0, generation: 0)
-    /// Whose credentials this process has had. Nil: it has asked for none yet.
-    private var account: Account?
+    private var owner = Owner.unknown
+
+    /// Whose credentials this process has had.
+    private enum Owner: Equatable {
+        /// It has asked for none yet, or could not read them.
+        case unknown
+        case nobody
+        case account(Account)
+    }
 
     init(_ store: any CredentialStore) { self.store = store }
 
     func restore() throws -> Credentials? {
         let credentials = try store.load()
-        account = credentials?.account
+        owner = credentials.map { .account($0.account) } ?? .nobody
         return credentials
     }
 
@@ -49,25 +56,33 @@ actor Vault {
         guard stamp > latest else { return false }
         try store.save(credentials)
         latest = stamp
-        account = credentials.account
+        owner = .account(credentials.account)
         return true
     }
 
-    /// Erases what this process has signed in with, unless a later epoch has begun.
+    /// Stores what follows credentials, unless another process has made something else of those meanwhile.
+    func save(_ next: Credentials, after former: Credentials, as stamp: Stamp) throws -> Fate {
+        let fate = fate(of: former)
+        if case .kept = fate { _ = try save(next, as: stamp) }
+        return fate
+    }
+
+    /// Erases what this process has signed in with, or what nobody can read, unless a later epoch has begun.
     func signOut(upTo epoch: Int) throws {
-        try erase(upTo: epoch) { [account] in account == nil || $0.account == account }
-    }
-
-    /// Erases credentials that have ended, unless a later epoch has begun.
-    func erase(_ ended: Credentials, upTo epoch: Int) throws {
-        try erase(upTo: epoch) { $0.refreshToken == ended.refreshToken }
-    }
-
-    private func erase(upTo epoch: Int, if isOurs: (Credentials) -> Bool) throws {
         guard epoch >= latest.epoch else { return }
         latest = Stamp(epoch: epoch, generation: .max)
-        // What cannot be read is of no use to anyone.
-        if case .success(let stored?) = Result(catching: store.load), !isOurs(stored) { return }
+        if owner != .unknown, case .success(let stored?) = Result(catching: store.load),
+            owner != .account(stored.account)
+        {
+            return
+        }
         try store.erase()
+    }
+
+    /// Erases credentials that have ended, unless a later epoch has begun. Others, and what cannot be read now, stay.
+    func erase(_ ended: Credentials, upTo epoch: Int) throws {
+        guard epoch >= latest.epoch else { return }
+        latest = Stamp(epoch: epoch, generation: .max)
+        if try store.load()?.refreshToken == ended.refreshToken { try store.erase() }
     }
 }

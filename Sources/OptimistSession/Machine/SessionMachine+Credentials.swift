@@ -79,9 +79,9 @@ extension SessionMachine {
         return []
     }
 
-    mutating func refreshed(_ stamp: Stamp, _ credentials: Credentials) -> [Effect] {
+    mutating func refreshed(_ stamp: Stamp, _ credentials: Credentials, now: Date) -> [Effect] {
         guard case .signedIn(let life) = phase, life.stamp == stamp else { return [] }
-        phase = .signedIn(life.succeeded(by: credentials))
+        phase = .signedIn(life.succeeded(by: credentials, at: now))
         return pump()
     }
 
@@ -91,7 +91,8 @@ extension SessionMachine {
         if refused == life.stamp, !life.isRefreshing {
             defer { phase = .signedIn(life) }
             let isPaused = life.remainingPause(at: now) > 0
-            if life.isUnproven, !life.hasExpired(at: now), life.pause == nil || isPaused {
+            let isNews = life.isFresh(at: now, for: leastPause) || life.isUnproven && !life.hasExpired(at: now)
+            if isNews, life.pause == nil || isPaused {
                 doubt(&life, now: now)
                 return fail(id, .refused)
             }
@@ -102,6 +103,8 @@ extension SessionMachine {
 
     private mutating func renewIfDue(now: Date) -> [Effect] {
         guard case .signedIn(var life) = phase, !life.isRefreshing, life.isDue(at: now) else { return [] }
+        // A server whose tokens end at once, or whose clocks disagree: they are used as they are.
+        if life.trust == .good, life.isFresh(at: now, for: leastPause) { return [] }
         defer { phase = .signedIn(life) }
         let pause = life.remainingPause(at: now)
         guard pause > 0 else { return refresh(&life, now: now) }
@@ -146,7 +149,7 @@ extension SessionMachine {
         life.pause(for: max(leastPause, delay), from: now)
     }
 
-    /// The shortest pause when asking again at once has not helped, however the backoff is drawn: a second by default. A server
+    /// The shortest time between two refreshes when asking again at once has not helped, however the backoff is drawn: a second by default. A server
     /// that refuses every token, or cannot be reached, is asked no more often than that by each device.
     private var leastPause: Duration { backoff.limit(afterFailures: 2) }
 

@@ -100,6 +100,12 @@ struct SessionMachine {
         }
     }
 
+    /// The credentials in use, if they are those of a stamp.
+    func credentials(of stamp: Stamp) -> Credentials? {
+        guard case .signedIn(let life) = phase, life.stamp == stamp else { return nil }
+        return life.credentials
+    }
+
     /// The stamp of the credentials in use.
     var stamp: Stamp {
         guard case .signedIn(let life) = phase else { return Stamp(epoch: epoch, generation: 0) }
@@ -133,7 +139,7 @@ struct SessionMachine {
         case .pauses(let id): vacate(id, leaving: false)
         case .left(let id): vacate(id, leaving: true)
         case .accepted(let stamp): accepted(stamp)
-        case .refreshed(let stamp, let credentials): refreshed(stamp, credentials)
+        case .refreshed(let stamp, let credentials): refreshed(stamp, credentials, now: now)
         case .refreshFailed(let stamp, let delay): postpone(stamp, retryAfter: delay, now: now)
         case .pauseEnded(let stamp): pauseEnded(stamp, now: now)
         case .ended(let stamp, let reason): ended(stamp, reason)

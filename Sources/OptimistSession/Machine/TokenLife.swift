@@ -19,6 +19,8 @@ struct TokenLife {
     var isRefreshing = false
     /// Whether it came from a refresh and the server has accepted it for nothing yet.
     var isUnproven = false
+    /// When it came from a refresh. Nil: from somewhere else.
+    var renewedAt: Date?
     /// Refreshes in a row that brought nothing.
     var failures = 0
     /// Tokens in a row that were refused as soon as they were fetched.
@@ -59,11 +61,17 @@ struct TokenLife {
 
     func hasExpired(at now: Date) -> Bool { credentials.expiresAt.map { now >= $0 } ?? false }
 
+    /// Whether it came from a refresh less than that ago. Then another refresh would hardly help.
+    func isFresh(at now: Date, for time: Duration) -> Bool {
+        renewedAt.map { $0 <= now && now < $0 + time / .seconds(1) } ?? false
+    }
+
     /// The pair that follows. Refusals are remembered until the server accepts a token.
-    func succeeded(by credentials: Credentials) -> Self {
+    func succeeded(by credentials: Credentials, at now: Date) -> Self {
         var next = Self(credentials: credentials, stamp: stamp.next)
         next.refusals = refusals
         next.isUnproven = true
+        next.renewedAt = now
         return next
     }
 }

@@ -34,14 +34,14 @@
         func receive(_ head: HTTPResponse) { change { $0.head = head } }
 
         func receive(_ chunk: [UInt8]) {
-            let isFull = change { state in
+            change { state in
                 state.chunks.append(chunk)
                 state.waitingBytes += chunk.count
-                guard state.waitingBytes > Self.highWaterBytes, !state.isSuspended else { return false }
+                guard state.waitingBytes > Self.highWaterBytes, !state.isSuspended else { return }
                 state.isSuspended = true
-                return true
+                // Under the lock, so that it cannot come after the resumption that is to follow it.
+                task.suspend()
             }
-            if isFull { task.suspend() }
         }
 
         func finish(_ error: (any Error)?) {
@@ -67,14 +67,15 @@
 
         func nextChunk() async throws -> [UInt8]? {
             while true {
-                let (chunk, mayResume, end) = state.withLock { state in
+                let (chunk, end) = state.withLock { state in
                     let chunk = state.chunks.isEmpty ? nil : state.chunks.removeFirst()
                     state.waitingBytes -= chunk?.count ?? 0
-                    let mayResume = state.isSuspended && state.waitingBytes < Self.highWaterBytes / 2
-                    if mayResume { state.isSuspended = false }
-                    return (chunk, mayResume, state.end)
+                    if state.isSuspended, state.waitingBytes < Self.highWaterBytes / 2 {
+                        state.isSuspended = false
+                        task.resume()
+                    }
+                    return (chunk, state.end)
                 }
-                if mayResume { task.resume() }
                 if let chunk { return chunk }
                 switch end {
                 case .success: return nil

@@ -73,27 +73,34 @@
         }
     }
 
-    /// Hands what the system reports to the exchange that it is about.
+    /// Hands what the system reports to the exchange that it is about, as long as anybody wants to know.
     private final class Exchanges: NSObject, URLSessionDataDelegate {
-        private let inboxes = Mutex<[Int: Inbox]>([:])
+        /// An inbox belongs to who reads it, and ends its exchange when it is let go.
+        private struct Entry {
+            weak var inbox: Inbox?
+        }
 
-        func add(_ inbox: Inbox, for task: Int) { inboxes.withLock { $0[task] = inbox } }
+        private let entries = Mutex<[Int: Entry]>([:])
+
+        func add(_ inbox: Inbox, for task: Int) { entries.withLock { $0[task] = Entry(inbox: inbox) } }
+
+        private func inbox(_ task: URLSessionTask) -> Inbox? { entries.withLock { $0[task.taskIdentifier]?.inbox } }
 
         func urlSession(
             _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
             completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
         ) {
             guard let response = response as? HTTPURLResponse else { return completionHandler(.cancel) }
-            inboxes.withLock { $0[dataTask.taskIdentifier] }?.receive(HTTPResponse(response))
+            inbox(dataTask)?.receive(HTTPResponse(response))
             completionHandler(.allow)
         }
 
         func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-            inboxes.withLock { $0[dataTask.taskIdentifier] }?.receive(Array(data))
+            inbox(dataTask)?.receive(Array(data))
         }
 
         func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-            inboxes.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.finish(error)
+            entries.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.inbox?.finish(error)
         }
 
         func urlSession(

@@ -30,7 +30,7 @@ actor LabDevice {
 
     init(
         name: String, account: LabSettings.Account, folder: URL, proxy: FaultProxy, started: ContinuousClock.Instant,
-        logger: Logger
+        newsroom: Newsroom, logger: Logger
     ) throws {
         self.name = name
         self.account = account
@@ -38,7 +38,7 @@ actor LabDevice {
         self.proxy = proxy
         self.logger = logger
         credentials = FileCredentialStore(directory: folder.appending(path: "credentials"))
-        news = NewsDesk(device: name, started: started)
+        news = NewsDesk(device: name, started: started, room: newsroom)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
 

@@ -1,7 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import Synchronization
 
 /// What happened on one device, for the page and for whoever automates the lab.
 struct TimelineEvent: Codable, Sendable, Equatable {
@@ -23,51 +22,30 @@ struct TimelineEvent: Codable, Sendable, Equatable {
 enum DeviceNews: Sendable {
     case timeline(TimelineEvent)
     /// What may have changed: todos, outbox, rejections, status, device, session.
-    case changed(Set<String>)
+    case changed(device: String, Set<String>)
+
+    var device: String {
+        switch self {
+        case .timeline(let event): event.device
+        case .changed(let device, _): device
+        }
+    }
 }
 
-/// Hands a device's news to its followers. A follower that is slow misses the oldest.
-final class NewsDesk: Sendable {
-    private struct State {
-        var followers: [Int: AsyncStream<DeviceNews>.Continuation] = [:]
-        var next = 0
-    }
-
-    private let device: String
-    private let started: ContinuousClock.Instant
-    private let state = Mutex(State())
-
-    init(device: String, started: ContinuousClock.Instant) {
-        self.device = device
-        self.started = started
-    }
-
-    /// Returns the news from now on, and what ends them.
-    func follow() -> (news: AsyncStream<DeviceNews>, end: @Sendable () -> Void) {
-        let (news, continuation) = AsyncStream.makeStream(of: DeviceNews.self, bufferingPolicy: .bufferingNewest(1_000))
-        let id = state.withLock { state in
-            state.next += 1
-            state.followers[state.next] = continuation
-            return state.next
-        }
-        continuation.onTermination = { [weak self] _ in
-            _ = self?.state.withLock { $0.followers.removeValue(forKey: id) }
-        }
-        return (news, { continuation.finish() })
-    }
+/// What a device has to tell, and whom.
+struct NewsDesk: Sendable {
+    let device: String
+    let started: ContinuousClock.Instant
+    let room: Newsroom
 
     func tell(_ kind: TimelineEvent.Kind, _ text: String? = nil, row: UUID? = nil) {
         let elapsed = started.duration(to: .now)
-        send(
+        room.send(
             .timeline(
                 TimelineEvent(
                     at: Date(), ms: elapsed / .milliseconds(1), kind: kind, device: device,
                     row: row?.uuidString.lowercased(), text: text)))
     }
 
-    func changed(_ what: String...) { send(.changed(Set(what))) }
-
-    private func send(_ news: DeviceNews) {
-        for follower in state.withLock({ Array($0.followers.values) }) { follower.yield(news) }
-    }
+    func changed(_ what: String...) { room.send(.changed(device: device, Set(what))) }
 }

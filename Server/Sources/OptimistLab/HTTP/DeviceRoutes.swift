@@ -41,8 +41,9 @@ struct DeviceRoutes {
         }
         addLife(to: device)
         device.get("events") { request, context in
-            EventStreamAnswer.response(to: request, following: try await named(context).news)
+            EventStreamAnswer.response(to: request, from: park.newsroom, of: try await named(context).name)
         }
+        router.get("lab/events") { request, _ in EventStreamAnswer.response(to: request, from: park.newsroom) }
     }
 
     private func addLife(to device: RouterGroup<some RequestContext>) {

@@ -5,11 +5,13 @@ import Hummingbird
 import NIOCore
 import ServiceLifecycle
 
-/// A phone's news as server-sent events.
+/// The phones' news as server-sent events.
 enum EventStreamAnswer {
     /// Ends when the client leaves, and when the lab does: an open page does not keep it from ending.
-    static func response(to request: Request, following news: NewsDesk) -> Response {
-        let (stream, end) = news.follow()
+    ///
+    /// - Parameter device: Whose news. Nil: everybody's, also of phones that are added later.
+    static func response(to request: Request, from newsroom: Newsroom, of device: String? = nil) -> Response {
+        let (stream, end) = newsroom.follow(device)
         return Response(
             status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
             body: .init { writer in
@@ -36,11 +38,17 @@ enum EventStreamAnswer {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         encoder.dateEncodingStrategy = .iso8601
-        return switch news {
-        case .timeline(let event):
-            "event: timeline\ndata: \(String(decoding: try encoder.encode(event), as: UTF8.self))\n\n"
-        case .changed(let what):
-            "event: changed\ndata: \(String(decoding: try encoder.encode(["what": what.sorted()]), as: UTF8.self))\n\n"
-        }
+        let (name, data) =
+            switch news {
+            case .timeline(let event): ("timeline", try encoder.encode(event))
+            case .changed(let device, let what):
+                ("changed", try encoder.encode(Change(device: device, what: what.sorted())))
+            }
+        return "event: \(name)\ndata: \(String(decoding: data, as: UTF8.self))\n\n"
+    }
+
+    private struct Change: Encodable {
+        let device: String
+        let what: [String]
     }
 }

@@ -95,6 +95,13 @@ struct AccountStore: Sendable {
         }
     }
 
+    /// Removes the sessions that were last refreshed before a time, in seconds since 1970.
+    func forgetSessions(refreshedBefore time: Double) async throws {
+        try await commits.write { db in
+            try db.execute(sql: "DELETE FROM optimist_sessions WHERE refreshed_at < ?", arguments: [time])
+        }
+    }
+
     private func find(_ account: String, _ id: String, _ db: Database) throws -> SessionRecord? {
         try Row.fetchOne(
             db,

@@ -162,6 +162,13 @@ extension Accounts {
         throw AuthRefusal.invalidGrant("The session has ended.", record.ended)
     }
 
+    /// Forgets sessions that have been over for so long that nobody is told why any more: they have lain unused for twice as
+    /// long as they may.
+    func forgetSessions() async throws {
+        try await store.forgetSessions(
+            refreshedBefore: now().timeIntervalSince1970 - 2 * settings.refreshLifetimeSeconds)
+    }
+
     /// Ends the session that a token belongs to. A token that belongs to none is no error.
     ///
     /// > Source: RFC 7009.

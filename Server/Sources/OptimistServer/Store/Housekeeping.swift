@@ -8,6 +8,7 @@ import ServiceLifecycle
 /// Forgets once an hour, beside the requests, what may be forgotten.
 struct Housekeeping: Service {
     let sweep: TombstoneSweep
+    let accounts: Accounts
     let surroundings: Surroundings
     let logger: Logger
 
@@ -22,13 +23,18 @@ struct Housekeeping: Service {
         }
     }
 
-    /// What fails is tried again the next time.
     private func tidy() async {
+        await attempt("Deleted rows could not be removed") { try await sweep.run(now: surroundings.now()) }
+        await attempt("Old sessions could not be removed") { try await accounts.forgetSessions() }
+    }
+
+    /// What fails is tried again the next time.
+    private func attempt(_ failure: Logger.Message, _ work: () async throws -> Void) async {
         do {
-            try await sweep.run(now: surroundings.now())
+            try await work()
         } catch is CancellationError {
         } catch {
-            logger.warning("Deleted rows could not be removed", metadata: ["error.type": "\(type(of: error))"])
+            logger.warning(failure, metadata: ["error.type": "\(type(of: error))"])
         }
     }
 }

@@ -34,6 +34,17 @@ export const lab = {
   devices: () => call('GET', '/lab/devices'),
   serverTodos: (account) => call('GET', `/lab/server/todos?account=${encodeURIComponent(account)}`),
   device: (name) => new Device(name),
+
+  /**
+   * The live events of all devices, over one connection: a browser has six for a server, and phones may be many. It
+   * reconnects by itself; `opened` is called each time.
+   */
+  events({ opened, timeline, changed }) {
+    const source = new EventSource('/lab/events');
+    source.addEventListener('open', opened);
+    source.addEventListener('timeline', (event) => timeline(JSON.parse(event.data)));
+    source.addEventListener('changed', (event) => changed(JSON.parse(event.data)));
+  },
 };
 
 class Device {
@@ -64,13 +75,4 @@ class Device {
   expireToken() { return call('POST', `${this.#path}/session/expire`); }
   revokeSession() { return call('POST', `${this.#path}/session/revoke`); }
   signInElsewhere() { return call('POST', `${this.#path}/session/sign-in-elsewhere`); }
-
-  /** The device's live events. The browser reconnects by itself; `opened` is called each time. */
-  events({ opened, timeline, changed }) {
-    const source = new EventSource(`${this.#path}/events`);
-    source.addEventListener('open', opened);
-    source.addEventListener('timeline', (event) => timeline(JSON.parse(event.data)));
-    source.addEventListener('changed', (event) => changed(JSON.parse(event.data).what));
-    return source;
-  }
 }

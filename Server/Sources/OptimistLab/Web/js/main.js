@@ -50,21 +50,25 @@ function phoneFor(device) {
   phones.set(device.name, phone);
   main.insertBefore(phone.element, middle);
   main.dataset.phones = phones.size;
-  lab.device(device.name).events({
-    opened: () => { refreshDevices(); refreshServer(); phone.refresh(); },
-    timeline: (event) => timeline.add(event),
-    changed: async (what) => {
-      if (what.includes('status') || what.includes('device')) await refreshDevices();  // It may be off by now.
-      phone.refresh(what);
-      refreshServer();
-    },
-  });
+  phone.refresh();
   return phone;
 }
 
 const middle = el('div', { class: 'middle' }, server.element, timeline.element);
 main.replaceChildren(middle);
-refreshDevices().then(refreshServer);
+lab.events({
+  opened: async () => {
+    await refreshDevices();
+    refreshServer();
+    for (const phone of phones.values()) phone.refresh();
+  },
+  timeline: (event) => timeline.add(event),
+  changed: async ({ device, what }) => {
+    if (what.includes('status') || what.includes('device')) await refreshDevices();  // It may be off by now.
+    phones.get(device)?.refresh(what);
+    refreshServer();
+  },
+});
 
 // Events are hints. This finds what they missed: a device that automation added, a lab that was restarted.
 setInterval(() => { if (!document.hidden) refreshDevices(); }, 3000);

@@ -1,0 +1,33 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Synchronization
+
+/// Hands the devices' news to whoever follows them. A follower that is slow misses the oldest.
+final class Newsroom: Sendable {
+    private struct Follower {
+        /// Whose news it gets. Nil: everybody's.
+        let device: String?
+        let continuation: AsyncStream<DeviceNews>.Continuation
+    }
+
+    private let state = Mutex((followers: [Int: Follower](), last: 0))
+
+    /// Returns the news from now on, of one device or of all, also of those to come, and what ends them.
+    func follow(_ device: String? = nil) -> (news: AsyncStream<DeviceNews>, end: @Sendable () -> Void) {
+        let (news, continuation) = AsyncStream.makeStream(of: DeviceNews.self, bufferingPolicy: .bufferingNewest(1_000))
+        let id = state.withLock { state in
+            state.last += 1
+            state.followers[state.last] = Follower(device: device, continuation: continuation)
+            return state.last
+        }
+        continuation.onTermination = { [weak self] _ in
+            _ = self?.state.withLock { $0.followers.removeValue(forKey: id) }
+        }
+        return (news, { continuation.finish() })
+    }
+
+    func send(_ news: DeviceNews) {
+        let followers = state.withLock { $0.followers.values.filter { $0.device == nil || $0.device == news.device } }
+        for follower in followers { follower.continuation.yield(news) }
+    }
+}
