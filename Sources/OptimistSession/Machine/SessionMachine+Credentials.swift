@@ -91,10 +91,15 @@ extension SessionMachine {
         if refused == life.stamp, !life.isRefreshing {
             defer { phase = .signedIn(life) }
             let isPaused = life.remainingPause(at: now) > 0
-            let isNews = life.isFresh(at: now, for: leastPause) || life.isUnproven && !life.hasExpired(at: now)
-            if isNews, life.pause == nil || isPaused {
+            if life.isUnproven, !life.hasExpired(at: now), life.pause == nil || isPaused {
                 doubt(&life, now: now)
                 return fail(id, .refused)
+            }
+            let rest = life.remainingFreshness(at: now, of: leastPause)
+            if rest > .zero {
+                // Others may do with it, so only those that can wait stop them.
+                guard requests[id]?.urgency == .background else { return fail(id, .postponed(rest)) }
+                life.pause(for: max(rest, .seconds(life.remainingPause(at: now))), from: now)
             }
             life.trust = .refused
         }
@@ -104,7 +109,7 @@ extension SessionMachine {
     private mutating func renewIfDue(now: Date) -> [Effect] {
         guard case .signedIn(var life) = phase, !life.isRefreshing, life.isDue(at: now) else { return [] }
         // A server whose tokens end at once, or whose clocks disagree: they are used as they are.
-        if life.trust == .good, life.isFresh(at: now, for: leastPause) { return [] }
+        if life.trust == .good, life.remainingFreshness(at: now, of: leastPause) > .zero { return [] }
         defer { phase = .signedIn(life) }
         let pause = life.remainingPause(at: now)
         guard pause > 0 else { return refresh(&life, now: now) }

@@ -61,9 +61,10 @@ struct TokenLife {
 
     func hasExpired(at now: Date) -> Bool { credentials.expiresAt.map { now >= $0 } ?? false }
 
-    /// Whether it came from a refresh less than that ago. Then another refresh would hardly help.
-    func isFresh(at now: Date, for time: Duration) -> Bool {
-        renewedAt.map { $0 <= now && now < $0 + time / .seconds(1) } ?? false
+    /// How long it is still too early for another refresh, since this pair came from one less than that ago.
+    func remainingFreshness(at now: Date, of time: Duration) -> Duration {
+        guard let renewedAt, renewedAt <= now else { return .zero }
+        return max(.zero, time - .seconds(now.timeIntervalSince(renewedAt)))
     }
 
     /// The pair that follows. Refusals are remembered until the server accepts a token.
