@@ -75,9 +75,11 @@ extension Session {
                 answer.body = ResponseBody(body)
                 switch isSuccess ? .nothing : configuration.answers.ofRequest(answer.head, body) {
                 case .ended(let reason):
-                    let event = await ended(binding.stamp, reason)
-                    run(core.handle(event))
-                    guard case .refreshed = event, ledger.mayReplay() else { throw OptimistError.signedOut(reason) }
+                    if let event = await ended(binding.stamp, reason) {
+                        run(core.handle(event))
+                        if case .ended = event { throw OptimistError.signedOut(reason) }
+                    }
+                    guard ledger.mayReplay() else { throw OptimistError.credentialRefused }
                 case .tokenRefused:
                     guard ledger.mayReplay() else { throw OptimistError.credentialRefused }
                     refused = binding.stamp
