@@ -51,6 +51,18 @@ struct FaultTransportTests {
         await #expect { try await answer.value } throws: { ($0 as? TransportError)?.kind == .timedOut }
     }
 
+    @Test func `what takes longer counts as time that the head takes`() async throws {
+        let clock = ManualClock()
+        let transport = FaultTransport(
+            InMemoryTransport { _ in TransportResponse(.ok) },
+            conditions: FaultConditions(latency: .seconds(20) ... .seconds(20)), clock: clock, seed: 1)
+        let head = HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: "/")
+        async let answer = transport.send(TransportRequest(head: head, headTimeout: .seconds(15)))
+        await clock.sleepers(atLeast: 1)
+        clock.advance(by: .seconds(15))
+        await #expect { try await answer } throws: { ($0 as? TransportError)?.kind == .timedOut }
+    }
+
     @Test func `a truncated body ends as if it were whole, and a duplicate arrives twice`() async throws {
         #expect(try await send(.truncatedBody(afterBytes: 2)).1 == "he")
         #expect(try await send(.duplicated).1 == "hello")

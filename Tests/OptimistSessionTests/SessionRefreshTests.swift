@@ -237,10 +237,11 @@ struct SessionRefreshTests {
         }
         let store = InMemoryCredentialStore(kept)
         func launch() throws -> Session {
-            let time = Date(timeIntervalSince1970: 1_800_000_000 + error + clock.elapsed / .seconds(1))
-            return Session(
+            Session(
                 server: try #require(URL(string: Bench.address)), transport: transport, credentials: store,
-                surroundings: Surroundings(clock: clock, now: { time }, seed: 7))
+                surroundings: Surroundings(
+                    clock: clock,
+                    now: { Date(timeIntervalSince1970: 1_800_000_000 + error + clock.elapsed / .seconds(1)) }, seed: 7))
         }
         var session = try launch()
         _ = try await session.send(SessionRequest(.get, "/rows"))

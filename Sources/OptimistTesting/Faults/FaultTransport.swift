@@ -71,7 +71,12 @@ public final class FaultTransport: Transport {
 
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
         let (fault, latency) = draw()
-        if latency > .zero { try await clock.sleep(for: latency) }
+        var request = request
+        if latency > .zero {
+            try await clock.sleep(for: min(latency, request.headTimeout))
+            guard latency < request.headTimeout else { throw TransportError(.timedOut, .maybeProcessed) }
+            request.headTimeout -= latency
+        }
         try Task.checkCancellation()
         guard let fault else { return try await base.send(request) }
         return try await meet(fault, request)

@@ -13,9 +13,15 @@ extension Session {
             case .restore:
                 _ = surroundings.spawn { await self.restore() }
             case .refresh(let stamp, let credentials):
-                core.keep(refresh: surroundings.spawn { await self.refresh(credentials, stamp) })
+                core.keep(surroundings.spawn { await self.refresh(credentials, stamp) }, for: stamp)
             case .wait(let stamp, let delay):
-                core.keep(refresh: surroundings.spawn { await self.wait(delay, stamp) })
+                let clock = surroundings.clock
+                let pause = surroundings.spawn { [weak self] in
+                    // Cancelled with the session, and then nobody waits any more.
+                    guard (try? await clock.sleep(for: delay)) != nil, let self else { return }
+                    run(core.handle(.pauseEnded(stamp)))
+                }
+                core.keep(pause, for: stamp)
             case .erase(let ended, let epoch):
                 _ = surroundings.spawn { await self.erase(ended, upTo: epoch) }
             case .revoke(let credentials):
@@ -39,12 +45,6 @@ extension Session {
             logger.info("credentials cannot be read", metadata: ["error": "\(error)"])
             run(core.handle(.restoreFailed(.credentialsUnreadable)))
         }
-    }
-
-    private func wait(_ delay: Duration, _ stamp: Stamp) async {
-        // Cancelled with the session, and then nobody waits any more.
-        guard (try? await surroundings.clock.sleep(for: delay)) != nil else { return }
-        run(core.handle(.pauseEnded(stamp)))
     }
 
     private func erase(_ ended: Credentials, upTo epoch: Int) async {

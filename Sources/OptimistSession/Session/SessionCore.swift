@@ -84,8 +84,16 @@ final class SessionCore: Sendable {
         }
     }
 
-    /// Keeps the refresh that is under way, or the wait for the next one, so that signing out can cancel it.
-    func keep(refresh: Task<Void, Never>) { shared.withLock { $0.refresh = refresh } }
+    /// Keeps the refresh that is under way, or the wait for the next one, so that signing out can cancel it. If that has come
+    /// first, it is cancelled now.
+    func keep(_ refresh: Task<Void, Never>, for stamp: Stamp) {
+        let isWanted = shared.withLock { shared in
+            let isWanted = shared.machine.credentials(of: stamp) != nil
+            if isWanted { shared.refresh = refresh }
+            return isWanted
+        }
+        if !isWanted { refresh.cancel() }
+    }
 
     /// Returns, beside the errands, the epoch right after the event: an instant later it may be another's.
     private func handle(

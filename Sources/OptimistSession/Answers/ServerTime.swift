@@ -14,19 +14,21 @@ final class ServerTime: Sendable {
         var isKnown = false
     }
 
+    private let wallClock: @Sendable () -> Date
     private let launch: Date
     private let elapsed: Stopwatch
     private let heard = Mutex(Heard())
 
     init(_ surroundings: Surroundings) {
+        wallClock = surroundings.now
         launch = surroundings.now()
         elapsed = Stopwatch(surroundings.clock)
     }
 
     var now: Date { steady + heard.withLock { $0.ahead } }
 
-    /// How far the server's clock is ahead of the device's.
-    var ahead: Duration { .seconds(heard.withLock { $0.ahead }) }
+    /// How far the server's clock is ahead of the device's, as that is set now.
+    var ahead: Duration { .seconds(now.timeIntervalSince(wallClock())) }
 
     /// Takes what was known at an earlier launch, unless this one has heard of the server already.
     func recall(_ ahead: Duration) {
