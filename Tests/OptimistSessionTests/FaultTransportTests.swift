@@ -57,10 +57,10 @@ struct FaultTransportTests {
             InMemoryTransport { _ in TransportResponse(.ok) },
             conditions: FaultConditions(latency: .seconds(20) ... .seconds(20)), clock: clock, seed: 1)
         let head = HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: "/")
-        async let answer = transport.send(TransportRequest(head: head, headTimeout: .seconds(15)))
+        let answer = Task { try await transport.send(TransportRequest(head: head, headTimeout: .seconds(15))).head }
         await clock.sleepers(atLeast: 1)
         clock.advance(by: .seconds(15))
-        await #expect { try await answer } throws: { ($0 as? TransportError)?.kind == .timedOut }
+        await #expect { try await answer.value } throws: { ($0 as? TransportError)?.kind == .timedOut }
     }
 
     @Test func `a truncated body ends as if it were whole, and a duplicate arrives twice`() async throws {

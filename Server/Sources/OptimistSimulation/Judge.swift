@@ -76,7 +76,7 @@ struct Judge {
         guard let last = final[column], last != value else { return nil }
         if isConsequence(last, in: column, of: row) { return nil }
         if isTakenBack(last, column, row, number, was: value) { return nil }
-        if isBackWithoutWhatWasDeleted(row, number) { return nil }
+        if isBackWithoutWhatWasDeleted(row, number) || isBackWithoutWhatEnded(row, write) { return nil }
         let others = fates.namesakes(of: row).flatMap { one in
             history.writes(of: one).filter { other in
                 other.number != number && wrote(last, column, one, in: other.write)
@@ -120,6 +120,17 @@ struct Judge {
         guard row.table == "memo" || history.restored.contains(write.device) else { return false }
         return history.writes(of: row).contains {
             $0.number > number && !$0.write.isApart(from: write) && $0.write.deleted.contains(row)
+        }
+    }
+
+    /// Whether a row may be back as it was before an edit that a later deletion has ended: an edit of another device has brought
+    /// it back, which is later still (M2).
+    private func isBackWithoutWhatEnded(_ row: RowName, _ write: History.Write) -> Bool {
+        guard row.table == "memo" else { return false }
+        let writes = history.writes(of: row).map(\.write).filter { !clocksAreRight || $0.at >= write.at }
+        return writes.contains { deletion in
+            deletion.deleted.contains(row)
+                && writes.contains { $0.isApart(from: deletion) && $0.device != write.device }
         }
     }
 

@@ -64,6 +64,17 @@ extension RowEntry {
         if dirty == 0 { becomeClean() }
     }
 
+    /// The server has the totals that went along with what it had lost. A page from before that tells nothing of them.
+    private mutating func confirmHealedCounters(_ sentRow: SentRow, _ verdict: Verdict, in layout: TableLayout) {
+        switch verdict {
+        case .accepted(let seq), .merged(let seq, _):
+            for column in layout.counters where sentRow.mask & column.mask == 0 {
+                counters[column.bit]?.confirm(sentRow.totals[column.name] ?? [], seq: seq)
+            }
+        default: break
+        }
+    }
+
     /// Books a verdict, of a row that heals or of any other.
     mutating func settleHealing(
         _ sentRow: SentRow, _ verdict: Verdict, push: Int64, device: String, in layout: TableLayout,
@@ -87,6 +98,7 @@ extension RowEntry {
             return settlement
         }
         stopHealing()
+        confirmHealedCounters(sentRow, verdict, in: layout)
         guard case .merged(_, let won) = verdict, isAlive else { return settlement }
         let sentColumns = Set(layout.columns(in: sentRow.mask).map(\.name))
         let others = JSONObject(won.values.members.filter { !sentColumns.contains($0.key) })

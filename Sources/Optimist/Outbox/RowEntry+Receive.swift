@@ -39,7 +39,7 @@ extension RowEntry {
         }
         if isAbove(life, at: patch.seq) { return Reception(isAboveIt: true) }
         let isInOrder = (patch.seq ?? .max) >= seq
-        let isLater = !isHealing && patch.seq.map { $0 > seq } ?? false
+        let isLater = !isHealing && patch.seq.map { $0 >= seq } ?? false
         if isForgotten(in: life, at: patch.seq) {
             if isPending { return try moveUnsent(to: life, patch, in: layout, quote: quote) }
             (generation, acked) = (0, 0)
@@ -164,8 +164,9 @@ extension RowEntry {
         return reception
     }
 
-    /// - Parameter isLater: Whether the server has changed the row since what is known of it. An older clock is then no
-    ///   echo of what came before: the server has forgotten the row, and got it back from a device that knew less.
+    /// - Parameter isLater: Whether this is the row as the server has it since the latest that is known of it: the answer to a push
+    ///   tells of its own columns only. An older clock is then no echo of what came before: the server has forgotten the row,
+    ///   and got it back from a device that knew less.
     private mutating func mergeColumns(
         of patch: RowPatch, isInOrder: Bool, isLater: Bool, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String

@@ -90,6 +90,17 @@ struct PageTests {
         #expect(try await store.todos().first?.content == "late", "an earlier word counts by its clock alone")
     }
 
+    /// Between the two the server forgot the row and got it back. The answer told of one column only.
+    @Test func `L4 the row as of this device's own push counts, though some of its clocks are older`() async throws {
+        let late: JSONObject = ["content": "late", "date": "2026-11-21", "priority": 5, "done": false]
+        try await store.receive([pageRow(todo, seq: 1, stamp: 1_790_000_001_000, late)], from: "e1.0", to: "e1.1")
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine'") }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.book([.accepted(seq: 7)], of: batch)
+        try await store.receive([pageRow(todo, seq: 7, whole)], from: "e1.1", to: "e1.7")
+        #expect(try await store.todos().first?.priority == whole["priority"]?.int.map(Int.init))
+    }
+
     @Test func `R2 a received delete applies at once and keeps the pending edits in the journal`() async throws {
         try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine'") }
