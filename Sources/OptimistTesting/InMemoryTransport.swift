@@ -14,6 +14,7 @@ public final class InMemoryTransport: Transport {
 
     private let handler: Handler
     private let surroundings: Surroundings
+    private let deadlines: Deadlines
     private let log = Mutex<[TransportRequest]>([])
 
     /// - Parameters:
@@ -21,6 +22,7 @@ public final class InMemoryTransport: Transport {
     ///   - handler: Answers requests, several at once. It may wait, and it may throw `TransportError`.
     public init(surroundings: Surroundings = Surroundings(), _ handler: @escaping Handler) {
         self.surroundings = surroundings
+        deadlines = Deadlines(surroundings)
         self.handler = handler
     }
 
@@ -31,17 +33,15 @@ public final class InMemoryTransport: Transport {
         try Task.checkCancellation()
         log.withLock { $0.append(request) }
         let exchange = InMemoryExchange()
-        let (clock, handler) = (surroundings.clock, handler)
-        let server = surroundings.spawn {
+        let server = surroundings.spawn { [handler] in
             do { exchange.end(.success(try await handler(request))) } catch { exchange.end(.failure(error)) }
         }
-        let alarm = surroundings.spawn {
-            guard (try? await clock.sleep(for: request.headTimeout)) != nil else { return }
+        let alarm = deadlines.add(after: request.headTimeout) {
             exchange.end(.failure(TransportError(.timedOut, .maybeProcessed)))
         }
         defer {
             server.cancel()
-            alarm.cancel()
+            deadlines.remove(alarm)
         }
         return try await withTaskCancellationHandler {
             try await exchange.outcome()

@@ -39,21 +39,13 @@ final class FakeServer: Sendable {
         let path = request.head.path ?? ""
         books.withLock { $0.paths[path, default: 0] += 1 }
         switch path {
-        case "/auth/sign-in", "/auth/sign-up": return tokens()
+        case "/auth/sign-in", "/auth/sign-up": return .tokens("\(generation)", account: "a1")
         case "/auth/token": return try await refresh(String(decoding: request.body, as: UTF8.self))
         case "/auth/revoke":
             books.withLock { $0.revocations += 1 }
             return TransportResponse(.ok)
         default: return try await answer(request)
         }
-    }
-
-    private func tokens() -> TransportResponse {
-        let generation = generation
-        return TransportResponse(
-            .ok,
-            #"{"access_token":"access-\#(generation)","token_type":"Bearer","expires_in":900,"#
-                + #""refresh_token":"refresh-\#(generation)","account_id":"a1"}"#)
     }
 
     private func refresh(_ form: String) async throws -> TransportResponse {
@@ -67,7 +59,7 @@ final class FakeServer: Sendable {
             books.generation += 1
             return true
         }
-        return isCurrent ? tokens() : .invalidGrant("reuse_detected")
+        return isCurrent ? .tokens("\(generation)", account: "a1") : .invalidGrant("reuse_detected")
     }
 
     private func answer(_ request: TransportRequest) async throws -> TransportResponse {
@@ -80,6 +72,14 @@ final class FakeServer: Sendable {
 }
 
 extension TransportResponse {
+    /// Tokens for a quarter of an hour: "access-" and "refresh-", and a name.
+    static func tokens(_ name: String, account: String) -> Self {
+        Self(
+            .ok,
+            #"{"access_token":"access-\#(name)","token_type":"Bearer","expires_in":900,"#
+                + #""refresh_token":"refresh-\#(name)","account_id":"\#(account)"}"#)
+    }
+
     static func invalidGrant(_ reason: String) -> Self {
         TransportResponse(.badRequest, #"{"error":"invalid_grant","reason":"\#(reason)"}"#)
     }

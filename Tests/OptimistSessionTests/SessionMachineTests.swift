@@ -156,7 +156,7 @@ struct SessionMachineTests {
             for request in [id, id + 1] { _ = machine.handle(.arrived(request, .calls, .interactive), now: time) }
             _ = machine.handle(.wants(id, refused: nil), now: time)
             let effects = machine.handle(.wants(id, refused: machine.stamp), now: time)
-            if effects.contains(where: { if case .run(.refresh) = $0 { true } else { false } }) {
+            if effects.contains(where: \.isRefresh) {
                 refreshes += 1
                 _ = machine.handle(.refreshed(machine.stamp, .first), now: time)
             }
@@ -176,7 +176,7 @@ struct SessionMachineTests {
             let time = now + Double(step) / 10
             _ = machine.handle(.arrived(step, .calls, .interactive), now: time)
             var effects = machine.handle(.wants(step, refused: step == 0 ? machine.stamp : nil), now: time)
-            if effects.contains(where: { if case .run(.refresh) = $0 { true } else { false } }) {
+            if effects.contains(where: \.isRefresh) {
                 refreshes += 1
                 effects += machine.handle(.refreshed(machine.stamp, ended), now: time)
             }
@@ -302,6 +302,7 @@ struct SessionMachineTests {
 }
 
 extension SessionMachine.Effect {
+    fileprivate var isRefresh: Bool { if case .run(.refresh) = self { true } else { false } }
     fileprivate var grantedID: Int? { if case .grant(let id, _) = self { id } else { nil } }
     fileprivate var failedID: Int? { if case .fail(let id, _) = self { id } else { nil } }
 }

@@ -158,20 +158,14 @@ private struct TwoAccounts: Sendable {
     func answer(to request: TransportRequest) -> TransportResponse {
         let token = request.head.headerFields[.authorization] ?? ""
         switch request.head.path {
-        case "/auth/sign-in": return tokens("a2")
+        case "/auth/sign-in": return .tokens("a2", account: "a2")
         case "/auth/token":
-            return tokens(String(decoding: request.body, as: UTF8.self).contains("a2") ? "a2" : "a1")
+            let account = String(decoding: request.body, as: UTF8.self).contains("a2") ? "a2" : "a1"
+            return .tokens(account, account: account)
         case "/auth/revoke": return TransportResponse(.ok)
         default:
             return token == "Bearer access-1"
                 ? TransportResponse(.unauthorized) : TransportResponse(.ok, "\(token.suffix(2))")
         }
-    }
-
-    private func tokens(_ account: String) -> TransportResponse {
-        TransportResponse(
-            .ok,
-            #"{"access_token":"access-\#(account)","token_type":"Bearer","expires_in":900,"#
-                + #""refresh_token":"refresh-\#(account)","account_id":"\#(account)"}"#)
     }
 }

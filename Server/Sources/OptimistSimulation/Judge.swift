@@ -130,7 +130,10 @@ struct Judge {
         let writes = history.writes(of: row).map(\.write).filter { !clocksAreRight || $0.at >= write.at }
         return writes.contains { deletion in
             deletion.deleted.contains(row)
-                && writes.contains { $0.isApart(from: deletion) && $0.device != write.device }
+                && writes.contains {
+                    $0.isApart(from: deletion) && $0.device != write.device
+                        && (!clocksAreRight || $0.at >= deletion.at)
+                }
         }
     }
 

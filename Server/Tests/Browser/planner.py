@@ -54,6 +54,23 @@ class Phone:
         self.region.get_by_role("button", name=name, exact=True).click()
 
 
+def take_pictures(page, name):
+    """Light, dark, and 420 points wide, which the page must fit."""
+
+    def picture(kind):
+        page.screenshot(path=PICTURES / f"{name}-{kind}.png", full_page=True, animations="disabled")
+
+    PICTURES.mkdir(exist_ok=True)
+    picture("light")
+    page.emulate_media(color_scheme="dark")
+    picture("dark")
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 420, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    picture("narrow")
+    page.set_viewport_size({"width": 1440, "height": 1100})
+
+
 def fresh(text):
     """A text that no earlier run has written."""
     return f"{text} {uuid.uuid4().hex[:6]}"
@@ -175,15 +192,7 @@ def looks_right(page, address):
     a.network("Offline")
     a.write(fresh("Waits for the network"))
     expect(a.status).to_contain_text("pending")
-    PICTURES.mkdir(exist_ok=True)
-    page.screenshot(path=PICTURES / "lab-light.png", full_page=True, animations="disabled")
-    page.emulate_media(color_scheme="dark")
-    page.screenshot(path=PICTURES / "lab-dark.png", full_page=True, animations="disabled")
-    page.emulate_media(color_scheme="light")
-    page.set_viewport_size({"width": 420, "height": 900})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 420
-    page.screenshot(path=PICTURES / "lab-narrow.png", full_page=True, animations="disabled")
-    page.set_viewport_size({"width": 1440, "height": 1100})
+    take_pictures(page, "lab")
     a.network("Online")
     expect(a.status).to_contain_text("up to date")
 

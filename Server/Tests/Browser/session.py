@@ -3,7 +3,7 @@
 
 from playwright.sync_api import expect
 
-from planner import PICTURES, Claims, fresh, keeps_to_itself, open_lab, run, tab_to
+from planner import Claims, fresh, keeps_to_itself, open_lab, run, tab_to, take_pictures
 
 claims = Claims()
 
@@ -140,15 +140,7 @@ def looks_right(page, address):
     expect(b.note).to_be_visible()
     a.phone.write(fresh("Waits for somebody to sign in"))
     expect(a.phone.status).to_contain_text("pending")
-    PICTURES.mkdir(exist_ok=True)
-    page.screenshot(path=PICTURES / "session-light.png", full_page=True, animations="disabled")
-    page.emulate_media(color_scheme="dark")
-    page.screenshot(path=PICTURES / "session-dark.png", full_page=True, animations="disabled")
-    page.emulate_media(color_scheme="light")
-    page.set_viewport_size({"width": 420, "height": 900})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 420
-    page.screenshot(path=PICTURES / "session-narrow.png", full_page=True, animations="disabled")
-    page.set_viewport_size({"width": 1440, "height": 1100})
+    take_pictures(page, "session")
     a.again.click()
     expect(a.phone.status).to_contain_text("up to date")
 

@@ -22,7 +22,7 @@
             if self == .inMemory {
                 return try await work(InMemoryTransport { try await peer.answer($0) }, "127.0.0.1:1")
             }
-            let server = try LoopbackServer { peer.serve($0, $1) }
+            let server = try peer.listen()
             defer { server.close() }
             return try await withTransport { try await work($0, "127.0.0.1:\(server.port)") }
         }

@@ -32,7 +32,8 @@
         let port: Int
         private let listener: CInt
 
-        init(_ handler: @escaping Handler) throws {
+        /// - Parameter onParting: What to do when a connection has ended.
+        init(_ handler: @escaping Handler, onParting: @escaping @Sendable () -> Void = {}) throws {
             let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
@@ -49,7 +50,10 @@
             port = Int(UInt16(bigEndian: address.sin_port))
             Thread.detachNewThread {
                 while case let socket = accept(listener, nil, nil), socket >= 0 {
-                    Thread.detachNewThread { Self.serve(socket, handler) }
+                    Thread.detachNewThread {
+                        Self.serve(socket, handler)
+                        onParting()
+                    }
                 }
                 _ = Glibc.close(listener)
             }

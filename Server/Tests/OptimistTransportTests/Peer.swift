@@ -34,7 +34,7 @@
         /// An element for each request whose acts are done up to a silence.
         let silences: AsyncStream<Void>
         private let fellSilent: AsyncStream<Void>.Continuation
-        /// An element for each connection that the other side closed while something was sent over it.
+        /// An element for each connection that has ended.
         let partings: AsyncStream<Void>
         private let parted: AsyncStream<Void>.Continuation
 
@@ -56,7 +56,11 @@
 
         // MARK: Over a socket
 
-        func serve(_ request: String, _ connection: LoopbackServer.Connection) {
+        func listen() throws -> LoopbackServer {
+            try LoopbackServer({ self.serve($0, $1) }, onParting: { self.parted.yield() })
+        }
+
+        private func serve(_ request: String, _ connection: LoopbackServer.Connection) {
             for act in see(Seen(request)) {
                 switch act {
                 case .head(let status, let length, let fields):
@@ -67,7 +71,7 @@
                 case .bytes(let bytes): connection.send(bytes)
                 case .flood(let count):
                     for _ in 0..<count / Self.drop.count {
-                        guard connection.send(Self.drop) else { return _ = parted.yield() }
+                        guard connection.send(Self.drop) else { return }
                         books.withLock { $0.floodedBytes += Self.drop.count }
                     }
                 case .breakOff: connection.close()

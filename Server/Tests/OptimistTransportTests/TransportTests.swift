@@ -30,7 +30,7 @@
         @Test(arguments: Carrier.allCases)
         func `a redirect is an answer, and the credential goes to nobody else`(carrier: Carrier) async throws {
             let stranger = Peer { _ in [.head(200, length: 0)] }
-            let elsewhere = try LoopbackServer { stranger.serve($0, $1) }
+            let elsewhere = try stranger.listen()
             defer { elsewhere.close() }
             let address = "http://127.0.0.1:\(elsewhere.port)/elsewhere"
             let peer = Peer { _ in [.head(302, length: 0, fields: ["Location": address])] }
@@ -132,8 +132,8 @@
         func `an answer that nobody reads to its end ends the connection`(carrier: Carrier, isTooLarge: Bool)
             async throws
         {
-            let whole = 1 << 30
-            let peer = Peer { _ in [.head(200, length: whole), .flood(whole), .silence] }
+            let some = [UInt8](repeating: 0x78, count: 2000)
+            let peer = Peer { _ in [.head(200, length: 1 << 30), .bytes(some), .silence] }
             try await carrier.withTransport(to: peer) { transport, authority in
                 if isTooLarge {
                     let answer = try await transport.send(TransportRequest(authority))
@@ -143,7 +143,6 @@
                 }
                 for await _ in peer.partings { break }
             }
-            #expect(peer.floodedBytes < whole)
         }
 
         @Test func `a repetition that finds nobody does not deny that the first may have arrived`() async throws {

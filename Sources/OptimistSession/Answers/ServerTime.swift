@@ -10,8 +10,8 @@ import Synchronization
 final class ServerTime: Sendable {
     private struct Heard {
         var date: String?
-        var ahead: TimeInterval = 0
-        var isKnown = false
+        /// Nil: nothing is known yet.
+        var ahead: TimeInterval?
     }
 
     private let wallClock: @Sendable () -> Date
@@ -25,16 +25,14 @@ final class ServerTime: Sendable {
         elapsed = Stopwatch(surroundings.clock)
     }
 
-    var now: Date { steady + heard.withLock { $0.ahead } }
+    var now: Date { steady + (heard.withLock { $0.ahead } ?? 0) }
 
     /// How far the server's clock is ahead of the device's, as that is set now.
     var ahead: Duration { .seconds(now.timeIntervalSince(wallClock())) }
 
     /// Takes what was known at an earlier launch, unless this one has heard of the server already.
     func recall(_ ahead: Duration) {
-        heard.withLock { heard in
-            if !heard.isKnown { heard.ahead = ahead / .seconds(1) }
-        }
+        heard.withLock { $0.ahead = $0.ahead ?? ahead / .seconds(1) }
     }
 
     private var steady: Date { launch + elapsed() / .seconds(1) }
@@ -51,6 +49,6 @@ final class ServerTime: Sendable {
         }
         guard isNews, let time = HTTPDate.parse(date) else { return }
         let ahead = time.timeIntervalSince(steady)
-        heard.withLock { ($0.ahead, $0.isKnown) = (ahead, true) }
+        heard.withLock { $0.ahead = ahead }
     }
 }

@@ -69,8 +69,7 @@ actor Vault {
 
     /// Erases what this process has signed in with, or what nobody can read, unless a later epoch has begun.
     func signOut(upTo epoch: Int) throws {
-        guard epoch >= latest.epoch else { return }
-        latest = Stamp(epoch: epoch, generation: .max)
+        guard close(upTo: epoch) else { return }
         if owner != .unknown, case .success(let stored?) = Result(catching: store.load),
             owner != .account(stored.account)
         {
@@ -81,8 +80,14 @@ actor Vault {
 
     /// Erases credentials that have ended, unless a later epoch has begun. Others, and what cannot be read now, stay.
     func erase(_ ended: Credentials, upTo epoch: Int) throws {
-        guard epoch >= latest.epoch else { return }
-        latest = Stamp(epoch: epoch, generation: .max)
+        guard close(upTo: epoch) else { return }
         if try store.load()?.refreshToken == ended.refreshToken { try store.erase() }
+    }
+
+    /// Nothing of an epoch is stored from now on, nor of those before it. False: a later one has begun.
+    private func close(upTo epoch: Int) -> Bool {
+        guard epoch >= latest.epoch else { return false }
+        latest = Stamp(epoch: epoch, generation: .max)
+        return true
     }
 }

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistCore
+package import OptimistCore
 import Synchronization
 
 /// What is to happen at a time unless it is called off before, as most is: one task sleeps for all of it, and another one when
@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// A task of its own for each would cost more than the request that it watches over, and a task that is cancelled in its sleep
 /// keeps its timer until its time is over.
-final class Deadlines: Sendable {
+package final class Deadlines: Sendable {
     private struct Entry {
         let due: Duration
         let action: @Sendable () -> Void
@@ -25,13 +25,13 @@ final class Deadlines: Sendable {
     private let elapsed: Stopwatch
     private let state = Mutex(State())
 
-    init(_ surroundings: Surroundings) {
+    package init(_ surroundings: Surroundings) {
         self.surroundings = surroundings
         elapsed = Stopwatch(surroundings.clock)
     }
 
     /// Does something once the time is over. Returns what calls it off.
-    func add(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> Int {
+    package func add(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> Int {
         let due = elapsed() + delay
         let (id, isEarliest) = state.withLock { state in
             state.lastID += 1
@@ -44,7 +44,7 @@ final class Deadlines: Sendable {
         return id
     }
 
-    func remove(_ id: Int) { state.withLock { _ = $0.entries.removeValue(forKey: id) } }
+    package func remove(_ id: Int) { state.withLock { _ = $0.entries.removeValue(forKey: id) } }
 
     private func wake(at due: Duration) {
         let (clock, delay) = (surroundings.clock, due - elapsed())

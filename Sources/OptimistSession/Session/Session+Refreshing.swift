@@ -74,9 +74,7 @@ extension Session {
         }
         return .refreshFailed(stamp, retryAfter: answer.head.retryAfter(now: serverTime.now))
     }
-}
 
-extension Session {
     /// What comes of a request's answer that ends the session. Another process of the app may have signed in again since, on this
     /// very device: what it has kept is then as good as ever. Nil: the token is not in use any more, so the present one has to be
     /// tried.

@@ -51,8 +51,8 @@
         }
 
         /// Nobody wants it any more.
-        func abandon() {
-            finish(CancellationError())
+        func abandon(_ reason: any Error = CancellationError()) {
+            finish(reason)
             task.cancel()
         }
 
@@ -112,6 +112,7 @@
         ) throws -> TransportError {
             guard case .failure(let error) = end else { return TransportError(.broken, phase) }
             if Task.isCancelled || error is CancellationError { throw CancellationError() }
+            if let error = error as? TransportError { return error }
             guard let error = error as? URLError else { return TransportError(.broken, phase, cause: error) }
             return switch error.code {
             case .cannotConnectToHost: TransportError(.refused, .notSent, cause: error)

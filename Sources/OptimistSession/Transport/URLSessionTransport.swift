@@ -4,6 +4,7 @@
 // only, to be tested.
 #if canImport(Darwin) || CheckURLSessionTransport
     import HTTPTypes
+    import OptimistCore
     import Synchronization
 
     #if canImport(FoundationNetworking)
@@ -20,6 +21,7 @@
     public final class URLSessionTransport: Transport {
         private let session: URLSession
         private let exchanges = Exchanges()
+        private let deadlines = Deadlines(Surroundings())
 
         /// - Parameter configuration: Default: ephemeral, without cookies and cache. Its idle timeout has no effect: each
         ///   request says how long its head may take, and its caller how long the rest.
@@ -46,13 +48,15 @@
             let task = session.dataTask(with: urlRequest)
             let inbox = Inbox(task)
             exchanges.add(inbox, for: task.taskIdentifier)
-            let head = try await withDeadline(request.headTimeout, clock: ContinuousClock()) {
-                try await withTaskCancellationHandler {
-                    task.resume()
-                    return try await inbox.head()
-                } onCancel: {
-                    inbox.abandon()
-                }
+            let alarm = deadlines.add(after: request.headTimeout) {
+                inbox.abandon(TransportError(.timedOut, .maybeProcessed))
+            }
+            defer { deadlines.remove(alarm) }
+            let head = try await withTaskCancellationHandler {
+                task.resume()
+                return try await inbox.head()
+            } onCancel: {
+                inbox.abandon()
             }
             return TransportResponse(head: head, body: ResponseBody(InboxChunks(inbox: inbox)))
         }

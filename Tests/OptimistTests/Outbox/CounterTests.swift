@@ -225,48 +225,46 @@ struct CounterTests {
         #expect(try await likes(restored) == 6)
     }
 
-    @Test
-    func `L3 M3 a server that went back learns what it had been told, though its transactions have the same numbers`()
-        async throws
-    {
+    /// Counts three and then two, and learns that the server has gone back to before the two.
+    private func goneBack() async throws -> String {
         try await confirmed()
         for added in [3, 2] {
             try await phone.execute("UPDATE photo SET likes = likes + \(added)")
             try await phone.sync(with: server)
         }
-        let device = try await phone.store.read { try DeviceIdentity.current(in: $0) }
         let epochs = [RemoteEpoch(name: "m", firstSeq: 0), RemoteEpoch(name: "n", firstSeq: 2)]
         try await phone.store.rewind(["photo"], at: nil, to: epochs)
-        // Somebody else has brought back the row as it was before.
+        return try await phone.store.read { try DeviceIdentity.current(in: $0) }
+    }
+
+    /// A page with the three, of the server's ninth transaction since.
+    private func receiveFormer(_ device: String) async throws {
         let patch = RowPatch(
             generation: 1, clocks: ColumnClocks(common: Clock(stamp: Stamp(rawValue: 1), device: device)), seq: 9,
             values: ["likes": 3], mine: ["likes": [device: 3]])
         let row = PageRow(table: "photo", id: photo.id.uuidString.lowercased(), content: .row(patch))
         try await phone.store.apply(
             Page(from: "n.2", cursor: "n.9", hasMore: false, rows: [row]), to: ["photo"], initialCursor: "m.0")
+    }
+
+    @Test
+    func `L3 M3 a server that went back learns what it had been told, though its transactions have the same numbers`()
+        async throws
+    {
+        let device = try await goneBack()
+        // Somebody else has brought back the row as it was before.
+        try await receiveFormer(device)
         #expect(try await likes() == 5)
         let sent = try #require(try self.patch(try await phone.next()).values["likes"])
         #expect(CounterPatch(json: sent) == .totals([.init(5)]))
     }
 
     @Test func `L3 M3 a page from before what has healed takes nothing back`() async throws {
-        try await confirmed()
-        for added in [3, 2] {
-            try await phone.execute("UPDATE photo SET likes = likes + \(added)")
-            try await phone.sync(with: server)
-        }
-        let device = try await phone.store.read { try DeviceIdentity.current(in: $0) }
-        let epochs = [RemoteEpoch(name: "m", firstSeq: 0), RemoteEpoch(name: "n", firstSeq: 2)]
-        try await phone.store.rewind(["photo"], at: nil, to: epochs)
+        let device = try await goneBack()
         let batch = try #require(try await phone.next())
         try await phone.store.book([.accepted(seq: 10)], of: batch)
         // It was asked for before the answer, and comes after it.
-        let patch = RowPatch(
-            generation: 1, clocks: ColumnClocks(common: Clock(stamp: Stamp(rawValue: 1), device: device)), seq: 9,
-            values: ["likes": 3], mine: ["likes": [device: 3]])
-        let row = PageRow(table: "photo", id: photo.id.uuidString.lowercased(), content: .row(patch))
-        try await phone.store.apply(
-            Page(from: "n.2", cursor: "n.9", hasMore: false, rows: [row]), to: ["photo"], initialCursor: "m.0")
+        try await receiveFormer(device)
         #expect(try await likes() == 5)
         try await phone.execute("UPDATE photo SET likes = likes + 1")
         let sent = try #require(try self.patch(try await phone.next()).values["likes"])

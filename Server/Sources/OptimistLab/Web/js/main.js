@@ -50,7 +50,6 @@ function phoneFor(device) {
   phones.set(device.name, phone);
   main.insertBefore(phone.element, middle);
   main.dataset.phones = phones.size;
-  phone.refresh();
   return phone;
 }
 
@@ -58,9 +57,9 @@ const middle = el('div', { class: 'middle' }, server.element, timeline.element);
 main.replaceChildren(middle);
 lab.events({
   opened: async () => {
+    for (const phone of phones.values()) phone.refresh();
     await refreshDevices();
     refreshServer();
-    for (const phone of phones.values()) phone.refresh();
   },
   timeline: (event) => timeline.add(event),
   changed: async ({ device, what }) => {
