@@ -36,7 +36,9 @@ struct MissedRows {
     func settle() throws {
         for layout in layouts {
             guard let ids = gone[layout.number] else { continue }
-            try UnseenSettling(layouts, db, start: .max, at: milliseconds).settle(ids, of: layout, .remove)
+            let isResync = intakes[layout.number]?.isResync ?? true
+            try UnseenSettling(layouts, db, start: .max, isResync: isResync, at: milliseconds)
+                .settle(ids, of: layout, .remove)
         }
     }
 

@@ -27,7 +27,7 @@ extension RowEntry {
     /// The server may remember nothing of the row, not even that it was deleted: so what it had confirmed goes along with the
     /// edits, as if it had lost that. Of a life that it never confirmed everything is sent anyway. A remote without clocks gets
     /// everything as it is here, and so does one whose row was elsewhere.
-    private mutating func sendWhole(in layout: TableLayout) {
+    mutating func sendWhole(in layout: TableLayout) {
         due = nil
         blocked = nil
         guard isKnownToServer else { return }

@@ -10,7 +10,7 @@ import OptimistCore
 /// Documentation/Decisions/0003-outbox-form.md says why it is one row with a mask.
 enum EngineSchema {
     /// The version that this code writes. A file with a higher one is refused.
-    static let version = 3
+    static let version = 4
 
     static func migrate(_ db: Database) throws {
         try db.execute(sql: "CREATE TABLE IF NOT EXISTS optimist_meta(name TEXT PRIMARY KEY NOT NULL, value)")
@@ -21,6 +21,7 @@ enum EngineSchema {
             try addCountersAndUnknowns(db)
         }
         if present < 3 { try upgradeToVersion3(db) }
+        if present < 4 { try upgradeToVersion4(db) }
         try Meta.set(.version, to: Int64(version), in: db)
     }
 

@@ -20,6 +20,8 @@ struct Intake: Equatable, Sendable {
     var received = 0
     /// How many there are, roughly.
     var total: Int?
+    /// Whether this is not the first time: the server may have forgotten which rows were deleted in between.
+    var isResync = false
     /// The transaction from which on deleted rows have come too. Nil: unknown.
     var since: Int64?
     /// While more is to come: the remote's last transaction when a page was made. What had changed again by then is not here,

@@ -88,14 +88,14 @@ extension Intake {
     static func fetchAll(_ tables: [String], in db: Database) throws -> [Intake] {
         let statement = try db.cachedStatement(
             sql: """
-                SELECT cursor, snapshot, place, isComplete, received, total, since, seen FROM optimist_table
-                WHERE name = ?
+                SELECT cursor, snapshot, place, isComplete, received, total, isResync, since, seen
+                FROM optimist_table WHERE name = ?
                 """)
         return try tables.compactMap { table in
             try Row.fetchOne(statement, arguments: [table]).map { row in
                 Intake(
                     table: table, cursor: row[0], at: row[1], place: row[2], isComplete: row[3], received: row[4],
-                    total: row[5], since: row[6], seen: row[7])
+                    total: row[5], isResync: row[6], since: row[7], seen: row[8])
             }
         }
     }
@@ -137,8 +137,8 @@ extension Intake {
         try db.execute(
             sql: """
                 UPDATE optimist_table SET cursor = NULL, snapshot = NULL, place = NULL, total = NULL,
-                received = CASE WHEN isComplete THEN 0 ELSE received END, isComplete = 0, since = NULL, seen = NULL
-                WHERE name = ?
+                received = CASE WHEN isComplete THEN 0 ELSE received END, isComplete = 0, isResync = 1,
+                since = NULL, seen = NULL WHERE name = ?
                 """, arguments: [table])
     }
 }

@@ -91,8 +91,11 @@ extension Store {
                 db, sql: "SELECT id FROM optimist_unseen WHERE tbl = ? ORDER BY id LIMIT ?",
                 arguments: [layout.number, Self.rowsAtOnce]
             ).map { $0[0] as DatabaseValue }
-            let start = try Intake.fetchAll([layout.name], in: db).first?.at.flatMap { SyncState($0)?.seq }
-            try UnseenSettling(self.layouts, db, start: start ?? .max, at: now).settle(ids, of: layout, answer)
+            let intake = try Intake.fetchAll([layout.name], in: db).first
+            let start = intake?.at.flatMap { SyncState($0)?.seq }
+            try UnseenSettling(
+                self.layouts, db, start: start ?? .max, isResync: intake?.isResync ?? true, at: now
+            ).settle(ids, of: layout, answer)
             for id in ids {
                 try db.cachedStatement(sql: "DELETE FROM optimist_unseen WHERE tbl = ? AND id = ?")
                     .execute(arguments: [layout.number, id])
@@ -111,13 +114,17 @@ struct UnseenSettling {
     private let layouts: [TableLayout]
     private let db: Database
     private let start: Int64
+    private let isResync: Bool
     private let milliseconds: Int64
 
-    /// - Parameter start: A row that is later than this was sent from here meanwhile, and comes with the changes.
-    init(_ layouts: [TableLayout], _ db: Database, start: Int64, at milliseconds: Int64) {
+    /// - Parameters:
+    ///   - start: A row that is later than this was sent from here meanwhile, and comes with the changes.
+    ///   - isResync: Whether the server may have forgotten that a row was deleted. If not, it ends what is unsent of that (M2).
+    init(_ layouts: [TableLayout], _ db: Database, start: Int64, isResync: Bool, at milliseconds: Int64) {
         self.layouts = layouts
         self.db = db
         self.start = start
+        self.isResync = isResync
         self.milliseconds = milliseconds
     }
 
@@ -134,7 +141,7 @@ struct UnseenSettling {
                 entry.beginAnew(in: layout)
                 try entries.save(entry)
             } else if entry.isPending {
-                entry.goOnForgotten(in: layout)
+                if isResync { entry.goOnForgotten(in: layout) } else { entry.sendWhole(in: layout) }
                 try entries.save(entry)
             } else {
                 let tombstone = Tombstone(generation: entry.generation + 1, clock: nil)

@@ -287,6 +287,33 @@ struct CounterTests {
         #expect(CounterPatch(json: sent) == .totals([.init(7)]))
     }
 
+    /// A server that has deleted the row says so when it is asked. In a resync it may not know of that any more (L4).
+    @Test(arguments: [false, true])
+    func `M2 M3 a count of a row that a snapshot does not bring ends with the row, unless that is forgotten`(
+        isResync: Bool
+    ) async throws {
+        let row = photo
+        try await phone.store.write { try row.insert($0) }
+        let created = try #require(try await phone.next())
+        try await phone.store.book([.accepted(seq: 3)], of: created)
+        if isResync { try await phone.store.startResync(of: ["photo"]) }
+        try await phone.execute("UPDATE photo SET likes = likes + 3")
+        try await phone.store.apply(
+            SnapshotPage(at: "e.5", rows: [], next: nil),
+            of: SnapshotRequest(table: "photo", at: nil, after: nil, limit: 100))
+        try await phone.store.apply(
+            Page(from: "e.5", cursor: "e.5", hasMore: false, rows: []), to: ["photo"], initialCursor: "")
+        try await phone.store.settleUnseen(.remove)
+        let batch = try #require(try await phone.next())
+        let sent = try patch(batch)
+        #expect(sent.generation == (isResync ? 3 : 1))
+        #expect(sent.values["title"] == "Lake")
+        #expect(CounterPatch(json: try #require(sent.values["likes"])) == .totals([.init(3)]))
+        if isResync { return }
+        try await phone.store.book([.gone(seq: 6)], of: batch)
+        #expect(try await likes() == nil)
+    }
+
     @Test func `M3 a row of which nothing is known shows the sum, and not what its table had before`() throws {
         let layout = try #require(phone.store.layouts.first)
         var entry = RowEntry(ref: RowRef(table: 1, id: photo.id.databaseValue), generation: 1)
