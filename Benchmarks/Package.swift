@@ -15,7 +15,7 @@ let package = Package(
     name: "optimist-benchmarks",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "optimist", path: ".."),
+        .package(name: "optimist", path: "..", traits: ["AsyncHTTPClient"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),

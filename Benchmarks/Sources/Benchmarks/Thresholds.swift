@@ -43,6 +43,8 @@ enum Thresholds {
     /// What a session adds to its transport: to one request at a time, and to the processors when several are under way.
     static let overhead = Target.microseconds(atMost: 25)
     static let overheadBusy = Target.microseconds(atMost: 10)
+    /// Until a request to a host that refuses connections, or has no address, comes back.
+    static let nobodyThere = Target.milliseconds(atMost: 50)
     static let sessionMemory = Target.megabytes(atMost: 1)
 }
 

@@ -127,21 +127,21 @@ struct SessionMachine {
         return lastEpoch
     }
 
-    /// - Parameter now: By the server's clock, as far as it is known (T5).
-    mutating func handle(_ event: Event, now: Date) -> [Effect] {
+    /// - Parameter now: By the server's clock, as far as it is known (T5). Most events need not know it.
+    mutating func handle(_ event: Event, now: @autoclosure () -> Date) -> [Effect] {
         switch event {
         case .restore: restore()
-        case .restored(let credentials): restored(credentials, now: now)
+        case .restored(let credentials): restored(credentials, now: now())
         case .restoreFailed(let reason): restoreFailed(reason)
         case .locked: locked()
         case .arrived(let id, let lane, let urgency): arrived(id, lane, urgency)
-        case .wants(let id, let refused): wants(id, refused: refused, now: now)
+        case .wants(let id, let refused): wants(id, refused: refused, now: now())
         case .pauses(let id): vacate(id, leaving: false)
         case .left(let id): vacate(id, leaving: true)
         case .accepted(let stamp): accepted(stamp)
-        case .refreshed(let stamp, let credentials): refreshed(stamp, credentials, now: now)
-        case .refreshFailed(let stamp, let delay): postpone(stamp, retryAfter: delay, now: now)
-        case .pauseEnded(let stamp): pauseEnded(stamp, now: now)
+        case .refreshed(let stamp, let credentials): refreshed(stamp, credentials, now: now())
+        case .refreshFailed(let stamp, let delay): postpone(stamp, retryAfter: delay, now: now())
+        case .pauseEnded(let stamp): pauseEnded(stamp, now: now())
         case .ended(let stamp, let reason): ended(stamp, reason)
         case .signedIn(let epoch, let credentials): signedIn(epoch, credentials)
         case .signedOut: signedOut()

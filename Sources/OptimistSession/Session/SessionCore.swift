@@ -37,10 +37,9 @@ final class SessionCore: Sendable {
         in lane: SessionMachine.LaneName, _ urgency: SessionRequest.Urgency,
         interrupt: @escaping @Sendable (any Error) -> Void
     ) -> RequestID {
-        let time = now()
-        return shared.withLock { shared in
+        shared.withLock { shared in
             shared.lastRequest += 1
-            _ = shared.machine.handle(.arrived(shared.lastRequest, lane, urgency), now: time)
+            _ = shared.machine.handle(.arrived(shared.lastRequest, lane, urgency), now: now())
             shared.interrupts[shared.lastRequest] = interrupt
             return shared.lastRequest
         }
@@ -51,22 +50,24 @@ final class SessionCore: Sendable {
     /// - Returns: Beside the errands, why the session has failed the request, if it has: then an answer that came just before
     ///   counts no more.
     func leave(_ id: RequestID) -> (failure: OptimistError?, errands: [SessionMachine.Errand]) {
-        let failure = shared.withLock { shared in
-            shared.interrupts.removeValue(forKey: id) == nil ? shared.machine.endOfEarlierEpochs.error : nil
+        var failure: SessionMachine.Failure?
+        let (_, errands) = handle(.left(id)) { shared in
+            if shared.interrupts.removeValue(forKey: id) == nil { failure = shared.machine.endOfEarlierEpochs }
+            return true
         }
-        return (failure, handle(.left(id)))
+        return (failure?.error, errands)
     }
 
     func credentials(of stamp: Stamp) -> Credentials? { shared.withLock { $0.machine.credentials(of: stamp) } }
 
     /// Tells the machine what happened, wakes whom that concerns, and returns what is to be run.
     func handle(_ event: SessionMachine.Event) -> [SessionMachine.Errand] {
-        handle(event, enter: nil).errands
+        handle(event) { _ in true }.errands
     }
 
     /// Ends the session on the person's wish. Returns the epoch that begins with it.
     func signOut() -> (epoch: Int, errands: [SessionMachine.Errand]) {
-        handle(.signedOut, enter: nil)
+        handle(.signedOut) { _ in true }
     }
 
     /// Waits until a request may be sent, and returns the token to send it with.
@@ -77,7 +78,14 @@ final class SessionCore: Sendable {
     ) async throws -> Binding {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { entrance in
-                run(handle(.wants(id, refused: refused), enter: (id, entrance)).errands)
+                var isCancelled = false
+                let (_, errands) = handle(.wants(id, refused: refused)) { shared in
+                    isCancelled = Task.isCancelled
+                    if !isCancelled { shared.entrances[id] = entrance }
+                    return !isCancelled
+                }
+                if isCancelled { entrance.resume(throwing: CancellationError()) }
+                run(errands)
             }
         } onCancel: {
             shared.withLock { $0.entrances.removeValue(forKey: id) }?.resume(throwing: CancellationError())
@@ -95,23 +103,17 @@ final class SessionCore: Sendable {
         if !isWanted { refresh.cancel() }
     }
 
-    /// Returns, beside the errands, the epoch right after the event: an instant later it may be another's.
+    /// - Parameter begin: Done first, under the same lock. Returns whether the event happens at all.
+    /// - Returns: Beside the errands, the epoch right after the event: an instant later it may be another's.
     private func handle(
-        _ event: SessionMachine.Event, enter: (id: RequestID, entrance: CheckedContinuation<Binding, any Error>)?
+        _ event: SessionMachine.Event, _ begin: (inout Shared) -> Bool
     ) -> (epoch: Int, errands: [SessionMachine.Errand]) {
-        let time = now()
         var actions: [() -> Void] = []
         var errands: [SessionMachine.Errand] = []
         let epoch = shared.withLock { shared in
-            if let enter {
-                if Task.isCancelled {
-                    actions.append { enter.entrance.resume(throwing: CancellationError()) }
-                    return shared.machine.epoch
-                }
-                shared.entrances[enter.id] = enter.entrance
-            }
+            guard begin(&shared) else { return shared.machine.epoch }
             let before = shared.machine.state
-            for effect in shared.machine.handle(event, now: time) {
+            for effect in shared.machine.handle(event, now: now()) {
                 switch effect {
                 case .grant(let id, let binding):
                     let entrance = shared.entrances.removeValue(forKey: id)

@@ -10,6 +10,7 @@ import Synchronization
 final class TokenServer: Transport {
     struct Counts {
         var sends = 0
+        var sendsByPath: [String: Int] = [:]
         var refreshes = 0
         /// Requests that were sent although the session had ended.
         var sendsAfterTheEnd = 0
@@ -20,6 +21,7 @@ final class TokenServer: Transport {
     private static let address = URL(string: "http://127.0.0.1:9")
 
     private let state = Mutex((counts: Counts(), generation: 1, session: nil as Session?))
+    private let countsPaths: Bool
     private let latency: Duration
     private let refreshLatency: Duration
     private let isRefreshReachable: Bool
@@ -28,11 +30,12 @@ final class TokenServer: Transport {
     /// - Parameter answer: Gets how many requests were sent and the number of the token that this one carries.
     init(
         latency: Duration = .zero, refreshLatency: Duration = .zero, isRefreshReachable: Bool = true,
-        _ answer: @escaping @Sendable (_ sends: Int, _ generation: Int) -> Answer
+        countsPaths: Bool = false, _ answer: @escaping @Sendable (_ sends: Int, _ generation: Int) -> Answer
     ) {
         self.latency = latency
         self.refreshLatency = refreshLatency
         self.isRefreshReachable = isRefreshReachable
+        self.countsPaths = countsPaths
         self.answer = answer
     }
 
@@ -59,6 +62,7 @@ final class TokenServer: Transport {
         let token = request.head.headerFields[.authorization]?.split(separator: "-").last.flatMap { Int($0) } ?? 0
         let (sends, session) = state.withLock { state in
             state.counts.sends += 1
+            if countsPaths { state.counts.sendsByPath[request.head.path ?? "", default: 0] += 1 }
             return (state.counts.sends, state.session)
         }
         if case .signedOut? = session?.state { state.withLock { $0.counts.sendsAfterTheEnd += 1 } }

@@ -1,0 +1,40 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import HTTPTypes
+import OptimistSession
+
+/// How long it takes until a request that reaches nobody is back. The name server of the machine that measures may lose a
+/// question, and the system's resolver then waits for seconds: so of names the median tells what the transport does.
+struct NobodyThere: Benchmark {
+    static let name = "nobody-there"
+    let effort: Effort
+
+    func run(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws {
+        for (what, authority, kind) in [
+            ("a refused connection is back", "127.0.0.1:9", TransportError.Kind.refused),
+            ("a name without an address is back", "nowhere.invalid", .unresolvable),
+        ] {
+            let transport = AsyncHTTPClientTransport()
+            var times: [Double] = []
+            for _ in 0..<effort.rounds(50) {
+                let request = TransportRequest(
+                    head: HTTPRequest(method: .get, scheme: "http", authority: authority, path: "/"))
+                times.append(
+                    await Gauge.wall.seconds {
+                        let result = await Result { try await transport.send(request) }
+                        guard case .failure(let error as TransportError) = result, error.kind == kind else {
+                            preconditionFailure("\(authority) gave \(result)")
+                        }
+                    })
+            }
+            try await transport.shutdown()
+            report(Figure(what, .time(Samples(times)), target: Thresholds.nobodyThere))
+        }
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate init(catching work: () async throws -> Success) async {
+        do { self = .success(try await work()) } catch { self = .failure(error) }
+    }
+}
