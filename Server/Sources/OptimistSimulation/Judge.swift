@@ -124,17 +124,26 @@ struct Judge {
     }
 
     /// Whether a row may be back as it was before an edit that a later deletion has ended: an edit of another device has brought
-    /// it back, which is later still (M2).
+    /// it back, which is later still (M2), or was not sent when the server had gone back.
     private func isBackWithoutWhatEnded(_ row: RowName, _ write: History.Write) -> Bool {
-        guard row.table == "memo" else { return false }
-        let writes = history.writes(of: row).map(\.write).filter { !clocksAreRight || $0.at >= write.at }
+        guard row.table == "memo" || isKeptByEdits(row) else { return false }
+        let writes = history.writes(of: row).map(\.write)
         return writes.contains { deletion in
-            deletion.deleted.contains(row)
+            deletion.deleted.contains(row) && isLate(deletion, after: write)
                 && writes.contains {
                     $0.isApart(from: deletion) && $0.device != write.device
-                        && (!clocksAreRight || $0.at >= deletion.at)
+                        && (isKeptByEdits(row) || isLate($0, after: deletion))
                 }
         }
+    }
+
+    private func isLate(_ write: History.Write, after other: History.Write) -> Bool {
+        !clocksAreRight || write.at >= other.at
+    }
+
+    /// Tables with counters are received anew when the server has gone back, and then edits of what is no more stay (L4).
+    private func isKeptByEdits(_ row: RowName) -> Bool {
+        history.hasServerGoneBack && Tables.columns[row.table]?.contains { $0.kind == .counter } == true
     }
 
     /// Whether a rejection has the value, or what became of it as a reference before it was sent.
@@ -204,9 +213,7 @@ struct Judge {
         guard server[row] != nil, refused[row] == nil else { return false }
         let others = history.writes(of: row).filter { $0.write.device != write.device }
         if hasForgotten, history.hasServerGoneBack || !others.isEmpty { return false }
-        // Tables with counters are received anew when the server has gone back, and then edits of what is no more stay (L4).
-        let counts = Tables.columns[row.table]?.contains { $0.kind == .counter } == true
-        if history.hasServerGoneBack, counts, !others.isEmpty { return false }
+        if isKeptByEdits(row), !others.isEmpty { return false }
         // An edit that was later, by a clock that may be wrong, brings the row back.
         if row.table == "memo", others.contains(where: { !clocksAreRight || $0.write.at >= write.at }) { return false }
         let deletions = history.writes(of: row).filter { $0.write.deleted.contains(row) }
