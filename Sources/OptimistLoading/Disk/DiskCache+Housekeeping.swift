@@ -1,0 +1,121 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import Synchronization
+
+/// What takes its time, and happens seldom: looking through the folder, making files and making room for them.
+extension DiskCache {
+    /// A file that nobody has written to for so long is not being written to: one hour.
+    private static let restSeconds: UInt32 = 3600
+
+    /// Looks through the folder, once.
+    func open() {
+        housekeeping.withLock { _ in
+            guard index.withLock({ !$0.isOpen }) else { return }
+            var found = DiskIndex(limits: limits)
+            let now = UInt32(time)
+            let retired = folder.items().filter(\.isSegment).flatMap { learn($0, into: &found, at: now) }
+            found.isOpen = true
+            let opened = found
+            index.withLock { $0 = opened }
+            for record in retired { settle(record) }
+        }
+    }
+
+    private func learn(_ item: DiskFolder.Item, into found: inout DiskIndex, at now: UInt32) -> [RetiredRecord] {
+        guard let file = folder.open(item.name) else { return [] }
+        let id = found.idForFoundFile()
+        let scan = SegmentScan(file, segment: id)
+        let mayGrow = item.modifiedAt + Self.restSeconds > UInt32(clamping: Int(Date().timeIntervalSince1970))
+        var item = item
+        // Whoever wrote it did not live to cut it off.
+        if !mayGrow, scan.end < item.sizeBytes, file.resize(to: scan.end) == nil { item.sizeBytes = scan.end }
+        return found.learn(scan, in: item, as: id, mayGrow: mayGrow, at: now)
+    }
+
+    /// Makes a file within the limit, and reserves room in it. Nil: there is no room, or the failure is noted.
+    ///
+    /// Shared files are made as large as they may grow, so that nobody else takes their room.
+    func makeFile(for length: Int, isShared: Bool) -> Reservation? {
+        if isShared { trim(index.withLock { $0.seal() }) }
+        let sizeBytes = isShared ? max(limits.segmentBytes, length) : length
+        guard makeRoom(for: sizeBytes) else { return nil }
+        let time = time
+        // Making room may have made a file, for what was moved.
+        if isShared, let room = index.withLock({ $0.reserve(length, at: time) }) { return room }
+        return addFile(sizeBytes: sizeBytes, reserving: length, isShared: isShared)
+    }
+
+    private func addFile(sizeBytes: Int, reserving length: Int, isShared: Bool) -> Reservation? {
+        let time = time
+        while true {
+            let name = DiskFolder.name(for: index.withLock { $0.nextStamp(at: time) })
+            let made = fault?().map { .failure(DiskError(code: $0)) } ?? folder.create(name, sizeBytes: sizeBytes)
+            switch made {
+            case .success(let file):
+                return index.withLock { index in
+                    index.add(file, name: name, sizeBytes: sizeBytes, forOne: isShared ? nil : length, at: time)
+                        ?? index.reserve(length, at: time)
+                }
+            case .failure(let error) where error.code == EEXIST: continue  // Another cache made it.
+            case .failure(let error):
+                note(error.code)
+                return nil
+            }
+        }
+    }
+
+    /// Removes files until one of some size may be made, and those in which everything is too old.
+    private func makeRoom(for sizeBytes: Int) -> Bool {
+        let items = folder.items()
+        var total = items.reduce(0) { $0 + $1.sizeBytes }
+        let now = UInt32(time)
+        let (gone, victims) = index.withLock { index in
+            (index.vanished(from: items).compactMap { index.drop($0) }, index.victims(among: items))
+        }
+        _ = gone  // Closed here, where nobody waits.
+        for victim in victims {
+            let isTooOld = index.withLock { $0.isTooOld(victim.usedAt, at: now) }
+            guard isTooOld || total + sizeBytes > limits.usableBytes else { continue }
+            if let segment = victim.segment, !isTooOld {
+                total += moveRecent(from: segment, ofFree: limits.sizeBytes - total)
+            }
+            settle(index.withLock { index in victim.segment.flatMap { index.drop($0) } })
+            folder.remove(victim.item.name)
+            total -= victim.item.sizeBytes
+        }
+        return total + sizeBytes <= limits.usableBytes
+    }
+
+    /// Copies what was used lately out of a segment that is about to go. Returns by how much the files grew.
+    private func moveRecent(from segment: UInt32, ofFree freeBytes: Int) -> Int {
+        var grown = 0
+        let (time, records) = (time, index.withLock { $0.worthMoving(from: segment) })
+        guard !records.isEmpty, let file = index.withLock({ $0.segments[segment]?.file }) ?? open(segment) else {
+            return 0
+        }
+        for (digest, place) in records where place.length <= limits.segmentBytes {
+            let bytes = [UInt8](unsafeUninitializedCapacity: place.length) { buffer, count in
+                count = file.read(UnsafeMutableRawBufferPointer(buffer), at: Int(place.offset))
+            }
+            var room = index.withLock { $0.reserve(place.length, at: time) }
+            if room == nil, grown + limits.segmentBytes <= freeBytes {
+                trim(index.withLock { $0.seal() })
+                room = addFile(sizeBytes: limits.segmentBytes, reserving: place.length, isShared: true)
+                grown += limits.segmentBytes
+            }
+            guard bytes.count == place.length, let room else { continue }
+            if let code = fault?() ?? room.file.write(bytes, at: Int(room.offset)) {
+                note(code)
+                settle(index.withLock { $0.abandon(room) })
+                return grown
+            }
+            settle(index.withLock { $0.move(digest, from: place, to: room) })
+        }
+        return grown
+    }
+
+    private func open(_ segment: UInt32) -> DiskFile? {
+        index.withLock { $0.segments[segment]?.name }.flatMap { folder.open($0) }
+    }
+}

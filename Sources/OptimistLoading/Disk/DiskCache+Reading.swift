@@ -1,0 +1,99 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Synchronization
+
+extension DiskCache {
+    /// Returns a key's entry and where it is, after it has been verified.
+    func stored(for key: String) -> (entry: DiskEntry, place: RecordPlace)? {
+        let digest = XXH64.hash(key)
+        let now = UInt32(time)
+        switch withIndex({ $0.find(digest, at: now) }) {
+        case .nothing: return nil
+        case .tooOld(let retired):
+            settle(retired)
+            return nil
+        case .record(let place, let name, let open, let notesUse):
+            guard let file = open ?? self.open(name, of: place), file.isLinked else {
+                miss { $0.drop(place.segment) }
+                return nil
+            }
+            guard let entry = verified(file, place, key, digest) else { return nil }
+            if notesUse { _ = file.overwrite(now, at: Int(place.offset) + RecordHead.usedAtOffset) }
+            return (entry, place)
+        }
+    }
+
+    private func open(_ name: String, of place: RecordPlace) -> DiskFile? {
+        guard let file = folder.open(name) else { return nil }
+        let closing = index.withLock { $0.keepOpen(file, for: place.segment) }
+        _ = closing  // Closed here, where nobody waits.
+        return file
+    }
+
+    private func verified(_ file: DiskFile, _ place: RecordPlace, _ key: String, _ digest: UInt64) -> DiskEntry? {
+        switch file.record(at: place, for: key) {
+        case .sound(let entry): return entry
+        case .ofAnotherKey:
+            // Two keys have one digest. The other one keeps its entry.
+            miss { _ in nil }
+        case .removed:
+            // By another cache. Its mark is cleared already.
+            miss { index in
+                _ = index.remove(digest, ifAt: place)
+                return nil
+            }
+        case .damaged(let isMarked):
+            let retired = miss { index in
+                index.counts.damagedEntries += 1
+                return index.remove(digest, ifAt: place)
+            }
+            // What is at this place may be another's by now.
+            if let retired, isMarked || retired.deed == .removeFile { settle(retired) }
+        }
+        return nil
+    }
+
+    /// Takes back that a key was found.
+    @discardableResult
+    private func miss(_ work: (inout DiskIndex) -> RetiredRecord?) -> RetiredRecord? {
+        index.withLock { index in
+            index.counts.hits -= 1
+            index.counts.misses += 1
+            return work(&index)
+        }
+    }
+}
+
+enum StoredRecord {
+    case sound(DiskEntry)
+    case ofAnotherKey
+    case removed
+    /// - Parameter isMarked: The head is sound and is the one that was expected: its mark may be cleared.
+    case damaged(isMarked: Bool)
+}
+
+extension DiskFile {
+    /// Reads a record in one call and compares it with all that is known about it.
+    func record(at place: RecordPlace, for key: String) -> StoredRecord {
+        withUnsafeTemporaryAllocation(byteCount: Int(place.headLength), alignment: 8) { headBytes in
+            var isWhole = false
+            let body = [UInt8](unsafeUninitializedCapacity: Int(place.bodyLength)) { buffer, count in
+                isWhole = read(headBytes, UnsafeMutableRawBufferPointer(buffer), at: Int(place.offset))
+                count = isWhole ? Int(place.bodyLength) : 0
+            }
+            let bytes = UnsafeRawBufferPointer(headBytes)
+            guard isWhole, let head = RecordHead(bytes), head.stamp == place.stamp,
+                head.length == Int(place.headLength), head.bodyLength == Int(place.bodyLength)
+            else { return .damaged(isMarked: false) }
+            guard head.isLive else { return .removed }
+            guard head.key(in: bytes).elementsEqual(key.utf8) else { return .ofAnotherKey }
+            guard body.withUnsafeBytes({ XXH64.hash($0) }) == head.bodyChecksum else {
+                return .damaged(isMarked: true)
+            }
+            return .sound(
+                DiskEntry(
+                    bytes: body, storedAt: head.storedAt, expiresAt: head.expiresAt, etag: head.etag(in: bytes),
+                    lastModified: head.lastModified(in: bytes)))
+        }
+    }
+}

@@ -1,0 +1,156 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+import Synchronization
+
+/// Keeps bytes under keys in a folder, from one start of the app to the next.
+///
+/// An entry comes back whole and as it was stored, or not at all: each is kept with its key and a checksum, and is
+/// compared with both when it is read. What is torn, truncated or changed is a miss, and goes. The files are never
+/// synchronized: a loss of power may take what was stored last, as if it had been evicted.
+///
+/// Any number of threads may use one cache, and several caches, in several processes, one folder. All calls block on
+/// the disk, so make them from threads that may block. None of them throws: a cache that cannot read has nothing, and
+/// one that cannot write goes on without. ``counts`` tells.
+///
+/// The folder may be entered by its owner only, and is kept out of backups where the system makes them.
+public final class DiskCache: Sendable {
+    let folder: DiskFolder
+    let limits: DiskLimits
+    let index: Mutex<DiskIndex>
+    /// Taken to make and remove files, before the index's lock, and held while the disk works. No reader waits for it.
+    let housekeeping = Mutex(())
+    /// Asked before each write for an error number to fail with. Nil outside of tests.
+    let fault: (@Sendable () -> CInt?)?
+    private let now: @Sendable () -> Date
+
+    /// Entries up to this size share files.
+    static let largestShared = 64 << 10
+
+    /// How long nothing is written after a write has failed: 10 seconds.
+    public static let pauseAfterFailure: Duration = .seconds(10)
+
+    /// Touches no file: the folder is made by the first write, and looked through by the first use.
+    ///
+    /// - Parameters:
+    ///   - folder: For this cache alone, or for several of the same kind. Anything else in it counts against the limit.
+    ///   - now: The time of day, for the ages.
+    public convenience init(
+        folder: URL, limits: DiskLimits = DiskLimits(), now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.init(folder: folder, limits: limits, now: now, fault: nil)
+    }
+
+    init(folder: URL, limits: DiskLimits, now: @escaping @Sendable () -> Date, fault: (@Sendable () -> CInt?)?) {
+        self.folder = DiskFolder(folder)
+        self.limits = limits
+        self.now = now
+        self.fault = fault
+        index = Mutex(DiskIndex(limits: limits))
+    }
+
+    deinit { trim(index.withLock { $0.seal() }) }
+
+    /// Returns what is stored under a key, or nil: it never was, has gone, is too old or is damaged.
+    ///
+    /// An entry that has expired is returned too. See ``DiskEntry/expiresAt``.
+    public func entry(for key: String) -> DiskEntry? { stored(for: key)?.entry }
+
+    /// Stores an entry in place of the one that the key had.
+    ///
+    /// - Returns: False if it is not stored: it is larger than the limits allow, writing failed or is paused after a
+    ///   failure, or somebody stored something newer or removed everything at the same time. What the key had before
+    ///   is gone in any case.
+    @discardableResult
+    public func store(_ entry: DiskEntry, for key: String) -> Bool {
+        let outcome = write(entry, for: key, replacing: nil)
+        if outcome == .failed { remove(key) }  // What the caller has replaced must not be found again.
+        return outcome == .stored
+    }
+
+    /// Notes that the source has confirmed an entry, as HTTP's status 304 does.
+    ///
+    /// - Parameters:
+    ///   - expiresAt: Takes the place of the one before, also when it is nil.
+    ///   - etag: Nil: the one before stays. So does `lastModified`.
+    /// - Returns: False if there is no such entry, it was replaced at the same time, or it could not be written: the
+    ///   entry then stays as it was.
+    @discardableResult
+    public func refresh(_ key: String, expiresAt: Date?, etag: String? = nil, lastModified: String? = nil) -> Bool {
+        guard let (entry, place) = stored(for: key) else { return false }
+        let confirmed = DiskEntry(
+            bytes: entry.bytes, storedAt: now(), expiresAt: expiresAt, etag: etag ?? entry.etag,
+            lastModified: lastModified ?? entry.lastModified)
+        return write(confirmed, for: key, replacing: place) == .stored
+    }
+
+    /// Removes what is stored under a key. It does not come back when the folder is opened again.
+    public func remove(_ key: String) {
+        let digest = XXH64.hash(key)
+        settle(withIndex { $0.remove(digest) })
+    }
+
+    /// Removes everything, also what other caches have written to the folder.
+    public func removeAll() {
+        let files = housekeeping.withLock { _ in
+            let files = index.withLock { index in
+                index.isOpen = true  // There will be nothing to look through.
+                return index.removeAll()
+            }
+            let failures = folder.items().filter(\.isSegment).compactMap { folder.remove($0.name) }
+            if let code = failures.first { note(code) }
+            return files
+        }
+        _ = files  // Closed here, where nobody waits.
+    }
+
+    /// What it holds and what has happened.
+    public var counts: DiskCounts {
+        withIndex { index in
+            var counts = index.counts
+            counts.entries = index.places.count
+            counts.bytes = index.segments.values.reduce(0) { $0 + $1.end }
+            return counts
+        }
+    }
+
+    /// Seconds since 1970, as far as the files can tell them.
+    var time: Double { max(0, min(now().timeIntervalSince1970, Double(UInt32.max))) }
+}
+
+extension DiskCache {
+    /// Does something under the lock, after the folder has been looked through.
+    func withIndex<Result: Sendable>(_ work: (inout DiskIndex) -> Result) -> Result {
+        while true {
+            if let result = index.withLock({ $0.isOpen ? work(&$0) : nil }) { return result }
+            open()
+        }
+    }
+
+    /// Does to the files what the index has decided.
+    func settle(_ retired: RetiredRecord?) {
+        guard let retired else { return }
+        switch retired.deed {
+        case .removeFile: folder.remove(retired.fileName)
+        case .unmark(let offset):
+            guard let file = retired.file ?? folder.open(retired.fileName) else { return }
+            if let code = file.overwrite(0, at: Int(offset) + RecordHead.markOffset) { note(code) }
+        }
+    }
+
+    /// Cuts off what a sealed segment did not use.
+    func trim(_ sealed: (file: DiskFile, sizeBytes: Int, emptied: RetiredRecord?)?) {
+        sealed?.file.resize(to: sealed?.sizeBytes ?? 0)
+        settle(sealed?.emptied)
+    }
+
+    /// Counts a failure, and writes no more for a while.
+    func note(_ code: CInt) {
+        let time = time
+        index.withLock { index in
+            index.counts.failedWrites += 1
+            index.counts.lastFailure = .disk(code, retryAfter: Self.pauseAfterFailure)
+            index.pause = time..<(time + Double(Self.pauseAfterFailure.components.seconds))
+        }
+    }
+}

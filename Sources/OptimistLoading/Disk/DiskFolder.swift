@@ -1,0 +1,116 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The folder of a cache: which files it has, and who may change which there are.
+struct DiskFolder: Sendable {
+    let path: String
+
+    struct Item {
+        let name: String
+        var sizeBytes: Int
+        /// Seconds since 1970.
+        let modifiedAt: UInt32
+
+        /// Whether it was made by a cache, so that a cache may remove it.
+        var isSegment: Bool { name.hasSuffix(DiskFolder.suffix) }
+    }
+
+    private static let suffix = ".segment"
+
+    init(_ url: URL) { path = url.path(percentEncoded: false) }
+
+    /// Returns the name of the segment that is made at a stamp. Names sort by age.
+    static func name(for stamp: UInt64) -> String {
+        let digits = String(stamp, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits + suffix
+    }
+
+    /// Returns all regular files, oldest name first.
+    func items() -> [Item] {
+        guard let directory = opendir(path) else { return [] }
+        defer { closedir(directory) }
+        var items: [Item] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            var status = stat()
+            guard fstatat(dirfd(directory), name, &status, AT_SYMLINK_NOFOLLOW) == 0,
+                status.st_mode & S_IFMT == S_IFREG
+            else { continue }
+            #if canImport(Darwin)
+                let modified = status.st_mtimespec.tv_sec
+            #else
+                let modified = status.st_mtim.tv_sec
+            #endif
+            items.append(
+                Item(name: name, sizeBytes: Int(status.st_size), modifiedAt: UInt32(clamping: Int(modified))))
+        }
+        return items.sorted { $0.name < $1.name }
+    }
+
+    func open(_ name: String) -> DiskFile? { DiskFile(reading: "\(path)/\(name)") }
+
+    /// Returns the system's error number, or nil when the file is gone.
+    @discardableResult func remove(_ name: String) -> CInt? {
+        unlink("\(path)/\(name)") == 0 || errno == ENOENT ? nil : errno
+    }
+
+    /// Makes a file of some size. Returns the system's error number if it cannot: `EEXIST` when there is one.
+    func create(_ name: String, sizeBytes: Int) -> Result<DiskFile, DiskError> {
+        guard let file = DiskFile(creating: "\(path)/\(name)") else { return .failure(DiskError(code: errno)) }
+        if let code = file.resize(to: sizeBytes) {
+            remove(name)
+            return .failure(DiskError(code: code))
+        }
+        return .success(file)
+    }
+
+    /// Does something while no other cache in any process makes or removes files here. Makes the folder if need be.
+    ///
+    /// It is held for a moment only, and by nobody who waits for anything else.
+    func whileLocked<R>(_ work: () -> R) -> Result<R, DiskError> {
+        var directory = openDirectory()
+        if directory < 0, errno == ENOENT {
+            if let code = make() { return .failure(DiskError(code: code)) }
+            directory = openDirectory()
+        }
+        guard directory >= 0 else { return .failure(DiskError(code: errno)) }
+        defer { close(directory) }  // This also ends the lock.
+        while flock(directory, LOCK_EX) != 0 {
+            // Where files cannot be locked, as on some network disks, two caches may exceed the limit: no more than that.
+            guard errno == EINTR else { break }
+        }
+        return .success(work())
+    }
+
+    private func openDirectory() -> CInt { posixOpen(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+
+    private func make() -> CInt? {
+        let parent = URL(fileURLWithPath: path).deletingLastPathComponent()
+        try? FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { return errno }
+        #if canImport(Darwin)
+            var url = URL(fileURLWithPath: path)
+            var values = URLResourceValues()
+            values.isExcludedFromBackup = true
+            try? url.setResourceValues(values)
+        #endif
+        return nil
+    }
+}
+
+/// The system's error number.
+struct DiskError: Error { let code: CInt }
+
+// Inside a type with a member of the same name, the function of the C library needs another.
+private func posixOpen(_ path: String, _ flags: CInt) -> CInt { open(path, flags) }

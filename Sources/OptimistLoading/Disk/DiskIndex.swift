@@ -1,0 +1,333 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// Decides where records go, which are valid and which have to go. It touches no file: it says what is to be done.
+///
+/// Keys are known by a digest of 64 bits. Whoever reads a record compares the key itself.
+///
+/// To know cheaply what was used lately, time is cut into eras: one ends when a quarter of the usable bytes have been
+/// used in it. What was used in this era or in the last one is *recent*: at least the quarter used last, at most half.
+struct DiskIndex {
+    let limits: DiskLimits
+    /// Whether the folder has been looked through.
+    var isOpen = false
+    var counts = DiskCounts()
+    /// After a failure nothing is written from `from` until `until`. Seconds since 1970.
+    var pause: Range<Double>?
+
+    private(set) var places: [UInt64: RecordPlace] = [:]
+    private(set) var segments: [UInt32: DiskSegment] = [:]
+    /// The segment that takes the next small record.
+    private(set) var active: UInt32?
+
+    private var lastStamp: UInt64 = 0
+    private var lastSegment: UInt32 = 0
+    private var lastUseNumber: UInt64 = 0
+    private var era: UInt32 = 2
+    private var eraBytes = 0
+    /// The segments whose files are open, in the order in which they were opened.
+    private var opened: [UInt32] = []
+
+    private static let mostOpenFiles = 64
+
+    init(limits: DiskLimits) { self.limits = limits }
+
+    /// Returns a number greater than all before, in microseconds since 1970 unless the clock went back.
+    mutating func nextStamp(at now: Double) -> UInt64 {
+        lastStamp = max(lastStamp + 1, UInt64(now * 1e6))
+        return lastStamp
+    }
+
+    func isPaused(at now: Double) -> Bool { pause?.contains(now) ?? false }
+}
+
+// MARK: Reading
+
+extension DiskIndex {
+    enum Finding {
+        case nothing
+        case tooOld(RetiredRecord?)
+        /// - Parameter notesUse: The time of use in the file is to be brought up to date.
+        case record(RecordPlace, fileName: String, file: DiskFile?, notesUse: Bool)
+    }
+
+    /// Looks a key up, which counts as a use of it.
+    mutating func find(_ digest: UInt64, at now: UInt32) -> Finding {
+        guard var place = places[digest], segments[place.segment] != nil else {
+            counts.misses += 1
+            return .nothing
+        }
+        if isTooOld(place.usedAt, at: now) {
+            counts.misses += 1
+            return .tooOld(remove(digest))
+        }
+        counts.hits += 1
+        let notesUse = limits.ageSeconds.map { Int64(now) - Int64(place.usedAt) > $0 / 16 } ?? false
+        if notesUse { place.usedAt = now }
+        use(&place, at: now)
+        places[digest] = place
+        guard let segment = segments[place.segment] else { return .nothing }
+        return .record(place, fileName: segment.name, file: segment.file, notesUse: notesUse)
+    }
+
+    /// Keeps a file open for the next reader. Returns one to let go of, outside the lock.
+    mutating func keepOpen(_ file: DiskFile, for segment: UInt32) -> DiskFile? {
+        guard segments[segment] != nil, segments[segment]?.file == nil else { return nil }
+        segments[segment]?.file = file
+        opened.append(segment)
+        guard opened.count > Self.mostOpenFiles, let first = opened.firstIndex(where: { $0 != active }) else {
+            return nil
+        }
+        let closing = opened.remove(at: first)
+        defer { segments[closing]?.file = nil }
+        return segments[closing]?.file
+    }
+
+    func isTooOld(_ usedAt: UInt32, at now: UInt32) -> Bool {
+        limits.ageSeconds.map { Int64(now) - Int64(usedAt) > $0 } ?? false
+    }
+}
+
+// MARK: Writing
+
+/// Room for one record, for its writer alone.
+struct Reservation {
+    let segment: UInt32
+    let offset: UInt32
+    let stamp: UInt64
+    let file: DiskFile
+}
+
+extension DiskIndex {
+    /// Returns room in the active segment, or nil if there is not enough.
+    mutating func reserve(_ length: Int, at now: Double) -> Reservation? {
+        guard let active, let segment = segments[active], let file = segment.file,
+            segment.end + length <= segment.sizeBytes
+        else { return nil }
+        return reserve(length, in: active, file, at: now)
+    }
+
+    /// Takes a new file. With `length`, it is for one record of this length only; otherwise it is for all small ones.
+    mutating func add(
+        _ file: DiskFile, name: String, sizeBytes: Int, forOne length: Int? = nil, at now: Double
+    ) -> Reservation? {
+        let id = nextSegment()
+        segments[id] = DiskSegment(name: name, sizeBytes: sizeBytes, end: 0, file: file)
+        if length == nil { active = id }
+        opened.append(id)
+        return length.map { reserve($0, in: id, file, at: now) }
+    }
+
+    /// No further record goes to the active segment. Returns what its file is to be cut to, or that it is to go.
+    mutating func seal() -> (file: DiskFile, sizeBytes: Int, emptied: RetiredRecord?)? {
+        guard let id = active, let segment = segments[id], let file = segment.file else { return nil }
+        active = nil
+        segments[id]?.sizeBytes = segment.end
+        return (file, segment.end, dropIfEmpty(id))
+    }
+
+    /// A reserved record has been written. Returns whether it is now the key's, and the one that is valid no more.
+    ///
+    /// - Parameter replaced: If given, the new record counts only while this one is the key's.
+    mutating func publish(
+        _ written: RecordPlace, for digest: UInt64, replacing replaced: RecordPlace? = nil, at now: UInt32
+    ) -> (isStored: Bool, retired: RetiredRecord?) {
+        // Everything may have been removed in the meantime.
+        guard segments[written.segment] != nil else { return (false, nil) }
+        segments[written.segment]?.pendingRecords -= 1
+        return insert(written, for: digest, replacing: replaced, isUsedAt: now)
+    }
+
+    /// A reserved record could not be written.
+    mutating func abandon(_ reservation: Reservation) -> RetiredRecord? {
+        segments[reservation.segment]?.pendingRecords -= 1
+        return reservation.segment == active ? nil : dropIfEmpty(reservation.segment)
+    }
+
+    /// A key has no value any more.
+    mutating func remove(_ digest: UInt64) -> RetiredRecord? {
+        places.removeValue(forKey: digest).flatMap { retire($0) }
+    }
+
+    /// A key has no value any more, unless it got another one.
+    mutating func remove(_ digest: UInt64, ifAt place: RecordPlace) -> RetiredRecord? {
+        places[digest].map { $0.isSame(as: place) } == true ? remove(digest) : nil
+    }
+
+    private mutating func reserve(_ length: Int, in id: UInt32, _ file: DiskFile, at now: Double) -> Reservation {
+        let offset = segments[id]?.end ?? 0
+        segments[id]?.end = offset + length
+        segments[id]?.pendingRecords += 1
+        return Reservation(segment: id, offset: UInt32(offset), stamp: nextStamp(at: now), file: file)
+    }
+
+    private mutating func insert(
+        _ new: RecordPlace, for digest: UInt64, replacing replaced: RecordPlace? = nil, isUsedAt now: UInt32?
+    ) -> (isStored: Bool, retired: RetiredRecord?) {
+        var new = new
+        segments[new.segment]?.liveRecords += 1
+        segments[new.segment]?.digests.append(digest)
+        let old = places[digest]
+        if let old, old.stamp >= new.stamp { return (false, retire(new)) }
+        if let replaced, old.map({ $0.isSame(as: replaced) }) != true { return (false, retire(new)) }
+        if let now { use(&new, at: now) }
+        places[digest] = new
+        return (true, old.flatMap { retire($0) })
+    }
+
+    /// - Parameter place: Counted as live in its segment, and no longer in `places`.
+    private mutating func retire(_ place: RecordPlace) -> RetiredRecord? {
+        guard var segment = segments[place.segment] else { return nil }
+        segment.liveRecords -= 1
+        if place.era == era { segment.usedThisEra -= place.length }
+        if place.era + 1 == era { segment.usedLastEra -= place.length }
+        segments[place.segment] = segment
+        if place.segment != active, let emptied = dropIfEmpty(place.segment) { return emptied }
+        return RetiredRecord(deed: .unmark(offset: place.offset), fileName: segment.name, file: segment.file)
+    }
+
+    private mutating func dropIfEmpty(_ id: UInt32) -> RetiredRecord? {
+        segments[id]?.isEmpty == true ? drop(id) : nil
+    }
+
+    private mutating func nextSegment() -> UInt32 {
+        lastSegment += 1
+        return lastSegment
+    }
+}
+
+// MARK: Recency
+
+extension DiskIndex {
+    private mutating func use(_ place: inout RecordPlace, at now: UInt32) {
+        guard var segment = segments[place.segment] else { return }
+        lastUseNumber += 1
+        segment.useNumber = lastUseNumber
+        segment.noteUse(at: now)
+        if place.era != era {
+            if place.era + 1 == era { segment.usedLastEra -= place.length }
+            segment.usedThisEra += place.length
+            place.era = era
+            eraBytes += place.length
+        }
+        segments[place.segment] = segment
+        if eraBytes >= limits.usableBytes / 4 { beginEra() }
+    }
+
+    private mutating func beginEra() {
+        era += 1
+        eraBytes = 0
+        for id in segments.keys { segments[id]?.beginEra() }
+    }
+
+    /// Returns the valid records of a segment that were used lately, unless they are most of it: moving them would
+    /// not make room.
+    func worthMoving(from id: UInt32) -> [(digest: UInt64, place: RecordPlace)] {
+        guard let segment = segments[id], segment.usedShare <= 0.5 else { return [] }
+        return Set(segment.digests).compactMap { digest in
+            guard let place = places[digest], place.segment == id, place.era + 1 >= era else { return nil }
+            return (digest, place)
+        }
+    }
+
+    /// A record was copied to another place, where it counts as used when it was. Returns the one that is valid no
+    /// more: where it was, or where it is if it was replaced in the meantime.
+    mutating func move(
+        _ digest: UInt64, from old: RecordPlace, to reservation: Reservation
+    ) -> RetiredRecord? {
+        guard segments[reservation.segment] != nil else { return nil }
+        segments[reservation.segment]?.pendingRecords -= 1
+        segments[reservation.segment]?.liveRecords += 1
+        segments[reservation.segment]?.digests.append(digest)
+        var new = old
+        new.segment = reservation.segment
+        new.offset = reservation.offset
+        guard let current = places[digest], current.isSame(as: old) else {
+            new.era = 0
+            return retire(new)
+        }
+        new.era = current.era
+        new.usedAt = current.usedAt
+        if new.era == era { segments[new.segment]?.usedThisEra += new.length }
+        if new.era + 1 == era { segments[new.segment]?.usedLastEra += new.length }
+        segments[new.segment]?.noteUse(at: current.usedAt)
+        places[digest] = new
+        return retire(current)
+    }
+}
+
+// MARK: Files
+
+extension DiskIndex {
+    /// Learns what was found in a file. Returns what is valid no more of it, or of what was found before.
+    ///
+    /// - Parameter mayGrow: Another cache may still be writing to it.
+    mutating func learn(
+        _ scan: SegmentScan, in item: DiskFolder.Item, as id: UInt32, mayGrow: Bool, at now: UInt32
+    ) -> [RetiredRecord] {
+        segments[id] = DiskSegment(name: item.name, sizeBytes: item.sizeBytes, end: scan.end, mayGrow: mayGrow)
+        var retired: [RetiredRecord] = []
+        for record in scan.records {
+            lastStamp = max(lastStamp, record.place.stamp)
+            guard record.isLive else { continue }
+            var place = record.place
+            place.usedAt = min(place.usedAt, now)  // It is not in the checksum, and clocks go back.
+            segments[id]?.noteUse(at: place.usedAt)
+            if let loser = insert(place, for: record.digest, isUsedAt: nil).retired { retired.append(loser) }
+        }
+        if let emptied = dropIfEmpty(id) { retired.append(emptied) }
+        return retired
+    }
+
+    /// Forgets everything. Returns the files, to be let go of outside the lock.
+    mutating func removeAll() -> [DiskFile] {
+        let files = segments.values.compactMap(\.file)
+        places = [:]
+        segments = [:]
+        opened = []
+        active = nil
+        return files
+    }
+
+    /// Returns an id for a file that was found.
+    mutating func idForFoundFile() -> UInt32 { nextSegment() }
+
+    /// Forgets a segment and all that is in it. Returns that its file is to go.
+    mutating func drop(_ id: UInt32) -> RetiredRecord? {
+        guard let segment = segments.removeValue(forKey: id) else { return nil }
+        for digest in segment.digests where places[digest]?.segment == id { places[digest] = nil }
+        if active == id { active = nil }
+        if segment.file != nil { opened.removeAll { $0 == id } }
+        return RetiredRecord(deed: .removeFile, fileName: segment.name, file: segment.file)
+    }
+
+    /// Returns the segments whose files are not in the folder any more.
+    func vanished(from items: [DiskFolder.Item]) -> [UInt32] {
+        let names = Set(items.map(\.name))
+        return segments.filter { !names.contains($0.value.name) }.map(\.key)
+    }
+
+    /// What may be removed to make room: a file, and the segment it is, if it is known.
+    struct Victim {
+        let item: DiskFolder.Item
+        let segment: UInt32?
+        let usedAt: UInt32
+    }
+
+    /// Returns all files that may go, the least useful first: those of which the smallest share was used lately and,
+    /// among equals, what was used longest ago. What another cache wrote since the opening counts as used when written.
+    func victims(among items: [DiskFolder.Item]) -> [Victim] {
+        let ids = Dictionary(segments.map { ($0.value.name, $0.key) }, uniquingKeysWith: { first, _ in first })
+        let ranked = items.filter(\.isSegment).compactMap { item -> (Victim, (Double, UInt32, UInt64))? in
+            guard let id = ids[item.name], let segment = segments[id] else {
+                return (Victim(item: item, segment: nil, usedAt: item.modifiedAt), (0, item.modifiedAt, 0))
+            }
+            // A record that is just being written is in no hurry to go either.
+            if id == active || segment.pendingRecords > 0 { return nil }
+            return (
+                Victim(item: item, segment: id, usedAt: segment.usedAt),
+                (segment.usedShare, segment.usedAt, segment.useNumber)
+            )
+        }
+        return ranked.sorted { $0.1 < $1.1 }.map(\.0)
+    }
+}

@@ -1,0 +1,94 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+import Synchronization
+import Testing
+
+@testable import OptimistLoading
+
+/// A folder that goes with the test, and a clock that stands still.
+final class TemporaryFolder: Sendable {
+    let path = FileManager.default.temporaryDirectory.appending(path: "disk-cache-\(UUID().uuidString)")
+        .path(percentEncoded: false)
+    let clock = StandingClock()
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func cache(_ limits: DiskLimits = DiskLimits(), fault: (@Sendable () -> CInt?)? = nil) -> DiskCache {
+        DiskCache(folder: URL(fileURLWithPath: path), limits: limits, now: { [clock] in clock.now }, fault: fault)
+    }
+
+    var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
+
+    /// What all files take, as the file system says.
+    var sizeBytes: Int {
+        names.reduce(0) { sum, name in
+            var status = stat()
+            return lstat("\(path)/\(name)", &status) == 0 ? sum + Int(status.st_size) : sum
+        }
+    }
+
+    func permissions(of name: String) throws -> Int? {
+        let attributes = try FileManager.default.attributesOfItem(atPath: name.isEmpty ? path : "\(path)/\(name)")
+        return attributes[.posixPermissions] as? Int
+    }
+
+    func contents() -> [String: [UInt8]] {
+        Dictionary(
+            uniqueKeysWithValues: names.map {
+                ($0, [UInt8](FileManager.default.contents(atPath: "\(path)/\($0)") ?? Data()))
+            })
+    }
+
+    /// Writes other files in place of these.
+    func replace(with contents: [String: [UInt8]]) {
+        try? FileManager.default.removeItem(atPath: path)
+        try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        for (name, bytes) in contents {
+            _ = FileManager.default.createFile(atPath: "\(path)/\(name)", contents: Data(bytes))
+        }
+    }
+
+    func change(_ change: (_ name: String, _ bytes: inout [UInt8]) -> Void) {
+        var contents = contents()
+        for (name, bytes) in contents {
+            var bytes = bytes
+            change(name, &bytes)
+            contents[name] = bytes
+        }
+        replace(with: contents)
+    }
+}
+
+final class StandingClock: Sendable {
+    private let seconds = Mutex(1_800_000_000.0)
+
+    var now: Date { Date(timeIntervalSince1970: seconds.withLock { $0 }) }
+
+    func advance(by seconds: Double) { self.seconds.withLock { $0 += seconds } }
+}
+
+extension DiskEntry {
+    /// The same seed and size give the same entry.
+    static func sample(size: Int, seed: UInt64) -> DiskEntry {
+        var random = SplitMix64(seed: seed &* 7919 &+ UInt64(size))
+        let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            while count < size {
+                let word = random.next()
+                for shift in 0..<min(8, size - count) {
+                    buffer.initializeElement(at: count + shift, to: UInt8(truncatingIfNeeded: word >> (8 * shift)))
+                }
+                count += min(8, size - count)
+            }
+        }
+        return DiskEntry(
+            bytes: bytes, storedAt: Date(timeIntervalSince1970: 1_700_000_000.25),
+            expiresAt: seed % 3 == 0 ? nil : Date(timeIntervalSince1970: 1_900_000_000.5),
+            etag: seed % 2 == 0 ? nil : "\"ä-\(seed)\"", lastModified: "Mon, 01 Jan 2024 00:00:0\(seed % 10) GMT")
+    }
+}
+
+extension DiskEntry: CustomTestStringConvertible {
+    public var testDescription: String { "\(bytes.count) bytes, \(etag ?? "no ETag")" }
+}
