@@ -25,3 +25,8 @@ public struct DiskEntry: Sendable, Equatable {
         self.lastModified = lastModified
     }
 }
+
+extension DiskEntry: CustomStringConvertible {
+    /// Leaves the bytes out: they may be what people wrote, and descriptions end up in logs.
+    public var description: String { "\(bytes.count) bytes stored at \(storedAt)" }
+}
