@@ -53,10 +53,13 @@ extension DiskCache {
             let made = fault?().map { .failure(DiskError(code: $0)) } ?? folder.create(name, sizeBytes: sizeBytes)
             switch made {
             case .success(let file):
-                return index.withLock { index in
-                    index.add(file, name: name, sizeBytes: sizeBytes, forOne: isShared ? nil : length, at: time)
-                        ?? index.reserve(length, at: time)
+                let (room, closing) = index.withLock { index in
+                    let room = index.add(
+                        file, name: name, sizeBytes: sizeBytes, forOne: isShared ? nil : length, at: time)
+                    return (room ?? index.reserve(length, at: time), index.surplusFile())
                 }
+                _ = closing  // Closed here, where nobody waits.
+                return room
             case .failure(let error) where error.code == EEXIST: continue  // Another cache made it.
             case .failure(let error):
                 note(error.code)

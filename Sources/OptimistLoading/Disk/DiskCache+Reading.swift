@@ -14,7 +14,9 @@ extension DiskCache {
             return nil
         case .record(let place, let name, let open, let notesUse):
             guard let file = open ?? self.open(name, of: place), file.isLinked else {
-                miss { $0.drop(place.segment) }
+                // With too many files open elsewhere, it may be found again later.
+                let isGone = open != nil || !folder.hasFile(name)
+                miss { isGone ? $0.drop(place.segment) : nil }
                 return nil
             }
             guard let entry = verified(file, place, key, digest) else { return nil }
@@ -36,21 +38,18 @@ extension DiskCache {
         case .ofAnotherKey:
             // Two keys have one digest. The other one keeps its entry.
             miss { _ in nil }
-        case .removed:
-            // By another cache. Its mark is cleared already.
-            miss { index in
-                _ = index.remove(digest, ifAt: place)
-                return nil
-            }
-        case .damaged(let isMarked):
-            let retired = miss { index in
-                index.counts.damagedEntries += 1
-                return index.remove(digest, ifAt: place)
-            }
-            // What is at this place may be another's by now.
-            if let retired, isMarked || retired.deed == .removeFile { settle(retired) }
+        case .removed: forget(digest, place, isOurs: false)  // By another cache, which has cleared its mark.
+        case .damaged(let isOurs):
+            index.withLock { $0.counts.damagedEntries += 1 }
+            forget(digest, place, isOurs: isOurs)
         }
         return nil
+    }
+
+    /// - Parameter isOurs: The record is still at its place, to be removed there. It may be another's by now.
+    private func forget(_ digest: UInt64, _ place: RecordPlace, isOurs: Bool) {
+        let retired = miss { $0.remove(digest, ifAt: place) }
+        if let retired, isOurs || retired.deed == .removeFile { settle(retired) }
     }
 
     /// Takes back that a key was found.
@@ -64,12 +63,13 @@ extension DiskCache {
     }
 }
 
+/// What is found where a record should be.
 enum StoredRecord {
     case sound(DiskEntry)
     case ofAnotherKey
     case removed
-    /// - Parameter isMarked: The head is sound and is the one that was expected: its mark may be cleared.
-    case damaged(isMarked: Bool)
+    /// - Parameter isOurs: The head is sound and the one that was expected.
+    case damaged(isOurs: Bool)
 }
 
 extension DiskFile {
@@ -84,11 +84,11 @@ extension DiskFile {
             let bytes = UnsafeRawBufferPointer(headBytes)
             guard isWhole, let head = RecordHead(bytes), head.stamp == place.stamp,
                 head.length == Int(place.headLength), head.bodyLength == Int(place.bodyLength)
-            else { return .damaged(isMarked: false) }
+            else { return .damaged(isOurs: false) }
             guard head.isLive else { return .removed }
             guard head.key(in: bytes).elementsEqual(key.utf8) else { return .ofAnotherKey }
             guard body.withUnsafeBytes({ XXH64.hash($0) }) == head.bodyChecksum else {
-                return .damaged(isMarked: true)
+                return .damaged(isOurs: true)
             }
             return .sound(
                 DiskEntry(

@@ -60,6 +60,12 @@ struct DiskFolder: Sendable {
 
     func open(_ name: String) -> DiskFile? { DiskFile(reading: "\(path)/\(name)") }
 
+    /// Whether there is a file, even if it cannot be opened.
+    func hasFile(_ name: String) -> Bool {
+        var status = stat()
+        return lstat("\(path)/\(name)", &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
     /// Returns the system's error number, or nil when the file is gone.
     @discardableResult func remove(_ name: String) -> CInt? {
         unlink("\(path)/\(name)") == 0 || errno == ENOENT ? nil : errno

@@ -27,7 +27,7 @@ struct DiskIndex {
     /// The segments whose files are open, in the order in which they were opened.
     private var opened: [UInt32] = []
 
-    private static let mostOpenFiles = 64
+    static let mostOpenFiles = 64
 
     init(limits: DiskLimits) { self.limits = limits }
 
@@ -74,6 +74,11 @@ extension DiskIndex {
         guard segments[segment] != nil, segments[segment]?.file == nil else { return nil }
         segments[segment]?.file = file
         opened.append(segment)
+        return surplusFile()
+    }
+
+    /// Returns a file to let go of, outside the lock, when more are open than should be.
+    mutating func surplusFile() -> DiskFile? {
         guard opened.count > Self.mostOpenFiles, let first = opened.firstIndex(where: { $0 != active }) else {
             return nil
         }

@@ -17,34 +17,8 @@ struct SegmentScan {
 
     init(_ file: DiskFile, segment: UInt32) {
         let size = min(file.sizeBytes, Int(UInt32.max))
-        var window = [UInt8](repeating: 0, count: Self.windowBytes)
-        var windowStart = 0
-        var windowLength = 0
-        while end + RecordHead.fixedLength <= size {
-            var needed = RecordHead.fixedLength
-            var head: RecordHead?
-            var digest: UInt64 = 0
-            // At most twice: for the part of fixed length, which says how long the texts are, and for all of it.
-            while true {
-                if end < windowStart || end + needed > windowStart + windowLength {
-                    if needed > window.count { window = [UInt8](repeating: 0, count: needed) }
-                    windowStart = end
-                    windowLength = window.withUnsafeMutableBytes { file.read($0, at: end) }
-                    if windowLength < needed { return }
-                }
-                let claimed = window.withUnsafeBytes { window -> Int? in
-                    let bytes = UnsafeRawBufferPointer(rebasing: window[(end - windowStart)..<windowLength])
-                    guard let claimed = RecordHead.claimedLength(bytes), claimed <= bytes.count else {
-                        return RecordHead.claimedLength(bytes)
-                    }
-                    head = RecordHead(bytes)
-                    if let head { digest = XXH64.hash(head.key(in: bytes)) }
-                    return claimed
-                }
-                guard let claimed, head == nil, claimed > needed else { break }
-                needed = claimed
-            }
-            guard let head, end + head.length + head.bodyLength <= size else { return }
+        var window = FileWindow(file)
+        while let (head, digest) = window.head(at: end), end + head.length + head.bodyLength <= size {
             let place = RecordPlace(
                 segment: segment, offset: UInt32(end), headLength: UInt32(head.length),
                 bodyLength: UInt32(head.bodyLength), stamp: head.stamp, usedAt: head.usedAt)
@@ -52,7 +26,37 @@ struct SegmentScan {
             end += place.length
         }
     }
+}
 
-    /// Holds the heads of many small entries, and little of a large one's bytes.
-    private static let windowBytes = 4096
+/// A part of a file in memory: the heads of many small entries, and little of a large one's bytes.
+private struct FileWindow {
+    private let file: DiskFile
+    private var bytes = [UInt8](repeating: 0, count: 4096)
+    private var start = 0
+    private var count = 0
+
+    init(_ file: DiskFile) { self.file = file }
+
+    /// Returns the head that begins at an offset, and its key's digest, or nil if no sound one does.
+    mutating func head(at offset: Int) -> (head: RecordHead, digest: UInt64)? {
+        guard load(RecordHead.fixedLength, at: offset),
+            let length = withBytes(at: offset, RecordHead.claimedLength), load(length, at: offset)
+        else { return nil }
+        return withBytes(at: offset) { bytes in
+            RecordHead(bytes).map { ($0, XXH64.hash($0.key(in: bytes))) }
+        }
+    }
+
+    /// Sees to it that some bytes of the file are in memory. False: it ends before.
+    private mutating func load(_ needed: Int, at offset: Int) -> Bool {
+        if offset >= start, offset + needed <= start + count { return true }
+        if needed > bytes.count { bytes = [UInt8](repeating: 0, count: needed) }
+        start = offset
+        count = bytes.withUnsafeMutableBytes { file.read($0, at: offset) }
+        return needed <= count
+    }
+
+    private func withBytes<Result>(at offset: Int, _ work: (UnsafeRawBufferPointer) -> Result) -> Result {
+        bytes.withUnsafeBytes { work(UnsafeRawBufferPointer(rebasing: $0[(offset - start)..<count])) }
+    }
 }

@@ -2,6 +2,7 @@
 
 import Foundation
 import OptimistCore
+import Synchronization
 import Testing
 
 @testable import OptimistLoading
@@ -86,5 +87,14 @@ struct DiskLimitTests {
         let cache = place.cache(DiskLimits(sizeBytes: 16_000_000))
         for number in 0..<500 { cache.store(.sample(size: 60_000, seed: UInt64(number)), for: "key") }
         #expect(place.sizeBytes <= 2_000_000, "A file in which nothing is valid goes at once.")
+    }
+
+    @Test func `only so many files are open at once, and those that are closed are read as well`() {
+        let cache = place.cache()
+        for number in 0..<200 { cache.store(.sample(size: 66_000, seed: UInt64(number % 4)), for: "\(number)") }
+        func openFiles() -> Int { cache.index.withLock { $0.segments.values.count { $0.file != nil } } }
+        #expect(openFiles() == DiskIndex.mostOpenFiles)
+        for number in 0..<200 where cache.entry(for: "\(number)")?.bytes.count != 66_000 { Issue.record("\(number)") }
+        #expect(openFiles() == DiskIndex.mostOpenFiles)
     }
 }
