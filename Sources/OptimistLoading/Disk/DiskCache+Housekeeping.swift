@@ -69,15 +69,22 @@ extension DiskCache {
     }
 
     /// Removes files until one of some size may be made, and those in which everything is too old.
+    ///
+    /// To count thousands of files takes milliseconds: once counted, some may be made without counting again.
     private func makeRoom(for sizeBytes: Int) -> Bool {
+        let isAllowed = index.withLock { index in
+            index.allowanceBytes -= sizeBytes
+            return index.allowanceBytes >= 0
+        }
+        if isAllowed { return true }
         let items = folder.items()
         var total = items.reduce(0) { $0 + $1.sizeBytes }
         let now = UInt32(time)
-        let (gone, victims) = index.withLock { index in
-            (index.vanished(from: items).compactMap { index.drop($0) }, index.victims(among: items))
-        }
+        let eviction = index.withLock { DiskEviction(segments: $0.segments, active: $0.active) }
+        let vanished = eviction.vanished(from: items)
+        let gone = index.withLock { index in vanished.compactMap { index.drop($0) } }
         _ = gone  // Closed here, where nobody waits.
-        for victim in victims {
+        for victim in eviction.victims(among: items) {
             let isTooOld = index.withLock { $0.isTooOld(victim.usedAt, at: now) }
             guard isTooOld || total + sizeBytes > limits.usableBytes else { continue }
             if let segment = victim.segment, !isTooOld {
@@ -87,7 +94,9 @@ extension DiskCache {
             folder.remove(victim.item.name)
             total -= victim.item.sizeBytes
         }
-        return total + sizeBytes <= limits.usableBytes
+        let hasRoom = total + sizeBytes <= limits.usableBytes
+        index.withLock { $0.allowanceBytes = hasRoom ? limits.uncountedBytes : 0 }
+        return hasRoom
     }
 
     /// Copies what was used lately out of a segment that is about to go. Returns by how much the files grew.

@@ -2,7 +2,7 @@
 
 /// How much a ``DiskCache`` keeps, and for how long.
 public struct DiskLimits: Sendable, Equatable {
-    /// What all files in the folder may take together. Default: 150 MB. One sixteenth of it is room to move entries in.
+    /// What all files in the folder may take together. Default: 150 MB. An eighth of it is room to work in.
     public var sizeBytes: Int
     /// How long an entry stays after it was last stored or used. Default: 30 days. Nil: until there is no room.
     ///
@@ -24,8 +24,12 @@ extension DiskLimits {
     /// What a segment may grow to, and what is kept free to move entries into.
     var segmentBytes: Int { min(max(sizeBytes / 16, 4096), 4 << 20) }
 
-    /// What all files may take before a new one is made.
-    var usableBytes: Int { sizeBytes - segmentBytes }
+    /// How many bytes of files a cache makes before it counts again what is in the folder.
+    var uncountedBytes: Int { sizeBytes / 32 }
+
+    /// What all files may take when they have been counted: there is room to move entries in, and for what two caches
+    /// make before they count again. Each further cache may exceed the limit by one thirty-second.
+    var usableBytes: Int { sizeBytes - segmentBytes - 2 * uncountedBytes }
 
     /// The age in whole seconds.
     var ageSeconds: Int64? { age.map(\.components.seconds) }
