@@ -91,7 +91,10 @@ extension DiskCache {
                 total += moveRecent(from: segment, ofFree: limits.sizeBytes - total)
             }
             settle(index.withLock { index in victim.segment.flatMap { index.drop($0) } })
-            folder.remove(victim.item.name)
+            if let code = folder.remove(victim.item.name) {
+                note(code)
+                return false
+            }
             total -= victim.item.sizeBytes
         }
         let hasRoom = total + sizeBytes <= limits.usableBytes
@@ -110,13 +113,14 @@ extension DiskCache {
             let bytes = [UInt8](unsafeUninitializedCapacity: place.length) { buffer, count in
                 count = file.read(UnsafeMutableRawBufferPointer(buffer), at: Int(place.offset))
             }
+            guard bytes.count == place.length else { continue }
             var room = index.withLock { $0.reserve(place.length, at: time) }
             if room == nil, grown + limits.segmentBytes <= freeBytes {
                 trim(index.withLock { $0.seal() })
                 room = addFile(sizeBytes: limits.segmentBytes, reserving: place.length, isShared: true)
                 grown += limits.segmentBytes
             }
-            guard bytes.count == place.length, let room else { continue }
+            guard let room else { continue }
             if let code = fault?() ?? room.file.write(bytes, at: Int(room.offset)) {
                 note(code)
                 settle(index.withLock { $0.abandon(room) })
