@@ -2,6 +2,7 @@
 
 import Foundation
 import OptimistCore
+import Synchronization
 import Testing
 
 @testable import OptimistLoading
@@ -86,6 +87,19 @@ struct DiskDamageTests {
             }
         }
         #expect(wrong == 0)
+    }
+
+    @Test func `C6 a record is compared with the whole key, as if two had one digest, and with its stamp`() throws {
+        let place = TemporaryFolder()
+        let cache = place.cache()
+        cache.store(.sample(size: 40, seed: 1), for: "key")
+        var record = try #require(cache.index.withLock { $0.places[XXH64.hash("key")] })
+        let name = try #require(place.names.first)
+        let file = try #require(cache.folder.open(name))
+        guard case .sound = file.record(at: record, for: "key") else { Issue.record("It is sound."); return }
+        guard case .ofAnotherKey = file.record(at: record, for: "kez") else { Issue.record("Another key."); return }
+        record.stamp += 1
+        guard case .damaged = file.record(at: record, for: "key") else { Issue.record("Another record."); return }
     }
 
     @Test func `C6 what a crash left unused of a file is given back, once nobody can be writing to it`() throws {
