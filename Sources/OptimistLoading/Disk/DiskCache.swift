@@ -85,6 +85,10 @@ public final class DiskCache: Sendable {
     }
 
     /// Removes what is stored under a key. It does not come back when the folder is opened again.
+    ///
+    /// The record's mark is cleared in its file. That needs no room on a full disk, every other cache sees it when it
+    /// reads the record next, and no later file has to stay for as long as an earlier one. It does not remove what
+    /// another cache has stored under the key since this one looked through the folder.
     public func remove(_ key: String) {
         let digest = XXH64.hash(key)
         settle(withIndex { $0.remove(digest) })

@@ -7,6 +7,7 @@ public struct DiskCounts: Sendable {
     public var entries = 0
     /// What has been written to the files that this cache knows, including what is no longer valid in them.
     public var bytes = 0
+    /// Entries found sound, also by ``DiskCache/refresh(_:expiresAt:etag:lastModified:)``.
     public var hits = 0
     /// All asks that were not answered, for whatever reason.
     public var misses = 0
