@@ -53,8 +53,8 @@ struct DiskLimitTests {
         var missing = 0
         for number in 0..<2000 {
             cache.store(.sample(size: 2000, seed: UInt64(number)), for: "\(number)")
-            // Twenty are used again and again, in a stream of what is used once.
-            if number >= 20, cache.entry(for: "\(number % 20)") == nil { missing += 1 }
+            // Eight, each in a file of its own, are used again and again, in a stream of what is used once.
+            if number >= 320, cache.entry(for: "\(number % 8 * 40)") == nil { missing += 1 }
         }
         #expect(missing == 0)
         for number in 1900..<2000 where cache.entry(for: "\(number)") == nil { missing += 1 }
