@@ -17,6 +17,7 @@ let package = Package(
     products: [
         .library(name: "Optimist", targets: ["Optimist"]),
         .library(name: "OptimistSession", targets: ["OptimistSession"]),
+        .library(name: "OptimistLoading", targets: ["OptimistLoading"]),
         .library(name: "OptimistWire", targets: ["OptimistWire"]),
         .library(name: "OptimistCore", targets: ["OptimistCore"]),
         .library(name: "OptimistServing", targets: ["OptimistServing"]),
@@ -54,6 +55,7 @@ let package = Package(
             swiftSettings: settings + [
                 .define("CheckURLSessionTransport", .when(platforms: [.linux], configuration: .debug))
             ]),
+        .target(name: "OptimistLoading", dependencies: ["OptimistCore"], swiftSettings: settings),
         .target(
             name: "Optimist",
             dependencies: [
@@ -93,6 +95,9 @@ let package = Package(
             dependencies: [
                 "OptimistSession", "OptimistTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "OptimistLoadingTests", dependencies: ["OptimistLoading", "OptimistCore", "OptimistTesting"],
             swiftSettings: settings),
         .executableTarget(
             name: "OtherProcess",

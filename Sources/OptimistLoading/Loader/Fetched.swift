@@ -1,0 +1,46 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+
+/// What a fetch has brought.
+public struct Fetched<Value: Sendable>: Sendable {
+    /// Nil: what the loader has is still right.
+    @usableFromInline let value: Value?
+    @usableFromInline let validity: Validity
+    let bytes: [UInt8]?
+
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - validity: How long it is right, and what to ask the source with when that is over. Default: for ever.
+    ///   - bytes: What the disk keeps. Default: nil, and then the disk keeps what the loader's ``DiskCoding`` makes of the value.
+    public init(_ value: Value, validity: Validity = Validity(), bytes: [UInt8]? = nil) {
+        self.value = value
+        self.validity = validity
+        self.bytes = bytes
+    }
+
+    private init(unchanged validity: Validity) {
+        value = nil
+        self.validity = validity
+        bytes = nil
+    }
+
+    /// What the source was asked with is still right, from now on as long as is said here.
+    public static func unchanged(_ validity: Validity) -> Self { Self(unchanged: validity) }
+}
+
+/// How long a value is right, and how its source is asked whether it still is.
+public struct Validity: Sendable, Equatable {
+    /// Nil: for ever.
+    public var expiresAt: Date?
+    /// > Source: RFC 9110, section 8.8.3.
+    public var etag: String?
+    /// > Source: RFC 9110, section 8.8.2.
+    public var lastModified: String?
+
+    public init(expiresAt: Date? = nil, etag: String? = nil, lastModified: String? = nil) {
+        self.expiresAt = expiresAt
+        self.etag = etag
+        self.lastModified = lastModified
+    }
+}

@@ -1,0 +1,272 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+public import OptimistCore
+public import Synchronization
+
+/// Gets values by their keys, each from its source once, and keeps what is likely to be asked for again.
+///
+/// Whoever asks for a key that is being fetched joins that fetch, and it becomes as urgent as the most urgent of them needs.
+/// A fetch stops when the last who wants it has left. Any thread may call. Where two keys mean the same, let one stand for
+/// both: a picture is named by its URL and its size, say.
+///
+/// ```swift
+/// let pictures = Loader<URL, Picture>(cost: \.sizeBytes) { fetch in
+///     try await Fetched(Picture(from: fetch.key))
+/// }
+/// let ticket = pictures.subscribe(url) { event in … }
+/// ```
+public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    @usableFromInline typealias State = LoaderState<Key, Value>
+
+    @usableFromInline let state: Mutex<State>
+    @usableFromInline let cost: @Sendable (Value) -> Int
+    @usableFromInline let lane: (@Sendable (Key) -> String)?
+    @usableFromInline let pause: @Sendable (any Error) -> Duration?
+    @usableFromInline let fetch: @Sendable (Fetch<Key, Value>) async throws -> Fetched<Value>
+    @usableFromInline let disk: DiskTier<Key, Value>?
+    @usableFromInline let surroundings: Surroundings
+    @usableFromInline let elapsed: Stopwatch
+    @usableFromInline let alarm = Mutex<Duration?>(nil)
+
+    /// - Parameters:
+    ///   - limits: How much is done at a time and kept in memory.
+    ///   - disk: Where values are kept between launches. Default: nowhere.
+    ///   - lane: Names what a key shares its slots with, such as the host it is fetched from. Default: all keys share them.
+    ///   - cost: How many bytes a value takes in memory. Called once for each that is fetched. Default: one.
+    ///   - pause: How long whoever asks for a key gets the error that its fetch ended with, before it is tried again. Never
+    ///     give one for being offline or for what took too long. Default: none.
+    ///   - surroundings: Time and tasks.
+    ///   - fetch: Gets a value from its source. Called once at a time for each key, in a task of its own, which is cancelled
+    ///     when nobody wants the value any more.
+    public init(
+        limits: LoaderLimits = LoaderLimits(), disk: DiskTier<Key, Value>? = nil,
+        lane: (@Sendable (Key) -> String)? = nil, cost: @escaping @Sendable (Value) -> Int = { _ in 1 },
+        pause: @escaping @Sendable (any Error) -> Duration? = { _ in nil },
+        surroundings: Surroundings = Surroundings(),
+        fetch: @escaping @Sendable (Fetch<Key, Value>) async throws -> Fetched<Value>
+    ) {
+        state = Mutex(State(LoaderMachine(limits, hasDisk: disk != nil)))
+        self.cost = cost
+        self.lane = lane
+        self.pause = pause
+        self.fetch = fetch
+        self.disk = disk
+        self.surroundings = surroundings
+        elapsed = Stopwatch(surroundings.clock)
+    }
+
+    // MARK: - Asking
+
+    /// The value that is in memory, expired or not. Returns at once, without asking anybody.
+    @inlinable
+    public func cached(_ key: Key) -> Value? { state.withLock { $0.cached(key, isFresh: false) { elapsed() } } }
+
+    /// Wants a value, as long as the ticket is held.
+    ///
+    /// - Parameters:
+    ///   - priority: How soon. Default: it is being looked at.
+    ///   - freshness: Whether a value that is here already will do. Default: if it has not expired.
+    ///   - receive: Told what becomes of it: one thing after the other, on any thread, what is known already before this
+    ///     function returns.
+    @inlinable
+    public func subscribe(
+        _ key: Key, priority: LoadPriority = .visible, freshness: Freshness = .cached,
+        receive: @escaping @Sendable (LoadEvent<Value>) -> Void
+    ) -> Ticket {
+        subscribe(key, priority, freshness, outlives: false, receive)
+    }
+
+    /// - Parameter outlives: Whether a fetch that this begins goes on after the ticket.
+    @inlinable
+    func subscribe(
+        _ key: Key, _ priority: LoadPriority, _ freshness: Freshness, outlives: Bool,
+        _ receive: @escaping @Sendable (LoadEvent<Value>) -> Void
+    ) -> Ticket {
+        let subscriber = Subscriber(receive)
+        let (lane, now) = (self.lane?(key), elapsed())
+        let (id, event, version, actions) = state.withLock {
+            $0.subscribe(key, priority, freshness, outlives: outlives, lane: lane, subscriber, at: now)
+        }
+        if let event { subscriber.tell(event, version: version) }
+        run(actions)
+        return Ticket(id) { self.change($0, to: $1, subscriber) }
+    }
+
+    /// Gets a value: at once, without suspending, if it is in memory and will do.
+    ///
+    /// - Parameters:
+    ///   - priority: How soon it is needed. Default: it is being looked at.
+    ///   - freshness: Whether a value that is here already will do. Default: if it has not expired. With
+    ///     ``Freshness/cachedThenRefreshed`` an expired one is returned, and fetched anew for the next who asks.
+    /// - Throws: The error of the fetch, as it was; `CancellationError` if the task is cancelled. The fetch goes on for others
+    ///   who want it.
+    @inlinable
+    public func value(
+        for key: Key, priority: LoadPriority = .visible, freshness: Freshness = .cached
+    ) async throws -> Value {
+        if freshness == .cached, let value = state.withLock({ $0.cached(key, isFresh: true) { elapsed() } }) {
+            return value
+        }
+        return try await awaited(key, priority, freshness)
+    }
+
+    @usableFromInline
+    func awaited(_ key: Key, _ priority: LoadPriority, _ freshness: Freshness) async throws -> Value {
+        let waiter = Waiter<Value>()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                waiter.wait(continuation)
+                waiter.keep(
+                    subscribe(key, priority, freshness, outlives: freshness == .cachedThenRefreshed) { event in
+                        switch event {
+                        case .value(let value, _): waiter.end(.success(value))
+                        case .failure(let error): waiter.end(.failure(error))
+                        case .progress, .partial: break
+                        }
+                    })
+            }
+        } onCancel: {
+            waiter.end(.failure(CancellationError()))
+        }
+    }
+
+    /// The holder of a ticket needs its value at another time, or wants it no more.
+    @inlinable
+    func change(_ id: HolderID, to priority: LoadPriority?, _ subscriber: Subscriber<Value>) {
+        let now = elapsed()
+        if let priority {
+            run(state.withLock { $0.actions($0.machine.change(id, to: priority, at: now)) })
+        } else {
+            subscriber.close()
+            run(state.withLock { $0.leave(id, at: now) })
+        }
+    }
+
+    // MARK: - By the app's word
+
+    /// Puts a value here that did not come by a fetch.
+    ///
+    /// - Parameter isSeed: Whether the source does not have it yet, as a picture that is still being uploaded: it is then
+    ///   held on to until a fetch confirms it, or it is removed. Default: no.
+    @inlinable
+    public func store(_ value: Value, for key: Key, isSeed: Bool = false) {
+        let now = elapsed()
+        let arrival = self.arrival(value, key, Validity(), now)
+        run(state.withLock { $0.store(value, for: key, arrival, isSeed: isSeed, at: now) })
+    }
+
+    /// Forgets a value, on the disk too. Those who wait for it get what comes; whoever asks next has it fetched anew.
+    public func remove(_ key: Key) {
+        let forget = { self.run(self.state.withLock { $0.remove(key) }) }
+        if let disk { disk.remove(key, also: forget) } else { forget() }
+    }
+
+    /// Forgets everything, on the disk too, and gives up what is under way: who waits gets a `CancellationError`. For signing
+    /// out (C10).
+    public func removeAll() {
+        let forget = { self.run(self.state.withLock { $0.actions($0.machine.removeAll(CancellationError())) }) }
+        if let disk { disk.removeAll(also: forget) } else { forget() }
+    }
+
+    /// Makes room in memory: what is held on to goes last.
+    ///
+    /// - Parameter share: How much of the limits may stay, from 0 to 1.
+    public func trim(to share: Double) {
+        let now = elapsed()
+        run(state.withLock { $0.actions($0.machine.trim(to: share, at: now)) })
+    }
+
+    /// What this loader has done since it was made.
+    public var counts: LoaderCounts { state.withLock { $0.machine.counts } }
+
+    func order(_ keys: [Key]) { state.withLock { state in state.machine.order(keys.compactMap { state.places[$0] }) } }
+
+    /// Hands the machine to a test.
+    func inspect<Result: Sendable>(_ look: (State) -> Result) -> Result { state.withLock { look($0) } }
+
+    // MARK: - Doing what the machine says
+
+    @inlinable
+    func run(_ actions: [State.Action]) {
+        for action in actions {
+            switch action {
+            case .read(let id, let key): begin(id) { await $0.read(key, id) }
+            case .fetch(let id, let key, let validity, let former):
+                begin(id) { await $0.fetch(key, validity, former, id) }
+            case .cancel(let task): task.cancel()
+            case .tell(let event, let subscribers, let version):
+                for subscriber in subscribers { subscriber.tell(event, version: version) }
+            case .wake(let time): wake(at: time)
+            case .release: break
+            }
+        }
+    }
+
+    @inlinable
+    func begin(_ id: FlightID, _ work: @escaping @Sendable (Loader) async -> Void) {
+        let task = surroundings.spawn { await work(self) }
+        if !state.withLock({ $0.machine.keep(task, of: id) }) { task.cancel() }
+    }
+
+    @usableFromInline
+    func read(_ key: Key, _ id: FlightID) async {
+        let found = await disk?.value(for: key)
+        let now = elapsed()
+        let arrival = found.map { self.arrival($0.value, key, $0.validity, now) }
+        run(state.withLock { $0.read(found?.value, arrival, of: id, at: now) })
+    }
+
+    @inlinable
+    func fetch(_ key: Key, _ validity: Validity?, _ former: Value?, _ id: FlightID) async {
+        let request = Fetch<Key, Value>(
+            key: key, former: validity,
+            onProgress: { progress in
+                self.run(self.state.withLock { $0.actions($0.machine.report(progress, of: id)) })
+            },
+            onPartial: { partial in self.run(self.state.withLock { $0.show(partial, of: id) }) })
+        do {
+            let fetched = try await fetch(request)
+            guard let value = fetched.value ?? former else { throw OptimistError.nothingToKeep }
+            let now = elapsed()
+            let (arrival, isUnchanged) = (self.arrival(value, key, fetched.validity, now), fetched.value == nil)
+            let calm = disk?.calm
+            let (isKept, actions) = state.withLock {
+                $0.fetched(value, arrival, isUnchanged: isUnchanged, of: id, at: now)
+            }
+            if isKept, let disk { disk.keep(fetched, value, for: key, during: calm) }
+            run(actions)
+        } catch {
+            let (pause, now) = (error is CancellationError ? nil : self.pause(error), elapsed())
+            run(state.withLock { $0.actions($0.machine.failed(error, pause: pause, of: id, at: now)) })
+        }
+    }
+
+    @inlinable
+    func arrival(_ value: Value, _ key: Key, _ validity: Validity, _ now: Duration) -> LoaderMachine.Arrival {
+        LoaderMachine.Arrival(
+            hash: key.hashValue, cost: cost(value), validity: validity,
+            expiresAt: validity.expiresAt.map { now + .seconds($0.timeIntervalSince(surroundings.now())) })
+    }
+
+    @usableFromInline
+    func wake(at time: Duration) {
+        let isEarliest = alarm.withLock { alarm in
+            let isEarliest = alarm.map { time < $0 } ?? true
+            if isEarliest { alarm = time }
+            return isEarliest
+        }
+        guard isEarliest else { return }
+        let (clock, delay) = (surroundings.clock, time - elapsed())
+        _ = surroundings.spawn { [weak self] in
+            try? await clock.sleep(for: delay)
+            self?.ring(time)
+        }
+    }
+
+    private func ring(_ time: Duration) {
+        alarm.withLock { if $0 == time { $0 = nil } }
+        let now = elapsed()
+        run(state.withLock { $0.actions($0.machine.tick(at: now)) })
+    }
+}

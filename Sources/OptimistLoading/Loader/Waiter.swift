@@ -1,0 +1,42 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Synchronization
+
+/// A task that waits for one value, and gives its ticket back when it goes on.
+final class Waiter<Value: Sendable>: Sendable {
+    private struct State {
+        var continuation: CheckedContinuation<Value, any Error>?
+        var ticket: Ticket?
+        var outcome: Result<Value, any Error>?
+    }
+
+    private let state = Mutex(State())
+
+    func wait(_ continuation: CheckedContinuation<Value, any Error>) {
+        let outcome = state.withLock { state in
+            if state.outcome == nil { state.continuation = continuation }
+            return state.outcome
+        }
+        if let outcome { continuation.resume(with: outcome) }
+    }
+
+    /// Keeps the ticket for as long as the task waits.
+    func keep(_ ticket: Ticket) {
+        let isOver = state.withLock { state in
+            if state.outcome == nil { state.ticket = ticket }
+            return state.outcome != nil
+        }
+        if isOver { ticket.cancel() }
+    }
+
+    func end(_ outcome: Result<Value, any Error>) {
+        let (continuation, ticket) = state.withLock { state in
+            guard state.outcome == nil else { return (nil as CheckedContinuation<Value, any Error>?, nil as Ticket?) }
+            state.outcome = outcome
+            defer { (state.continuation, state.ticket) = (nil, nil) }
+            return (state.continuation, state.ticket)
+        }
+        continuation?.resume(with: outcome)
+        ticket?.cancel()
+    }
+}

@@ -1,0 +1,86 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// A fetch that somebody waits for, or has waited for until a moment ago.
+struct Flight {
+    enum Stage {
+        case queuedToRead, reading, queuedToFetch, fetching
+
+        var isUnderWay: Bool { self == .reading || self == .fetching }
+    }
+
+    let serial: Int
+    let lane: Int
+    var stage: Stage
+    var priority: LoadPriority
+    var waiting = Waiting()
+    /// Nobody has looked at it so far.
+    var isUnseen = true
+    /// Somebody wants it from the source.
+    var mustFetch = false
+    /// It goes on when nobody waits any more.
+    var isOfItsOwn = false
+    /// It was removed meanwhile: those who wait get it, and it is not kept.
+    var isForgotten = false
+    /// What the source said of the value that is here already.
+    var former: Validity?
+    var progress: Double?
+    var hasPartial = false
+    var queuedAt: Duration
+    /// When it is cancelled, since nobody waits any more.
+    var lingersUntil: Duration?
+    var task: Task<Void, Never>?
+
+    /// How many wait at each priority.
+    struct Waiting {
+        private var prefetch = 0
+        private var soon = 0
+        private var visible = 0
+
+        subscript(priority: LoadPriority) -> Int {
+            get {
+                switch priority {
+                case .prefetch: prefetch
+                case .soon: soon
+                case .visible: visible
+                }
+            }
+            set {
+                switch priority {
+                case .prefetch: prefetch = newValue
+                case .soon: soon = newValue
+                case .visible: visible = newValue
+                }
+            }
+        }
+
+        var isEmpty: Bool { prefetch + soon + visible == 0 }
+
+        /// That of the most urgent. If nobody waits, nothing is urgent.
+        var urgency: LoadPriority { visible > 0 ? .visible : soon > 0 ? .soon : .prefetch }
+    }
+}
+
+/// Names a flight among those that follow each other in a place.
+@usableFromInline
+struct FlightID: Sendable {
+    @usableFromInline let place: Int
+    let serial: Int
+}
+
+/// Somebody who holds on to a key: while it waits, and then while it shows what it got.
+struct Holder {
+    let serial: Int
+    /// That of the key.
+    let place: Int
+    let freshness: Freshness
+    var priority: LoadPriority
+    var isWaiting = false
+    var pin: MemoryQueue.Pin?
+}
+
+/// Names a holder among those that follow each other in a place.
+@usableFromInline
+struct HolderID: Sendable {
+    @usableFromInline let place: Int
+    @usableFromInline let serial: Int
+}

@@ -1,0 +1,43 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// The flights that share some slots, of which a part only is for what nobody looks at (C8).
+struct Lane {
+    let slots: Int
+    let unseenSlots: Int
+    let interval: Duration?
+    /// The lists of those that wait, by priority.
+    let queues: [Int]
+    private(set) var running = 0
+    private(set) var unseenRunning = 0
+    /// No flight begins before that time.
+    private(set) var opensAt: Duration?
+
+    init(slots: Int, unseenSlots: Int, interval: Duration? = nil, queues: [Int]) {
+        self.slots = slots
+        self.unseenSlots = unseenSlots
+        self.interval = interval
+        self.queues = queues
+    }
+
+    func queue(_ priority: LoadPriority) -> Int { queues[priority.rawValue] }
+
+    func hasRoom(for priority: LoadPriority) -> Bool {
+        running < slots && (priority == .visible || unseenRunning < unseenSlots)
+    }
+
+    mutating func begin(_ priority: LoadPriority, at now: Duration) {
+        running += 1
+        if priority != .visible { unseenRunning += 1 }
+        opensAt = interval.map { now + $0 }
+    }
+
+    mutating func end(_ priority: LoadPriority) {
+        running -= 1
+        if priority != .visible { unseenRunning -= 1 }
+    }
+
+    mutating func change(from former: LoadPriority, to priority: LoadPriority) {
+        if former == .visible, priority != .visible { unseenRunning += 1 }
+        if former != .visible, priority == .visible { unseenRunning -= 1 }
+    }
+}

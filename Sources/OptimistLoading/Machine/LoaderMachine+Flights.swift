@@ -1,0 +1,132 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// Flights wait for a slot, begin, and end or are given up.
+extension LoaderMachine {
+    func laneNumber(_ flight: Flight) -> Int {
+        switch flight.stage {
+        case .queuedToRead, .reading: Self.diskLane
+        case .queuedToFetch, .fetching: flight.lane
+        }
+    }
+
+    mutating func queue(_ place: Int, _ decision: inout Decision, at now: Duration) {
+        guard let flight = flights[place] else { return }
+        let lane = laneNumber(flight)
+        lists.append(place, to: lanes[lane].queue(flight.priority))
+        pump(lane, &decision, at: now)
+    }
+
+    /// Looks how urgent a flight is now.
+    mutating func reconsider(_ place: Int, _ decision: inout Decision, at now: Duration) {
+        guard let flight = flights[place], flight.waiting.urgency != flight.priority else { return }
+        flights[place]?.priority = flight.waiting.urgency
+        let lane = laneNumber(flight)
+        if flight.stage.isUnderWay {
+            lanes[lane].change(from: flight.priority, to: flight.waiting.urgency)
+        } else {
+            lists.remove(place)
+            lists.append(place, to: lanes[lane].queue(flight.waiting.urgency))
+        }
+        pump(lane, &decision, at: now)
+    }
+
+    /// Nobody waits for a flight any more.
+    mutating func abandon(_ place: Int, _ decision: inout Decision, at now: Duration) {
+        guard let flight = flights[place], !flight.isOfItsOwn else { return reconsider(place, &decision, at: now) }
+        guard flight.stage.isUnderWay else {
+            counts.dropped += 1
+            return remove(place, &decision)
+        }
+        guard limits.linger > .zero else { return cancel(place, &decision, at: now) }
+        flights[place]?.lingersUntil = now + limits.linger
+        let isFirst = lists.first(of: lingering) == nil
+        lists.append(place, to: lingering)
+        if isFirst { decision.actions.append(.wake(at: now + limits.linger)) }
+        // It gives way to all that is wanted.
+        reconsider(place, &decision, at: now)
+    }
+
+    /// Gives up a flight that has begun.
+    private mutating func cancel(_ place: Int, _ decision: inout Decision, at now: Duration) {
+        guard let lane = flights[place].map(laneNumber) else { return }
+        stop(place, &decision)
+        pump(lane, &decision, at: now)
+    }
+
+    private mutating func stop(_ place: Int, _ decision: inout Decision) {
+        guard let flight = flights[place] else { return }
+        counts.cancelled += 1
+        if let task = flight.task { decision.actions.append(.cancel(task)) }
+        lanes[laneNumber(flight)].end(flight.priority)
+        remove(place, &decision)
+    }
+
+    mutating func remove(_ place: Int, _ decision: inout Decision) {
+        lists.remove(place)
+        flights[place] = nil
+        decision.touched.append(place)
+    }
+
+    /// Begins what there is room for, the most urgent first.
+    mutating func pump(_ number: Int, _ decision: inout Decision, at now: Duration) {
+        for priority in [LoadPriority.visible, .soon, .prefetch] {
+            while let place = lists.first(of: lanes[number].queue(priority)) {
+                if let opensAt = lanes[number].opensAt, now < opensAt {
+                    return decision.actions.append(.wake(at: opensAt))
+                }
+                if !lanes[number].hasRoom(for: priority) { giveWay(number, &decision) }
+                guard lanes[number].hasRoom(for: priority) else { break }
+                begin(place, &decision, at: now)
+            }
+        }
+    }
+
+    /// Gives up a flight that nobody wants, for one that somebody does.
+    private mutating func giveWay(_ lane: Int, _ decision: inout Decision) {
+        var place = lists.first(of: lingering)
+        while let present = place {
+            if flights[present].map(laneNumber) == lane { return stop(present, &decision) }
+            place = lists.next(after: present)
+        }
+    }
+
+    private mutating func begin(_ place: Int, _ decision: inout Decision, at now: Duration) {
+        guard let flight = flights[place] else { return }
+        lists.remove(place)
+        lanes[laneNumber(flight)].begin(flight.priority, at: now)
+        let id = FlightID(place: place, serial: flight.serial)
+        if flight.stage == .queuedToRead {
+            flights[place]?.stage = .reading
+            decision.actions.append(.read(id))
+        } else {
+            counts.fetches += 1
+            counts.waited(now - flight.queuedAt, at: flight.priority)
+            flights[place]?.stage = .fetching
+            decision.actions.append(.fetch(id, former: flight.former))
+        }
+    }
+
+    /// Takes the task of a flight that has begun. Returns false if the flight has been given up since: then the task is to be
+    /// cancelled.
+    @usableFromInline
+    mutating func keep(_ task: Task<Void, Never>, of id: FlightID) -> Bool {
+        guard flight(id) != nil else { return false }
+        flights[id.place]?.task = task
+        return true
+    }
+
+    /// Time has passed: what lingers is given up, and what waits for its turn begins.
+    @usableFromInline
+    mutating func tick(at now: Duration) -> Decision {
+        var decision = Decision()
+        while let place = lists.first(of: lingering), let until = flights[place]?.lingersUntil {
+            guard until <= now else {
+                decision.actions.append(.wake(at: until))
+                break
+            }
+            cancel(place, &decision, at: now)
+        }
+        for number in lanes.indices where lanes[number].opensAt != nil { pump(number, &decision, at: now) }
+        return decision
+    }
+}

@@ -1,0 +1,126 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// Those who want a value: they come, change their minds about how soon, and leave.
+extension LoaderMachine {
+    /// Whether a value is in memory, for somebody who shows it at once (C1).
+    ///
+    /// - Parameter isFresh: Whether it must not have expired.
+    @usableFromInline
+    mutating func use(_ place: Int, isFresh: Bool, _ now: () -> Duration) -> Bool {
+        if memory.hasAge || (isFresh && kept[place]?.expiresAt != nil) {
+            let now = now()
+            guard memory.has(place, at: now), !isFresh || kept[place]?.isFresh(at: now) == true else { return false }
+        } else if kept[place] == nil {
+            return false
+        }
+        counts.memoryHits += 1
+        memory.use(place)
+        return true
+    }
+
+    /// - Parameter outlives: Whether a flight that this begins or joins goes on when nobody waits any more.
+    /// - Returns: What the holder is to be told at once, if there is something.
+    @usableFromInline
+    mutating func subscribe(
+        _ place: Int, _ priority: LoadPriority, _ freshness: Freshness, outlives: Bool, lane: String?, at now: Duration
+    ) -> (id: HolderID, news: Decision.News?, Decision) {
+        grow(to: place)
+        let serial = nextSerial()
+        let holder = holders.insert(Holder(serial: serial, place: place, freshness: freshness, priority: priority))
+        var (news, decision) = (nil as Decision.News?, Decision())
+        let isHere = memory.has(place, at: now)
+        let isFresh = isHere && kept[place]?.isFresh(at: now) == true
+        if freshness == .cachedThenRefreshed && isHere || freshness == .cached && isFresh {
+            counts.memoryHits += 1
+            if priority != .prefetch { memory.use(place) }
+            holders[holder]?.pin = memory.pin(place)
+            news = .value(.memory)
+        }
+        if news == nil || freshness == .cachedThenRefreshed && !isFresh {
+            if let failure = failures[place], now < failure.until {
+                news = news ?? .failure(failure.error)
+            } else {
+                news = news ?? knownOfFlight(place)
+                board(place, holder, lane: lane, isRead: hasDisk && !isHere, &decision, at: now)
+                if outlives { flights[place]?.isOfItsOwn = true }
+            }
+        }
+        return (HolderID(place: holder, serial: serial), news, decision)
+    }
+
+    /// What is known of a flight when somebody joins it.
+    private func knownOfFlight(_ place: Int) -> Decision.News? {
+        guard let flight = flights[place] else { return nil }
+        return flight.hasPartial ? .partial : flight.progress.map { .progress($0) }
+    }
+
+    /// Joins the flight of a key, or begins it: there is never a second one (C2).
+    private mutating func board(
+        _ place: Int, _ holder: Int, lane: String?, isRead: Bool, _ decision: inout Decision, at now: Duration
+    ) {
+        guard let (priority, freshness) = holders[holder].map({ ($0.priority, $0.freshness) }) else { return }
+        let isNew = flights[place] == nil
+        if isNew {
+            failures[place] = nil
+            flights[place] = Flight(
+                serial: nextSerial(), lane: self.lane(named: lane), stage: isRead ? .queuedToRead : .queuedToFetch,
+                priority: priority, former: kept[place]?.validity, queuedAt: now)
+        } else {
+            counts.joins += 1
+        }
+        holders[holder]?.isWaiting = true
+        waiters.append(holder, to: place)
+        flights[place]?.waiting[priority] += 1
+        if freshness == .fresh { flights[place]?.mustFetch = true }
+        if priority != .prefetch { flights[place]?.isUnseen = false }
+        if flights[place]?.lingersUntil != nil {
+            flights[place]?.lingersUntil = nil
+            lists.remove(place)
+        }
+        if isNew { queue(place, &decision, at: now) } else { reconsider(place, &decision, at: now) }
+    }
+
+    /// Somebody needs its value sooner, or later.
+    @usableFromInline
+    mutating func change(_ id: HolderID, to priority: LoadPriority, at now: Duration) -> Decision {
+        var decision = Decision()
+        guard let holder = holders[id.place], holder.serial == id.serial, holder.priority != priority else {
+            return decision
+        }
+        holders[id.place]?.priority = priority
+        guard holder.isWaiting else { return decision }
+        flights[holder.place]?.waiting[holder.priority] -= 1
+        flights[holder.place]?.waiting[priority] += 1
+        if priority != .prefetch { flights[holder.place]?.isUnseen = false }
+        reconsider(holder.place, &decision, at: now)
+        return decision
+    }
+
+    /// Somebody does not want its value any more, or shows it no longer (C3).
+    @usableFromInline
+    mutating func leave(_ id: HolderID, at now: Duration) -> Decision {
+        var decision = Decision()
+        guard let holder = holders[id.place], holder.serial == id.serial else { return decision }
+        holders.remove(id.place)
+        if let pin = holder.pin { memory.unpin(pin) }
+        guard holder.isWaiting else { return decision }
+        waiters.remove(id.place)
+        flights[holder.place]?.waiting[holder.priority] -= 1
+        if flights[holder.place]?.waiting.isEmpty == false {
+            reconsider(holder.place, &decision, at: now)
+        } else {
+            abandon(holder.place, &decision, at: now)
+        }
+        return decision
+    }
+
+    /// Those that wait to be fetched ahead are fetched in this order.
+    @usableFromInline
+    mutating func order(_ places: [Int]) {
+        for place in places {
+            guard let flight = flights[place], flight.priority == .prefetch, !flight.stage.isUnderWay else { continue }
+            lists.remove(place)
+            lists.append(place, to: lanes[laneNumber(flight)].queue(.prefetch))
+        }
+    }
+}

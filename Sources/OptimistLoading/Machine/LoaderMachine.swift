@@ -1,0 +1,125 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// Decides everything a loader decides. Each event returns what to do next; nothing here waits, fetches or calls anybody.
+///
+/// Keys and values are not known here: a key is the number of its place. So this is compiled once, for all kinds of them.
+@usableFromInline
+struct LoaderMachine: Sendable {
+    /// What is known of a value in memory.
+    struct Kept {
+        var validity: Validity
+        /// When it expires, by the loader's clock. Nil: never.
+        var expiresAt: Duration?
+
+        func isFresh(at now: Duration) -> Bool { expiresAt.map { now < $0 } ?? true }
+    }
+
+    /// An error that is given to everybody who asks, until a pause is over (C4).
+    struct PausedFailure {
+        let error: any Error
+        let until: Duration
+    }
+
+    let hasDisk: Bool
+    let limits: LoaderLimits
+    var memory: MemoryQueue
+    /// By place.
+    var kept: [Kept?] = []
+    var flights: [Flight?] = []
+    /// Those who wait for each flight, in the order they came.
+    var waiters = Lists(0)
+    var holders = Slab<Holder>()
+    var lanes: [Lane] = []
+    private var lanesByName: [String: Int] = [:]
+    /// Flights that wait for a slot, or linger.
+    var lists = Lists(1)
+    var lingering: Int { 0 }
+    var failures: [Int: PausedFailure] = [:]
+    /// Values that are shown before the source has them.
+    var seeds: [Int: MemoryQueue.Pin] = [:]
+    @usableFromInline var counts = LoaderCounts()
+    private var lastSerial = 0
+    private var lastVersion = 0
+
+    /// Where the disk is read: so many at once.
+    static let diskLane = 0
+    private static let readsAtOnce = 4
+
+    init(_ limits: LoaderLimits, hasDisk: Bool) {
+        self.limits = limits
+        self.hasDisk = hasDisk
+        memory = MemoryQueue(limits.memory)
+        let queues = LoadPriority.allCases.map { _ in lists.addList() }
+        lanes = [Lane(slots: Self.readsAtOnce, unseenSlots: Self.readsAtOnce - 1, queues: queues)]
+        _ = addLane()
+    }
+
+    /// Makes room for what is known of a place.
+    mutating func grow(to place: Int) {
+        while flights.count <= place {
+            flights.append(nil)
+            kept.append(nil)
+            _ = waiters.addList()
+        }
+    }
+
+    /// Returns the number of a lane. Nil: that of keys which name none.
+    mutating func lane(named name: String?) -> Int {
+        guard let name else { return Self.diskLane + 1 }
+        if let known = lanesByName[name] { return known }
+        lanesByName[name] = addLane()
+        return lanes.count - 1
+    }
+
+    private mutating func addLane() -> Int {
+        let queues = LoadPriority.allCases.map { _ in lists.addList() }
+        lanes.append(
+            Lane(slots: limits.fetches, unseenSlots: limits.unseenFetches, interval: limits.interval, queues: queues))
+        return lanes.count - 1
+    }
+
+    mutating func nextSerial() -> Int {
+        lastSerial += 1
+        return lastSerial
+    }
+
+    @usableFromInline
+    mutating func nextVersion() -> Int {
+        lastVersion += 1
+        return lastVersion
+    }
+
+    /// Whether nothing is known of a place, so that it can be given to another key.
+    @usableFromInline
+    func isIdle(_ place: Int) -> Bool {
+        kept[place] == nil && flights[place] == nil && failures[place] == nil
+    }
+
+    @usableFromInline
+    func hasValue(_ place: Int) -> Bool { kept[place] != nil }
+
+    func flight(_ id: FlightID) -> Flight? { flights[id.place].flatMap { $0.serial == id.serial ? $0 : nil } }
+
+    /// Tells all who wait for a flight.
+    mutating func tell(_ news: Decision.News, _ place: Int, _ decision: inout Decision) {
+        let holders = waitingHolders(place)
+        if !holders.isEmpty { decision.actions.append(.tell(news, holders, version: nextVersion())) }
+    }
+
+    func waitingHolders(_ place: Int) -> [Int] {
+        var holders: [Int] = []
+        var holder = waiters.first(of: place)
+        while let present = holder {
+            holders.append(present)
+            holder = waiters.next(after: present)
+        }
+        return holders
+    }
+
+    /// Takes values out of what is known.
+    mutating func forget(_ released: MemoryQueue.Released, _ decision: inout Decision) {
+        counts.unseenBytes += released.unseenBytes
+        for place in released.places { kept[place] = nil }
+        decision.touched += released.places
+    }
+}

@@ -1,0 +1,261 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// Which values are in memory, within a cost, a count and an age (C5). It knows them by their places only.
+///
+/// A new value waits in a small queue, so that those that nobody asks for again soon make room. One that was asked for
+/// meanwhile, or that comes back soon after it was let go, moves on to the main queue, where each use earns another round.
+/// The queue whose values come back too late grows at the other's expense. What somebody holds on to is passed over, up to
+/// half of the limits.
+///
+/// > Source: Yang, Zhang, Qiu, Yue, Rashmi: FIFO queues are all you need for cache eviction, SOSP 2023 (S3-FIFO); the sizes of
+/// > the queues as in Megiddo, Modha: ARC, a self-tuning, low overhead replacement cache, FAST 2003.
+struct MemoryQueue {
+    private struct Node {
+        /// The key's.
+        let hash: Int
+        var cost: Int
+        var storedAt: Duration
+        /// Distinguishes the values that follow each other in a place.
+        let serial: Int
+        var uses: UInt8 = 0
+        /// How many hold on to it.
+        var pins = 0
+        /// Nobody has asked for it since it was prefetched.
+        var isUnseen: Bool
+    }
+
+    /// A value that somebody holds on to.
+    struct Pin {
+        fileprivate let place: Int
+        fileprivate let serial: Int
+    }
+
+    /// What was let go.
+    struct Released {
+        var places: [Int] = []
+        /// What of it was prefetched and never seen.
+        var unseenBytes = 0
+    }
+
+    private enum Queue {
+        static let small = 0
+        static let main = 1
+    }
+
+    private let limits: MemoryLimits
+    private var nodes: [Node?] = []
+    private var queues = Lists(2)
+    private var ghosts: [GhostList]
+    /// How much the small queue may cost before the main one has to make room.
+    private var smallShare: Int
+    private var lastSerial = 0
+    private(set) var count = 0
+    private(set) var cost = 0
+    private var smallCost = 0
+    private var pinnedCost = 0
+    private var pinnedCount = 0
+
+    init(_ limits: MemoryLimits) {
+        self.limits = limits
+        ghosts = [
+            GhostList(costLimit: limits.costBytes / 10 * 9, countLimit: limits.count),
+            GhostList(costLimit: limits.costBytes / 2, countLimit: limits.count),
+        ]
+        smallShare = limits.costBytes / 10
+    }
+
+    /// What all values cost, added up anew.
+    var addedCost: Int { nodes.reduce(0) { $0 + ($1?.cost ?? 0) } }
+
+    // MARK: - Asking
+
+    /// Whether a value is here.
+    func has(_ place: Int, at now: Duration) -> Bool {
+        guard place < nodes.count, let node = nodes[place] else { return false }
+        return limits.age.map { now - node.storedAt <= $0 } ?? true
+    }
+
+    /// Whether values are let go when they are too old.
+    var hasAge: Bool { limits.age != nil }
+
+    /// Takes note that somebody shows a value.
+    mutating func use(_ place: Int) {
+        nodes[place]?.isUnseen = false
+        if let uses = nodes[place]?.uses, uses < 3 { nodes[place]?.uses = uses + 1 }
+    }
+
+    // MARK: - Storing
+
+    /// Keeps a value, unless it costs more than all values may. One that it replaces was in the same place.
+    mutating func store(_ place: Int, hash: Int, cost: Int, at now: Duration, isUnseen: Bool) -> Released {
+        precondition(cost >= 0, "a cost is not negative")
+        while nodes.count <= place { nodes.append(nil) }
+        var released = Released()
+        guard cost <= limits.costBytes, limits.count > 0 else {
+            remove(place, into: &released)
+            return released
+        }
+        if let node = nodes[place] {
+            change(place, by: cost - node.cost)
+            nodes[place]?.storedAt = now
+        } else {
+            lastSerial += 1
+            nodes[place] = Node(hash: hash, cost: cost, storedAt: now, serial: lastSerial, isUnseen: isUnseen)
+            count += 1
+            self.cost += cost
+            let isBack = learn(from: hash, cost)
+            queues.append(place, to: isBack ? Queue.main : Queue.small)
+            if !isBack { smallCost += cost }
+        }
+        makeRoom(limits.costBytes, limits.count, sparing: place, &released)
+        return released
+    }
+
+    /// Returns whether a value comes back that was let go a short while ago: the queue that did so should have been larger.
+    private mutating func learn(from hash: Int, _ cost: Int) -> Bool {
+        let wasSmall = ghosts[Queue.small].take(hash)
+        let wasMain = ghosts[Queue.main].take(hash)
+        if wasSmall { smallShare = min(smallShare + cost, limits.costBytes / 10 * 9) }
+        if wasMain { smallShare = max(smallShare - cost, limits.costBytes / 10) }
+        return wasSmall || wasMain
+    }
+
+    private mutating func change(_ place: Int, by difference: Int) {
+        nodes[place]?.cost += difference
+        cost += difference
+        if queues.list(of: place) == Queue.small { smallCost += difference }
+        if let pins = nodes[place]?.pins, pins > 0 { pinnedCost += difference }
+    }
+
+    // MARK: - Letting go
+
+    mutating func remove(_ place: Int) -> Released {
+        var released = Released()
+        remove(place, into: &released)
+        return released
+    }
+
+    mutating func removeAll() -> Released {
+        let released = Released(places: nodes.indices.filter { nodes[$0] != nil })
+        let lastSerial = lastSerial
+        self = MemoryQueue(limits)
+        self.lastSerial = lastSerial
+        return released
+    }
+
+    /// Lets go of what costs more than a share of the limits, least likely to be asked for first.
+    mutating func trim(to share: Double) -> Released {
+        var released = Released()
+        let share = min(max(share, 0), 1)
+        makeRoom(
+            Int(Double(limits.costBytes) * share), Int(Double(limits.count) * share), sparing: nil, &released)
+        return released
+    }
+
+    /// Lets go of what is older than the limit.
+    mutating func expire(at now: Duration) -> Released {
+        var released = Released()
+        guard let age = limits.age else { return released }
+        for (place, node) in nodes.enumerated() {
+            if let node, now - node.storedAt > age { remove(place, into: &released) }
+        }
+        return released
+    }
+
+    private mutating func remove(_ place: Int, into released: inout Released) {
+        guard place < nodes.count, let node = nodes[place] else { return }
+        if queues.list(of: place) == Queue.small { smallCost -= node.cost }
+        if node.pins > 0 {
+            pinnedCost -= node.cost
+            pinnedCount -= 1
+        }
+        queues.remove(place)
+        nodes[place] = nil
+        count -= 1
+        cost -= node.cost
+        released.places.append(place)
+        if node.isUnseen { released.unseenBytes += node.cost }
+    }
+
+    // MARK: - Holding on
+
+    /// Holds on to a value for somebody, so that others make room first. Nil: it is not here, or too much is held already.
+    mutating func pin(_ place: Int) -> Pin? {
+        guard place < nodes.count, let node = nodes[place] else { return nil }
+        if node.pins == 0 {
+            guard pinnedCost + node.cost <= limits.costBytes / 2, pinnedCount < max(limits.count / 2, 1) else {
+                return nil
+            }
+            pinnedCost += node.cost
+            pinnedCount += 1
+        }
+        nodes[place]?.pins += 1
+        return Pin(place: place, serial: node.serial)
+    }
+
+    mutating func unpin(_ pin: Pin) {
+        guard pin.place < nodes.count, let node = nodes[pin.place], node.serial == pin.serial, node.pins > 0 else {
+            return
+        }
+        nodes[pin.place]?.pins -= 1
+        if node.pins == 1 {
+            pinnedCost -= node.cost
+            pinnedCount -= 1
+        }
+    }
+
+    // MARK: - Eviction
+
+    private mutating func makeRoom(
+        _ costLimit: Int, _ countLimit: Int, sparing newest: Int?, _ released: inout Released
+    ) {
+        while cost > costLimit || count > countLimit {
+            let isSmallFirst = smallCost >= min(smallShare, costLimit / 10 * 9) || queues.first(of: Queue.main) == nil
+            if isSmallFirst ? evictSmall(newest, &released) : evictMain(&released) { continue }
+            if isSmallFirst ? evictMain(&released) : evictSmall(newest, &released) { continue }
+            // All of it is held on to, or new: half of the limits at most, unless they have become smaller.
+            guard let last = queues.first(of: Queue.small) ?? queues.first(of: Queue.main) else { return }
+            remove(last, into: &released)
+        }
+    }
+
+    /// Lets the first of the small queue go that was not asked for, and moves on those before it that were. Returns false if
+    /// there is none.
+    private mutating func evictSmall(_ newest: Int?, _ released: inout Released) -> Bool {
+        var place = queues.first(of: Queue.small)
+        while let present = place, let node = nodes[present] {
+            place = queues.next(after: present)
+            if node.pins > 0 || present == newest { continue }
+            if node.uses > 0 {
+                queues.remove(present)
+                smallCost -= node.cost
+                nodes[present]?.uses = 0
+                queues.append(present, to: Queue.main)
+                continue
+            }
+            ghosts[Queue.small].add(node.hash, cost: node.cost)
+            remove(present, into: &released)
+            return true
+        }
+        return false
+    }
+
+    /// Lets the first of the main queue go that has no round left. Returns false if there is none.
+    private mutating func evictMain(_ released: inout Released) -> Bool {
+        var place = queues.first(of: Queue.main)
+        while let present = place, let node = nodes[present] {
+            place = queues.next(after: present)
+            if node.pins > 0 { continue }
+            if node.uses == 0 {
+                ghosts[Queue.main].add(node.hash, cost: node.cost)
+                remove(present, into: &released)
+                return true
+            }
+            nodes[present]?.uses = node.uses - 1
+            queues.remove(present)
+            queues.append(present, to: Queue.main)
+            place = place ?? present
+        }
+        return false
+    }
+}

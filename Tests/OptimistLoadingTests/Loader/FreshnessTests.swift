@@ -1,0 +1,107 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+import OptimistTesting
+import Testing
+
+@testable import OptimistLoading
+
+@Suite(.timeLimit(.minutes(1)))
+struct FreshnessTests {
+    private let desk = Desk()
+    /// The desk's clock shows 1,000 s.
+    private let minute = Validity(expiresAt: Date(timeIntervalSince1970: 1_060), etag: "one")
+
+    private func have(_ value: Int, _ validity: Validity) async {
+        let listener = Listener(desk.loader, "a")
+        await desk.source.begin()
+        desk.source.answer("a", value, validity)
+        _ = await listener.next()
+    }
+
+    @Test func `C7 cached: a value will do until it expires, and then it is fetched`() async throws {
+        await have(1, minute)
+        desk.clock.advance(by: .seconds(59))
+        #expect(try await desk.loader.value(for: "a") == 1)
+        desk.clock.advance(by: .seconds(1))
+        #expect(desk.loader.cached("a") == 1, "what is shown at once may have expired")
+        async let value = desk.loader.value(for: "a")
+        await desk.source.begin()
+        #expect(desk.source.former("a") == minute)
+        desk.source.answer("a", 2)
+        #expect(try await value == 2)
+    }
+
+    @Test func `C7 cached and then refreshed: what is here comes at once, and once more if it has expired`()
+        async throws
+    {
+        await have(1, minute)
+        let fresh = Listener(desk.loader, "a", .visible, .cachedThenRefreshed)
+        #expect(await fresh.next() == "1 from memory")
+        #expect(desk.source.begun.count == 1)
+        desk.clock.advance(by: .seconds(60))
+        let expired = Listener(desk.loader, "a", .visible, .cachedThenRefreshed)
+        #expect(await expired.next() == "1 from memory")
+        await desk.source.begin()
+        desk.source.answer("a", 2)
+        #expect(await expired.next() == "2 from source")
+    }
+
+    @Test func `C7 a task gets what has expired, and it is refreshed for the next who asks`() async throws {
+        await have(1, minute)
+        desk.clock.advance(by: .seconds(60))
+        #expect(try await desk.loader.value(for: "a", freshness: .cachedThenRefreshed) == 1)
+        await desk.source.begin()
+        desk.clock.advance(by: .seconds(1))
+        #expect(desk.source.cancelled.isEmpty)
+        desk.source.answer("a", 2)
+        let next = Listener(desk.loader, "a", .visible, .fresh)
+        _ = await next.next()
+        #expect(desk.loader.cached("a") == 2)
+    }
+
+    @Test func `C7 fresh: the source is asked in any case, and may say that nothing has changed`() async throws {
+        await have(1, minute)
+        async let value = desk.loader.value(for: "a", freshness: .fresh)
+        await desk.source.begin()
+        #expect(desk.source.former("a")?.etag == "one")
+        let later = Validity(expiresAt: Date(timeIntervalSince1970: 2_000), etag: "one")
+        desk.source.answer("a", .success(.unchanged(later)))
+        #expect(try await value == 1)
+        desk.clock.advance(by: .seconds(100))
+        #expect(try await desk.loader.value(for: "a") == 1, "it has not expired now")
+        #expect(desk.loader.counts.unchanged == 1)
+    }
+
+    @Test func `a source that says unchanged to nobody's former value is an error that says so`() async throws {
+        let listener = Listener(desk.loader, "a")
+        await desk.source.begin()
+        desk.source.answer("a", .success(.unchanged(Validity())))
+        #expect(await listener.next()?.contains("nothingToKeep") == true)
+    }
+
+    @Test func `C5 a value is let go when it is too old`() async throws {
+        let desk = Desk(LoaderLimits(memory: MemoryLimits(age: .seconds(10))))
+        desk.loader.store(1, for: "a")
+        desk.clock.advance(by: .seconds(10))
+        #expect(desk.loader.cached("a") == 1)
+        desk.clock.advance(by: .seconds(1))
+        #expect(desk.loader.cached("a") == nil)
+        desk.loader.trim(to: 1)
+        #expect(desk.loader.inspect { $0.machine.memory.count } == 0)
+    }
+
+    @Test func `a seed is shown until the source confirms it, however much comes meanwhile`() async throws {
+        let desk = Desk(LoaderLimits(memory: MemoryLimits(count: 4)))
+        desk.loader.store(1, for: "a", isSeed: true)
+        for number in 0..<100 { desk.loader.store(number, for: "\(number)") }
+        #expect(desk.loader.cached("a") == 1)
+        async let value = desk.loader.value(for: "a", freshness: .fresh)
+        await desk.source.begin()
+        desk.source.answer("a", 2)
+        #expect(try await value == 2)
+        for number in 100..<200 { desk.loader.store(number, for: "\(number)") }
+        #expect(desk.loader.cached("a") == nil, "it is a value like others now")
+    }
+}

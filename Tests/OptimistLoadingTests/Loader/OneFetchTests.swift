@@ -1,0 +1,166 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistLoading
+import OptimistTesting
+import Testing
+
+@testable import OptimistLoading
+
+@Suite(.timeLimit(.minutes(1)))
+struct OneFetchTests {
+    @Test func `C1 a value in memory is returned at once, without suspension`() async throws {
+        let desk = Desk()
+        desk.loader.store(7, for: "a")
+        #expect(desk.loader.cached("a") == 7)
+        #expect(try await desk.loader.value(for: "a") == 7)
+        var told: [String] = []
+        let (events, teller) = AsyncStream<String>.makeStream()
+        let ticket = desk.loader.subscribe("a") { teller.yield("\($0)") }
+        teller.finish()
+        for await event in events { told.append(event) }
+        #expect(told.count == 1, "it was told before subscribing returned")
+        ticket.cancel()
+        #expect(desk.source.begun.isEmpty)
+        #expect(desk.loader.counts.memoryHits == 3)
+    }
+
+    @Test func `C2 whoever asks for a key that is being fetched joins that fetch`() async throws {
+        let desk = Desk()
+        let listeners = (0..<10).map { _ in Listener(desk.loader, "a") }
+        async let value = desk.loader.value(for: "a")
+        #expect(await desk.source.begin() == ["a"])
+        desk.source.answer("a", 7)
+        for listener in listeners { #expect(await listener.next() == "7 from source") }
+        #expect(try await value == 7)
+        #expect(desk.source.begun == ["a"])
+        #expect(desk.loader.cached("a") == 7)
+    }
+
+    /// The story: a cell comes up while what it shows is still being prefetched.
+    @Test(arguments: [true, false])
+    func
+        `C2 C3 a cell that comes up during a prefetch has its value from that one fetch, even if the prefetch is cancelled`(
+            isCancelled: Bool
+        ) async throws
+    {
+        let desk = Desk()
+        let window = PrefetchWindow(desk.loader)
+        window.show(["picture", "place"])
+        await desk.source.begin(2)
+        let cells = ["picture", "place"].map { Listener(desk.loader, $0) }
+        if isCancelled { window.show([]) }
+        desk.source.answer("picture", 1)
+        desk.source.answer("place", 2)
+        #expect(await cells[0].next() == "1 from source")
+        #expect(await cells[1].next() == "2 from source")
+        #expect(desk.source.begun.sorted() == ["picture", "place"])
+        #expect(desk.source.cancelled.isEmpty)
+        #expect(desk.loader.counts.joins == 2)
+    }
+
+    @Test func `C3 a fetch stops when the last who wants it has left, a moment later`() async throws {
+        let desk = Desk()
+        let listeners = [Listener(desk.loader, "a"), Listener(desk.loader, "a")]
+        await desk.source.begin()
+        listeners[0].ticket.cancel()
+        #expect(desk.source.cancelled.isEmpty)
+        listeners[1].ticket.cancel()
+        #expect(desk.source.cancelled.isEmpty, "somebody may come back")
+        await desk.pass(.milliseconds(100))
+        #expect(await desk.source.cancellation() == "a")
+        #expect(desk.loader.counts.cancelled == 1)
+    }
+
+    @Test func `C3 who comes back in that moment joins the fetch, and it goes on`() async throws {
+        let desk = Desk()
+        let first = Listener(desk.loader, "a")
+        await desk.source.begin()
+        first.ticket.cancel()
+        let second = Listener(desk.loader, "a")
+        await desk.pass(.milliseconds(100))
+        desk.source.answer("a", 7)
+        #expect(await second.next() == "7 from source")
+        #expect(desk.source.begun == ["a"])
+    }
+
+    @Test func `C3 a fetch that has not begun stops at once, and one that nobody wants gives way`() async throws {
+        let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1))
+        let first = Listener(desk.loader, "a")
+        await desk.source.begin()
+        let second = Listener(desk.loader, "b")
+        second.ticket.cancel()
+        #expect(desk.loader.counts.dropped == 1)
+        let third = Listener(desk.loader, "c")
+        first.ticket.cancel()
+        #expect(await desk.source.cancellation() == "a")
+        #expect(await desk.source.begin() == ["c"])
+        desk.source.answer("c", 3)
+        #expect(await third.next() == "3 from source")
+        #expect(desk.source.begun == ["a", "c"])
+    }
+
+    @Test func `C3 a task that waits and is cancelled goes on at once, and the others get the value`() async throws {
+        let desk = Desk()
+        let loader = desk.loader
+        let waiting = Task { try await loader.value(for: "a") }
+        await desk.source.begin()
+        let other = Listener(loader, "a")
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        desk.source.answer("a", 7)
+        #expect(await other.next() == "7 from source")
+    }
+
+    @Test func `C3 letting go of a ticket is cancelling it`() async throws {
+        let desk = Desk(LoaderLimits(linger: .zero))
+        do {
+            let listener = Listener(desk.loader, "a")
+            await desk.source.begin()
+            _ = listener.ticket
+        }
+        #expect(await desk.source.cancellation() == "a")
+    }
+
+    @Test func `C4 a failure reaches everyone as it was, and leaves nothing behind`() async throws {
+        let desk = Desk()
+        let listeners = [Listener(desk.loader, "a"), Listener(desk.loader, "a")]
+        await desk.source.begin()
+        desk.source.answer("a", .failure(Broken()))
+        for listener in listeners { #expect(await listener.next() == "broken") }
+        async let value = desk.loader.value(for: "a")
+        await desk.source.begin()
+        desk.source.answer("a", 7)
+        #expect(try await value == 7)
+    }
+
+    @Test func `C4 if the app says so, an error is given to whoever asks for a while`() async throws {
+        let desk = Desk(pause: .seconds(60))
+        let listener = Listener(desk.loader, "a")
+        await desk.source.begin()
+        desk.source.answer("a", .failure(Broken()))
+        #expect(await listener.next() == "broken")
+        await #expect(throws: Broken.self) { try await desk.loader.value(for: "a") }
+        #expect(desk.source.begun == ["a"])
+        desk.clock.advance(by: .seconds(60))
+        async let value = desk.loader.value(for: "a")
+        await desk.source.begin()
+        desk.source.answer("a", 7)
+        #expect(try await value == 7)
+    }
+
+    @Test func `who joins late is told the latest progress and the latest part`() async throws {
+        let desk = Desk()
+        let early = Listener(desk.loader, "a")
+        await desk.source.begin()
+        desk.source.report("a", 0.25)
+        #expect(await early.next() == "progress 0.25")
+        let late = Listener(desk.loader, "a")
+        #expect(await late.next() == "progress 0.25")
+        desk.source.show("a", 3)
+        for listener in [early, late] { #expect(await listener.next() == "partial 3") }
+        let latest = Listener(desk.loader, "a")
+        #expect(await latest.next() == "partial 3")
+        desk.source.answer("a", 7)
+        for listener in [early, late, latest] { #expect(await listener.next() == "7 from source") }
+    }
+}

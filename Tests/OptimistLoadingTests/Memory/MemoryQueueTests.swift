@@ -1,0 +1,108 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+import Testing
+
+@testable import OptimistLoading
+
+@Suite(.timeLimit(.minutes(1)))
+struct MemoryQueueTests {
+    /// What is in the queue, by what it says of each place.
+    private struct Books {
+        var queue: MemoryQueue
+        var costs: [Int: Int] = [:]
+
+        init(_ limits: MemoryLimits) { queue = MemoryQueue(limits) }
+
+        mutating func store(_ place: Int, cost: Int, isUnseen: Bool = false) -> MemoryQueue.Released {
+            costs[place] = cost
+            let released = queue.store(place, hash: place, cost: cost, at: .zero, isUnseen: isUnseen)
+            forget(released)
+            if !queue.has(place, at: .zero) { costs[place] = nil }
+            return released
+        }
+
+        mutating func forget(_ released: MemoryQueue.Released) {
+            for place in released.places { costs[place] = nil }
+        }
+    }
+
+    @Test(arguments: 1...40)
+    func `C5 whatever happens, neither the cost nor the count is exceeded, and the books agree`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        let limits = MemoryLimits(
+            costBytes: Int.random(in: 0...500, using: &random), count: Int.random(in: 0...30, using: &random))
+        var books = Books(limits)
+        var pins: [MemoryQueue.Pin] = []
+        for _ in 0..<2_000 {
+            let place = Int.random(in: 0..<60, using: &random)
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0...4: _ = books.store(place, cost: Int.random(in: 0...80, using: &random))
+            case 5...6: if books.queue.has(place, at: .zero) { books.queue.use(place) }
+            case 7: if let pin = books.queue.pin(place) { pins.append(pin) }
+            case 8:
+                if let index = pins.indices.randomElement(using: &random) { books.queue.unpin(pins.remove(at: index)) }
+            default:
+                switch Int.random(in: 0..<20, using: &random) {
+                case 0: books.forget(books.queue.removeAll())
+                case 1: books.forget(books.queue.trim(to: Double.random(in: 0...1, using: &random)))
+                default: books.forget(books.queue.remove(place))
+                }
+            }
+            #expect(books.queue.cost <= limits.costBytes)
+            #expect(books.queue.count <= limits.count)
+            #expect(books.queue.cost == books.queue.addedCost)
+            #expect(books.queue.cost == books.costs.values.reduce(0, +))
+            #expect(books.queue.count == books.costs.count)
+        }
+    }
+
+    @Test func `C5 what is asked for again stays, and what passes by once goes`() {
+        var books = Books(MemoryLimits(costBytes: 100, count: 1_000))
+        for place in 0..<50 { _ = books.store(place, cost: 1) }
+        for place in 0..<20 { books.queue.use(place) }
+        for place in 100..<1_000 { _ = books.store(place, cost: 1) }
+        #expect((0..<20).allSatisfy { books.queue.has($0, at: .zero) })
+        #expect(!(20..<50).contains { books.queue.has($0, at: .zero) })
+    }
+
+    @Test func `C5 what comes back soon after it was let go is kept longer the next time`() {
+        var books = Books(MemoryLimits(costBytes: 100, count: 1_000))
+        for place in 0..<110 { _ = books.store(place, cost: 1) }
+        #expect(!books.queue.has(0, at: .zero))
+        _ = books.store(0, cost: 1)
+        for place in 200..<290 { _ = books.store(place, cost: 1) }
+        #expect(books.queue.has(0, at: .zero))
+    }
+
+    @Test func `what was prefetched and never seen is counted when it goes`() {
+        var books = Books(MemoryLimits(costBytes: 10, count: 10))
+        for place in 0..<10 { _ = books.store(place, cost: 1, isUnseen: true) }
+        for place in 0..<5 { books.queue.use(place) }
+        #expect(books.queue.trim(to: 0).unseenBytes == 5)
+    }
+
+    @Test func `what costs more than all may is not kept, nor what it was to replace`() {
+        var books = Books(MemoryLimits(costBytes: 10, count: 10))
+        _ = books.store(1, cost: 5)
+        #expect(books.store(1, cost: 11).places == [1])
+        #expect(books.queue.count == 0)
+    }
+
+    @Test func `a pin of a value that has gone holds nothing that took its place`() throws {
+        var books = Books(MemoryLimits(costBytes: 4, count: 10))
+        _ = books.store(1, cost: 1)
+        let first = books.queue.pin(1)
+        let former = try #require(first)
+        _ = books.queue.remove(1)
+        _ = books.store(1, cost: 1)
+        let second = books.queue.pin(1)
+        let present = try #require(second)
+        books.queue.unpin(former)
+        for place in 2..<50 { _ = books.store(place, cost: 1) }
+        #expect(books.queue.has(1, at: .zero))
+        books.queue.unpin(present)
+        for place in 50..<100 { _ = books.store(place, cost: 1) }
+        #expect(!books.queue.has(1, at: .zero))
+    }
+}
