@@ -18,6 +18,7 @@ let package = Package(
         .library(name: "Optimist", targets: ["Optimist"]),
         .library(name: "OptimistSession", targets: ["OptimistSession"]),
         .library(name: "OptimistLoading", targets: ["OptimistLoading"]),
+        .library(name: "OptimistFetching", targets: ["OptimistFetching"]),
         .library(name: "OptimistWire", targets: ["OptimistWire"]),
         .library(name: "OptimistCore", targets: ["OptimistCore"]),
         .library(name: "OptimistServing", targets: ["OptimistServing"]),
@@ -56,6 +57,12 @@ let package = Package(
                 .define("CheckURLSessionTransport", .when(platforms: [.linux], configuration: .debug))
             ]),
         .target(name: "OptimistLoading", dependencies: ["OptimistCore"], swiftSettings: settings),
+        .target(
+            name: "OptimistFetching",
+            dependencies: [
+                "OptimistLoading", "OptimistSession", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings),
         .target(
             name: "Optimist",
             dependencies: [
@@ -98,6 +105,13 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "OptimistLoadingTests", dependencies: ["OptimistLoading", "OptimistCore", "OptimistTesting"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "OptimistFetchingTests",
+            dependencies: [
+                "OptimistCore", "OptimistFetching", "OptimistLoading", "OptimistSession", "OptimistTesting",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             swiftSettings: settings),
         .executableTarget(
             name: "OtherProcess",

@@ -99,7 +99,9 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
     private func store(_ fetched: Fetched<Value>, _ value: Value, _ name: String) {
         let validity = fetched.validity
-        if fetched.value == nil {
+        if !fetched.isKeptOnDisk {
+            cache.remove(name)
+        } else if fetched.value == nil {
             cache.refresh(name, expiresAt: validity.expiresAt, etag: validity.etag, lastModified: validity.lastModified)
         } else if let bytes = fetched.bytes ?? (try? encode?(value)) ?? nil {
             let entry = DiskEntry(

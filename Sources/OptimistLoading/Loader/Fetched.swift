@@ -8,21 +8,27 @@ public struct Fetched<Value: Sendable>: Sendable {
     @usableFromInline let value: Value?
     @usableFromInline let validity: Validity
     let bytes: [UInt8]?
+    let isKeptOnDisk: Bool
 
     /// - Parameters:
     ///   - value: The value.
     ///   - validity: How long it is right, and what to ask the source with when that is over. Default: for ever.
-    ///   - bytes: What the disk keeps. Default: nil, and then the disk keeps what the loader's ``DiskCoding`` makes of the value.
-    public init(_ value: Value, validity: Validity = Validity(), bytes: [UInt8]? = nil) {
+    ///   - bytes: What the disk keeps. Default: nil, and then the disk keeps what the loader's ``DiskTier`` makes of the value.
+    ///   - isKeptOnDisk: Whether it may be on a disk at all. Default: yes.
+    public init(
+        _ value: Value, validity: Validity = Validity(), bytes: [UInt8]? = nil, isKeptOnDisk: Bool = true
+    ) {
         self.value = value
         self.validity = validity
         self.bytes = bytes
+        self.isKeptOnDisk = isKeptOnDisk
     }
 
     private init(unchanged validity: Validity) {
         value = nil
         self.validity = validity
         bytes = nil
+        isKeptOnDisk = true
     }
 
     /// What the source was asked with is still right, from now on as long as is said here.

@@ -1,0 +1,52 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import OptimistLoading
+import OptimistSession
+
+/// How long an answer is right, as it says itself.
+///
+/// > Source: RFC 9111, sections 4.2 and 5.2.2. This is a private cache: what is said to shared ones does not concern it.
+struct CacheControl {
+    private let directives: [String: String]
+    private let head: HTTPResponse
+
+    init(_ head: HTTPResponse) {
+        self.head = head
+        let parts = head.headerFields[.cacheControl]?.split(separator: ",") ?? []
+        directives = Dictionary(
+            parts.map { part in
+                let pair = part.split(separator: "=", maxSplits: 1).map {
+                    $0.trimmingCharacters(in: CharacterSet(charactersIn: " \t\""))
+                }
+                return (pair.first?.lowercased() ?? "", pair.count > 1 ? pair[1] : "")
+            }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Whether it may be kept on a disk.
+    var mayBeStored: Bool { directives["no-store"] == nil }
+
+    /// - Parameter now: When it came.
+    func validity(at now: Date) -> Validity {
+        Validity(
+            expiresAt: now + max(lifetime(at: now) - age, 0), etag: head.headerFields[.eTag],
+            lastModified: head.headerFields[.lastModified])
+    }
+
+    /// For how many seconds it was right when it left its source.
+    private func lifetime(at now: Date) -> TimeInterval {
+        if directives["no-store"] != nil || directives["no-cache"] != nil { return 0 }
+        if let text = directives["max-age"] { return TimeInterval(text) ?? 0 }
+        let date = head.headerFields[.date].flatMap(HTTPDate.parse) ?? now
+        if let text = head.headerFields[.expires] { return HTTPDate.parse(text)?.timeIntervalSince(date) ?? 0 }
+        // It does not say. What has not changed for long will not change soon.
+        guard let changed = head.headerFields[.lastModified].flatMap(HTTPDate.parse) else { return 0 }
+        return min(max(date.timeIntervalSince(changed) / 10, 0), Self.longestGuess)
+    }
+
+    private static let longestGuess: TimeInterval = 86_400
+
+    /// How many seconds ago it left its source, as caches on the way say.
+    private var age: TimeInterval { head.headerFields[.age].flatMap { TimeInterval($0) }.map { max($0, 0) } ?? 0 }
+}

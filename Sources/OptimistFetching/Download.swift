@@ -1,0 +1,104 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import HTTPTypes
+import OptimistLoading
+import OptimistSession
+
+/// One download, which may break off and go on where it was. Decides what is asked for, and what an answer means.
+///
+/// > Source: RFC 9110, sections 13 (conditional requests) and 14 (ranges).
+struct Download {
+    enum Head: Equatable {
+        /// What was here before the download is still right.
+        case unchanged
+        /// The bytes that follow are those that are missing.
+        case bytes
+        /// What has come so far is of no use: it is to be asked for anew, from the beginning.
+        case useless
+    }
+
+    private let former: Validity?
+    private let limitBytes: Int
+    private(set) var bytes: [UInt8] = []
+    /// How many there will be. Nil: the server does not say.
+    private var total: Int?
+    /// Names exactly these bytes, so that the rest can be asked for. Nil: it cannot.
+    private var validator: String?
+
+    init(former: Validity?, limitBytes: Int) {
+        self.former = former
+        self.limitBytes = limitBytes
+    }
+
+    /// What the next request asks for, beside the resource itself.
+    var fields: HTTPFields {
+        var fields = HTTPFields()
+        if bytes.isEmpty {
+            if let etag = former?.etag { fields[.ifNoneMatch] = etag }
+            if let date = former?.lastModified { fields[.ifModifiedSince] = date }
+        } else if let validator {
+            fields[.range] = "bytes=\(bytes.count)-"
+            fields[.ifRange] = validator
+        }
+        return fields
+    }
+
+    /// Whether the rest of a download that has broken off can be asked for.
+    var canGoOn: Bool { bytes.isEmpty || validator != nil }
+
+    /// How much of it has come. Nil: unknown.
+    var progress: Double? { total.flatMap { $0 > 0 ? Double(bytes.count) / Double($0) : nil } }
+
+    var isWhole: Bool { total.map { bytes.count == $0 } ?? true }
+
+    mutating func begin(_ head: HTTPResponse) throws -> Head {
+        switch head.status {
+        case .notModified where former != nil && bytes.isEmpty: return .unchanged
+        case .partialContent where !bytes.isEmpty:
+            guard let range = Self.range(head), range.first == bytes.count, fits(range.total) else {
+                return startAgain()
+            }
+            total = total ?? range.total
+            return .bytes
+        case .rangeNotSatisfiable where !bytes.isEmpty: return startAgain()
+        case .ok:
+            _ = startAgain()
+            total = head.headerFields[.contentLength].flatMap { Int($0) }
+            validator = Self.validator(of: head)
+            if let total, total > limitBytes { throw TransportError(.tooLarge, .responseStarted) }
+            return .bytes
+        default: throw HTTPStatusError(status: head.status)
+        }
+    }
+
+    mutating func append(_ chunk: [UInt8]) throws {
+        guard chunk.count <= limitBytes - bytes.count else { throw TransportError(.tooLarge, .responseStarted) }
+        if bytes.isEmpty { bytes.reserveCapacity(min(total ?? chunk.count, limitBytes)) }
+        bytes += chunk
+    }
+
+    private func fits(_ announced: Int?) -> Bool { total == nil || announced == nil || total == announced }
+
+    /// What has come is let go.
+    mutating func startAgain() -> Head {
+        (bytes, total, validator) = ([], nil, nil)
+        return .useless
+    }
+
+    /// A weak tag may stand for other bytes, and what is unpacked on the way has other places than the server's.
+    private static func validator(of head: HTTPResponse) -> String? {
+        let encoding = head.headerFields[.contentEncoding]?.lowercased()
+        guard encoding == nil || encoding == "identity" else { return nil }
+        if head.headerFields[.acceptRanges]?.lowercased() == "none" { return nil }
+        return head.headerFields[.eTag].flatMap { $0.hasPrefix("W/") ? nil : $0 }
+    }
+
+    private static func range(_ head: HTTPResponse) -> (first: Int, total: Int?)? {
+        guard let text = head.headerFields[.contentRange], text.hasPrefix("bytes ") else { return nil }
+        let parts = text.dropFirst("bytes ".count).split(separator: "/")
+        guard parts.count == 2, let first = parts[0].split(separator: "-").first.flatMap({ Int($0) }) else {
+            return nil
+        }
+        return (first, Int(parts[1]))
+    }
+}

@@ -1,0 +1,123 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+public import HTTPTypes
+public import OptimistLoading
+public import OptimistSession
+import Synchronization
+
+/// Downloads what a loader wants, with the credential of a session.
+///
+/// What is here already is asked about by its `ETag` or `Last-Modified`. A download that breaks off goes on where it was, if the
+/// server can. How long a value is right is as the answer's `Cache-Control` says, unless the app says otherwise.
+///
+/// ```swift
+/// let source = HTTPSource(session)
+/// let pictures = Loader<String, Picture>(pause: HTTPStatusError.pauseIfMissing) { fetch in
+///     try await source.fetch(fetch, from: "/pictures/\(fetch.key)") { try Picture(decoding: $0) }
+/// }
+/// ```
+public struct HTTPSource: Sendable {
+    private let session: Session
+    private let limitBytes: Int
+    private let validity: @Sendable (HTTPResponse, Validity) -> Validity
+    private let now: @Sendable () -> Date
+
+    /// - Parameters:
+    ///   - session: Sends the requests. Its server's origin is the only one that can be asked.
+    ///   - limitBytes: The most bytes accepted as an answer. Default: 32 MiB.
+    ///   - validity: How long an answer is right. It gets the answer's head and what that says itself. Default: that.
+    ///   - now: The time of day.
+    public init(
+        _ session: Session, limitBytes: Int = 32 << 20,
+        validity: @escaping @Sendable (HTTPResponse, Validity) -> Validity = { _, validity in validity },
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.session = session
+        self.limitBytes = limitBytes
+        self.validity = validity
+        self.now = now
+    }
+
+    /// The longest silence in the middle of a download.
+    private static let idleTimeout = Duration.seconds(30)
+    /// How often a download that breaks off is taken up again, in all.
+    private static let mostBreaks = 3
+
+    /// Downloads a value.
+    ///
+    /// - Parameters:
+    ///   - fetch: What the loader wants. It is told of the progress.
+    ///   - target: A path with its query, or a whole URL on the server's own origin.
+    ///   - decode: Makes the value of its bytes, off the main actor.
+    /// - Returns: The value with its bytes, which the disk keeps unless the server forbids it; or that it is unchanged.
+    /// - Throws: ``HTTPStatusError``; `TransportError` when no whole answer came; what `Session.send(_:)` throws; what `decode`
+    ///   throws; `CancellationError`.
+    public func fetch<Key, Value>(
+        _ fetch: Fetch<Key, Value>, from target: String, decode: @escaping @Sendable ([UInt8]) async throws -> Value
+    ) async throws -> Fetched<Value> {
+        let running = Running(Download(former: fetch.former, limitBytes: limitBytes))
+        var breaks = 0
+        while true {
+            do {
+                let request = SessionRequest(.get, target, headerFields: running.fields, answerLimitBytes: limitBytes)
+                let answer = try await session.stream(request, idleTimeout: Self.idleTimeout) { head, body in
+                    (head, try await running.take(head, body) { fetch.report($0) })
+                }
+                switch answer {
+                case (let head, .unchanged): return .unchanged(validity(head, fetch.former))
+                case (let head, .bytes):
+                    let bytes = running.bytes
+                    let control = CacheControl(head)
+                    return Fetched(
+                        try await decode(bytes), validity: validity(head, nil), bytes: bytes,
+                        isKeptOnDisk: control.mayBeStored)
+                case (_, .useless): breaks += 1
+                }
+            } catch let error as TransportError where error.isBreak && running.canGoOn && breaks < Self.mostBreaks {
+                breaks += 1
+            }
+            if breaks > Self.mostBreaks { throw TransportError(.broken, .responseStarted) }
+        }
+    }
+
+    /// What an answer says of its value. One that says nothing of a tag or a date leaves those of the former one as they were.
+    private func validity(_ head: HTTPResponse, _ former: Validity?) -> Validity {
+        var validity = CacheControl(head).validity(at: now())
+        validity.etag = validity.etag ?? former?.etag
+        validity.lastModified = validity.lastModified ?? former?.lastModified
+        return self.validity(head, validity)
+    }
+}
+
+/// A download between its attempts.
+private final class Running: Sendable {
+    private let download: Mutex<Download>
+
+    init(_ download: Download) { self.download = Mutex(download) }
+
+    var fields: HTTPFields { download.withLock { $0.fields } }
+    var bytes: [UInt8] { download.withLock { $0.bytes } }
+    var canGoOn: Bool { download.withLock { $0.canGoOn } }
+
+    func take(
+        _ head: HTTPResponse, _ body: ResponseBody, _ report: @Sendable (Double) -> Void
+    ) async throws -> Download.Head {
+        let meaning = try download.withLock { try $0.begin(head) }
+        guard meaning == .bytes else { return meaning }
+        for try await chunk in body {
+            let progress = try download.withLock { download in
+                try download.append(chunk)
+                return download.progress
+            }
+            if let progress { report(progress) }
+        }
+        guard download.withLock({ $0.isWhole }) else { throw TransportError(.broken, .responseStarted) }
+        return .bytes
+    }
+}
+
+extension TransportError {
+    /// Whether the connection was lost in the middle of an answer.
+    fileprivate var isBreak: Bool { phase == .responseStarted && (kind == .broken || kind == .timedOut) }
+}

@@ -1,0 +1,198 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import OptimistCore
+import OptimistFetching
+import OptimistLoading
+import OptimistSession
+import OptimistTesting
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct HTTPSourceTests {
+    /// What the server says to each request in turn.
+    private typealias Answer = @Sendable (TransportRequest) throws -> TransportResponse
+
+    private static let now = Date(timeIntervalSince1970: 1_790_000_000)
+
+    /// A loader of texts, and the transport that the session under it uses.
+    private func loader(
+        answering answers: [Answer], limitBytes: Int = 1_000,
+        validity: @escaping @Sendable (HTTPResponse, Validity) -> Validity = { _, validity in validity }
+    ) throws -> (Loader<String, String>, InMemoryTransport) {
+        let rest = Mutex(answers[...])
+        let transport = InMemoryTransport { request in
+            guard let answer = rest.withLock({ $0.popFirst() }) else { return TransportResponse(.internalServerError) }
+            return try answer(request)
+        }
+        let credentials = Credentials(
+            accessToken: Secret("access"), refreshToken: Secret("refresh"), expiresAt: nil, lifetime: nil,
+            account: Account(id: "a", email: "ada@example.org"), origin: "https://example.org")
+        let session = Session(
+            server: try #require(URL(string: "https://example.org")), transport: transport,
+            credentials: InMemoryCredentialStore(credentials), reachability: ManualReachability())
+        let source = HTTPSource(session, limitBytes: limitBytes, validity: validity, now: { Self.now })
+        let loader = Loader<String, String>(
+            pause: HTTPStatusError.pauseIfMissing, surroundings: Surroundings(now: { Self.now })
+        ) { fetch in
+            try await source.fetch(fetch, from: "/texts/\(fetch.key)") { String(decoding: $0, as: UTF8.self) }
+        }
+        return (loader, transport)
+    }
+
+    /// The first part of a text, after which the connection is lost.
+    private static func broken(_ part: String, of length: Int?, _ fields: HTTPFields) -> TransportResponse {
+        var fields = fields
+        if let length { fields[.contentLength] = "\(length)" }
+        let chunks = AsyncThrowingStream<[UInt8], any Error> { continuation in
+            continuation.yield(Array(part.utf8))
+            continuation.finish(throwing: TransportError(.broken, .responseStarted))
+        }
+        return TransportResponse(head: HTTPResponse(status: .ok, headerFields: fields), body: ResponseBody(chunks))
+    }
+
+    private static func field(_ name: HTTPField.Name, _ request: TransportRequest) -> String? {
+        request.head.headerFields[name]
+    }
+
+    @Test func `a value comes with the session's credential, and is not asked for again while it is right`()
+        async throws
+    {
+        let (loader, transport) = try loader(answering: [
+            { _ in TransportResponse(.ok, "hello", headerFields: [.cacheControl: "private, max-age=60"]) }
+        ])
+        #expect(try await loader.value(for: "a") == "hello")
+        #expect(try await loader.value(for: "a") == "hello")
+        let request = try #require(transport.requests.first)
+        #expect(transport.requests.count == 1)
+        #expect(request.head.path == "/texts/a")
+        #expect(Self.field(.authorization, request) == "Bearer access")
+    }
+
+    @Test func `C7 what has expired is asked about by its tag and its date, and may be unchanged`() async throws {
+        let fields: HTTPFields = [
+            .cacheControl: "max-age=0", .eTag: "\"one\"", .lastModified: "Sun, 06 Nov 1994 08:49:37 GMT",
+        ]
+        let (loader, transport) = try loader(answering: [
+            { _ in TransportResponse(.ok, "hello", headerFields: fields) },
+            { _ in TransportResponse(.notModified, headerFields: [.cacheControl: "max-age=60"]) },
+        ])
+        #expect(try await loader.value(for: "a") == "hello")
+        #expect(try await loader.value(for: "a") == "hello")
+        let second = try #require(transport.requests.last)
+        #expect(Self.field(.ifNoneMatch, second) == "\"one\"")
+        #expect(Self.field(.ifModifiedSince, second) == "Sun, 06 Nov 1994 08:49:37 GMT")
+        #expect(try await loader.value(for: "a") == "hello")
+        #expect(transport.requests.count == 2)
+        #expect(loader.counts.unchanged == 1)
+    }
+
+    @Test(arguments: [10, nil])
+    func `a download that breaks off goes on where it was`(length: Int?) async throws {
+        let (loader, transport) = try loader(answering: [
+            { _ in Self.broken("hello", of: length, [.eTag: "\"one\""]) },
+            { request in
+                #expect(Self.field(.range, request) == "bytes=5-")
+                #expect(Self.field(.ifRange, request) == "\"one\"")
+                return TransportResponse(
+                    .partialContent, " more", headerFields: [.contentRange: "bytes 5-9/10", .eTag: "\"one\""])
+            },
+        ])
+        #expect(try await loader.value(for: "a") == "hello more")
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test func `if it has changed since, it comes whole`() async throws {
+        let (loader, _) = try loader(answering: [
+            { _ in Self.broken("hello", of: 10, [.eTag: "\"one\""]) },
+            { _ in TransportResponse(.ok, "changed", headerFields: [.eTag: "\"two\""]) },
+        ])
+        #expect(try await loader.value(for: "a") == "changed")
+    }
+
+    @Test(arguments: ["bytes 4-9/10", "bytes 5-9/11", "nonsense"])
+    func `a part that is not the missing one is not put together with the others`(range: String) async throws {
+        let (loader, transport) = try loader(answering: [
+            { _ in Self.broken("hello", of: 10, [.eTag: "\"one\""]) },
+            { _ in TransportResponse(.partialContent, " more", headerFields: [.contentRange: range]) },
+            { request in
+                #expect(Self.field(.range, request) == nil)
+                return TransportResponse(.ok, "hello more")
+            },
+        ])
+        #expect(try await loader.value(for: "a") == "hello more")
+        #expect(transport.requests.count == 3)
+    }
+
+    @Test(arguments: [[HTTPField.Name.eTag: "W/\"weak\""], [.eTag: "\"one\"", .contentEncoding: "gzip"], [:]])
+    func `what has no exact name is not put together from parts`(fields: [HTTPField.Name: String]) async throws {
+        var head = HTTPFields()
+        for (name, value) in fields { head[name] = value }
+        let (loader, transport) = try loader(answering: [{ [head] _ in Self.broken("hello", of: 10, head) }])
+        await #expect(throws: TransportError.self) { try await loader.value(for: "a") }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `a download that breaks off again and again is given up`() async throws {
+        let (loader, transport) = try loader(
+            answering: Array(repeating: { _ in Self.broken("hello", of: 10, [.eTag: "\"one\""]) }, count: 10))
+        await #expect(throws: TransportError.self) { try await loader.value(for: "a") }
+        #expect(transport.requests.count == 4)
+    }
+
+    @Test func `a body shorter than announced is not a value`() async throws {
+        let (loader, _) = try loader(answering: [
+            { _ in TransportResponse(.ok, "hel", headerFields: [.contentLength: "5"]) }
+        ])
+        await #expect(throws: TransportError.self) { try await loader.value(for: "a") }
+    }
+
+    @Test func `C4 what does not exist is an error that says so, and is not asked for again for a minute`() async throws
+    {
+        let (loader, transport) = try loader(answering: [{ _ in TransportResponse(.notFound) }])
+        for _ in 0..<2 {
+            await #expect(throws: HTTPStatusError(status: .notFound)) { try await loader.value(for: "a") }
+        }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `more than the limit is not read`() async throws {
+        let (loader, _) = try loader(answering: [{ _ in TransportResponse(.ok, "hello") }], limitBytes: 4)
+        await #expect { try await loader.value(for: "a") } throws: { ($0 as? TransportError)?.kind == .tooLarge }
+    }
+
+    @Test(arguments: [
+        (["Cache-Control": "max-age=60"], 60), (["Cache-Control": "Max-Age=60, must-revalidate", "Age": "20"], 40),
+        (["Cache-Control": "no-cache, max-age=60"], 0), (["Cache-Control": "no-store"], 0),
+        (["Expires": "Mon, 21 Sep 2026 13:14:20 GMT", "Date": "Mon, 21 Sep 2026 13:13:20 GMT"], 60),
+        (["Expires": "0"], 0), (["Cache-Control": "max-age=soon"], 0), ([:], 0),
+        (["Last-Modified": "Mon, 21 Sep 2026 13:13:20 GMT", "Date": "Mon, 21 Sep 2026 13:23:20 GMT"], 60),
+        (["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"], 86_400),
+    ])
+    func `C7 a value is right for as long as its answer says`(fields: [String: String], seconds: TimeInterval)
+        async throws
+    {
+        var head = HTTPFields()
+        for (name, value) in fields { head[try #require(HTTPField.Name(name))] = value }
+        let seen = Mutex<Validity?>(nil)
+        let (loader, _) = try loader(
+            answering: [{ [head] _ in TransportResponse(.ok, "hello", headerFields: head) }]
+        ) { _, validity in
+            seen.withLock { $0 = validity }
+            return validity
+        }
+        _ = try await loader.value(for: "a")
+        #expect(seen.withLock { $0?.expiresAt } == Self.now + seconds)
+    }
+
+    @Test func `C7 the app may say otherwise`() async throws {
+        let (loader, transport) = try loader(
+            answering: [{ _ in TransportResponse(.ok, "hello") }]
+        ) { _, validity in Validity(etag: validity.etag) }
+        _ = try await loader.value(for: "a")
+        _ = try await loader.value(for: "a")
+        #expect(transport.requests.count == 1)
+    }
+}
