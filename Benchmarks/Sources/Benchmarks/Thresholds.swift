@@ -46,6 +46,22 @@ enum Thresholds {
     /// Until a request to a host that refuses connections, or has no address, comes back.
     static let nobodyThere = Target.milliseconds(atMost: 50)
     static let sessionMemory = Target.megabytes(atMost: 1)
+
+    /// A value in memory under a text: asked for, and awaited on the main actor.
+    static let memoryHit = Target.nanoseconds(atMost: 100)
+    static let awaitedHit = Target.nanoseconds(atMost: 120)
+    /// Wanting what is being fetched; fetching what nobody has; wanting and not wanting it any more.
+    static let join = Target.nanoseconds(atMost: 200)
+    static let load = Target.nanoseconds(atMost: 2_000)
+    static let startAndCancel = Target.nanoseconds(atMost: 800)
+    /// A value in memory while three hundred wait for the disk: of a hundred, the slowest.
+    static let hitWhileReading = Target.nanoseconds(atMost: 1_000)
+    /// Fifty kilobytes from a file and to one, verified.
+    static let diskRead = Target.microseconds(atMost: 12)
+    static let diskWrite = Target.microseconds(atMost: 30)
+    /// How often something is not in memory, by a cache that lets the least recently used go.
+    static let misses = Target.ratio(atMost: 1.02)
+    static let missesOnAverage = Target.ratio(atMost: 0.95)
 }
 
 enum Target: CustomStringConvertible {
@@ -54,15 +70,17 @@ enum Target: CustomStringConvertible {
     case milliseconds(atMost: Double)
     case megabytes(atMost: Double)
     case microseconds(atMost: Double)
+    case nanoseconds(atMost: Double)
     case count(atMost: Double)
 
     var description: String {
         switch self {
-        case .ratio(let limit): "≤ \(limit.formatted(decimals: 1)) ×"
+        case .ratio(let limit): "≤ \(limit.formatted(decimals: limit * 10 == (limit * 10).rounded() ? 1 : 2)) ×"
         case .rowsPerSecond(let limit): "≥ \(grouped(limit)) rows/s"
         case .milliseconds(let limit): "≤ \(limit.formatted(decimals: 0)) ms"
         case .megabytes(let limit): "≤ \(limit.formatted(decimals: 0)) MB"
         case .microseconds(let limit): "≤ \(limit.formatted(decimals: 0)) µs"
+        case .nanoseconds(let limit): "≤ \(limit.formatted(decimals: 0)) ns"
         case .count(let limit): "≤ \(Measure.count(limit))"
         }
     }
@@ -74,6 +92,7 @@ enum Target: CustomStringConvertible {
         case (.milliseconds(let limit), .time(let samples)): samples.median * 1e3 <= limit
         case (.megabytes(let limit), .size(let bytes)): bytes / 1e6 <= limit
         case (.microseconds(let limit), .time(let samples)): samples.median * 1e6 <= limit
+        case (.nanoseconds(let limit), .time(let samples)): samples.median * 1e9 <= limit
         case (.count(let limit), .count(let count)): count <= limit
         default: preconditionFailure("\(figure.name) has a target of another kind than its measure")
         }

@@ -30,6 +30,9 @@ struct Flight {
     var lingersUntil: Duration?
     var task: Task<Void, Never>?
 
+    /// Whether it is more urgent or less than it is taken for.
+    var hasOtherUrgency: Bool { waiting.urgency != priority }
+
     /// How many wait at each priority.
     struct Waiting {
         private var prefetch = 0

@@ -18,7 +18,7 @@ extension LoaderMachine {
 
     /// Looks how urgent a flight is now.
     mutating func reconsider(_ place: Int, _ decision: inout Decision, at now: Duration) {
-        guard let flight = flights[place], flight.waiting.urgency != flight.priority else { return }
+        guard flights[place]?.hasOtherUrgency == true, let flight = flights[place] else { return }
         flights[place]?.priority = flight.waiting.urgency
         let lane = laneNumber(flight)
         if flight.stage.isUnderWay {

@@ -37,11 +37,12 @@ extension LoaderMachine {
             news = .value(.memory)
         }
         if news == nil || freshness == .cachedThenRefreshed && !isFresh {
-            if let failure = failures[place], now < failure.until {
+            if !failures.isEmpty, let failure = failures[place], now < failure.until {
                 news = news ?? .failure(failure.error)
             } else {
                 news = news ?? knownOfFlight(place)
-                board(place, holder, lane: lane, isRead: hasDisk && !isHere, &decision, at: now)
+                board(
+                    place, holder, priority, freshness, lane: lane, isRead: hasDisk && !isHere, &decision, at: now)
                 if outlives { flights[place]?.isOfItsOwn = true }
             }
         }
@@ -50,18 +51,18 @@ extension LoaderMachine {
 
     /// What is known of a flight when somebody joins it.
     private func knownOfFlight(_ place: Int) -> Decision.News? {
-        guard let flight = flights[place] else { return nil }
-        return flight.hasPartial ? .partial : flight.progress.map { .progress($0) }
+        if flights[place]?.hasPartial == true { return .partial }
+        return flights[place]?.progress.map { .progress($0) }
     }
 
     /// Joins the flight of a key, or begins it: there is never a second one (C2).
     private mutating func board(
-        _ place: Int, _ holder: Int, lane: String?, isRead: Bool, _ decision: inout Decision, at now: Duration
+        _ place: Int, _ holder: Int, _ priority: LoadPriority, _ freshness: Freshness, lane: String?, isRead: Bool,
+        _ decision: inout Decision, at now: Duration
     ) {
-        guard let (priority, freshness) = holders[holder].map({ ($0.priority, $0.freshness) }) else { return }
         let isNew = flights[place] == nil
         if isNew {
-            failures[place] = nil
+            if !failures.isEmpty { failures[place] = nil }
             flights[place] = Flight(
                 serial: nextSerial(), lane: self.lane(named: lane), stage: isRead ? .queuedToRead : .queuedToFetch,
                 priority: priority, former: kept[place]?.validity, queuedAt: now)

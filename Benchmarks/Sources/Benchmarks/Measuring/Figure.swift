@@ -23,6 +23,11 @@ struct Figure {
         self.target = target
     }
 
+    /// A figure of any kind that is compared with a rival's.
+    init(_ name: String, _ measured: Measure, rival: (name: String, measure: Measure), ratio: Double, target: Target) {
+        (self.name, self.measured, self.rival, self.ratio, self.target) = (name, measured, rival, ratio, target)
+    }
+
     init(_ name: String, _ measured: Measure, target: Target? = nil) {
         self.name = name
         self.measured = measured
@@ -48,7 +53,11 @@ enum Measure: CustomStringConvertible {
     }
 
     private func text(_ seconds: Double) -> String {
-        seconds < 1e-3 ? "\((seconds * 1e6).formatted(decimals: 1)) µs" : "\((seconds * 1e3).formatted(decimals: 1)) ms"
+        switch seconds {
+        case ..<1e-6: "\((seconds * 1e9).formatted(decimals: 0)) ns"
+        case ..<1e-3: "\((seconds * 1e6).formatted(decimals: 1)) µs"
+        default: "\((seconds * 1e3).formatted(decimals: 1)) ms"
+        }
     }
 }
 

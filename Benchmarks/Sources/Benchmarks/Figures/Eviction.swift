@@ -1,0 +1,63 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+import OptimistLoading
+
+/// How often something is asked for that is not in memory, beside a cache of the same size that lets the least recently used
+/// go: over traces that are drawn from a seed.
+struct Eviction: Benchmark {
+    static let name = "eviction"
+    let effort: Effort
+
+    func run(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws {
+        var ratios: [Double] = []
+        for trace in Trace.Kind.allCases {
+            for megabytes in [3, 12, 48] {
+                var (ours, theirs): ([Double], [Double]) = ([], [])
+                for seed in 1...effort.rounds(3) as ClosedRange<Int> {
+                    let asks = Trace(trace, length: effort.rows(300_000), seed: UInt64(seed)).asks
+                    ours.append(Self.missesOfLoader(asks, costBytes: megabytes << 20))
+                    theirs.append(LeastRecentlyUsed.misses(asks, costBytes: megabytes << 20))
+                }
+                let (our, their) = (ours.reduce(0, +) / Double(ours.count), theirs.reduce(0, +) / Double(theirs.count))
+                ratios.append(our / their)
+                report(
+                    Figure(
+                        "misses of a hundred, \(trace) in \(megabytes) MB, seeds 1 to \(ours.count)", .count(our * 100),
+                        rival: ("least recently used", .count(their * 100)), ratio: our / their,
+                        target: Thresholds.misses))
+            }
+        }
+        let mean = ratios.reduce(0, +) / Double(ratios.count)
+        report(
+            Figure(
+                "misses on average", .count(mean), rival: ("least recently used", .count(1)), ratio: mean,
+                target: Thresholds.missesOnAverage))
+    }
+
+    private static func missesOfLoader(_ asks: [Trace.Ask], costBytes: Int) -> Double {
+        let loader = Loader<Int, Int>(
+            limits: LoaderLimits(memory: MemoryLimits(costBytes: costBytes, count: .max)), cost: Trace.cost
+        ) { _ in throw CancellationError() }
+        var (misses, count) = (0, 0)
+        var (near, stored): ([Int: Ticket], Set<Int>) = ([:], [])
+        for ask in asks {
+            switch ask {
+            case .key(let key):
+                count += 1
+                if loader.cached(key) == nil {
+                    misses += 1
+                    loader.store(key, for: key)
+                    stored.insert(key)
+                }
+            case .near(let keys):
+                for key in near.keys where !keys.contains(key) { near[key] = nil }
+                for key in keys where near[key] == nil && stored.contains(key) {
+                    near[key] = loader.subscribe(key, priority: .prefetch) { _ in }
+                }
+            }
+        }
+        return Double(misses) / Double(count)
+    }
+}

@@ -1,0 +1,26 @@
+// swift-tools-version: 6.2
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import PackageDescription
+
+// Scripts/sanitize copies this beside the sources that it checks.
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let package = Package(
+    name: "thread-sanitizer",
+    platforms: [.macOS(.v15)],
+    targets: [
+        .target(name: "OptimistCore", swiftSettings: settings),
+        .target(name: "OptimistTesting", dependencies: ["OptimistCore"], swiftSettings: settings),
+        .target(name: "OptimistLoading", dependencies: ["OptimistCore"], swiftSettings: settings),
+        .testTarget(
+            name: "OptimistLoadingTests", dependencies: ["OptimistCore", "OptimistLoading", "OptimistTesting"],
+            swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6]
+)
