@@ -81,8 +81,15 @@ struct MemoryQueue {
     /// Takes note that somebody shows a value.
     mutating func use(_ place: Int) {
         nodes[place]?.isUnseen = false
-        if let uses = nodes[place]?.uses, uses < 3 { nodes[place]?.uses = uses + 1 }
+        guard let node = nodes[place], node.uses < 3, lastSerial - node.serial >= occasion else { return }
+        nodes[place]?.uses = node.uses + 1
     }
+
+    /// Uses before so many others were stored belong to the one for which the value was fetched: it was prefetched, say, and
+    /// then came onto the screen. They do not tell that it will be asked for again.
+    ///
+    /// > Source: O'Neil, O'Neil, Weikum: The LRU-K page replacement algorithm, SIGMOD 1993, on correlated references.
+    private var occasion: Int { min(16, count / 4) }
 
     // MARK: - Storing
 

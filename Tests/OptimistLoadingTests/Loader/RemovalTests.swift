@@ -61,7 +61,8 @@ struct RemovalTests {
             desk.loader.store(number, for: "\(number)")
             for _ in 0..<3 { _ = desk.loader.cached("\(number)") }
         }
-        #expect((0..<8).filter { desk.loader.cached("\($0)") != nil }.count == (isHeld ? 5 : 0))
+        let left = (0..<8).filter { desk.loader.cached("\($0)") != nil }.count
+        #expect(isHeld ? left >= 5 : left == 0)
         withExtendedLifetime(tickets) {}
         desk.loader.trim(to: 0)
         #expect(desk.loader.inspect { $0.machine.memory.count } == 0)

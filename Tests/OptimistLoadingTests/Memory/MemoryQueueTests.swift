@@ -66,6 +66,16 @@ struct MemoryQueueTests {
         #expect(!(20..<50).contains { books.queue.has($0, at: .zero) })
     }
 
+    @Test func `C5 that what was prefetched is then looked at does not keep it for longer`() {
+        var books = Books(MemoryLimits(costBytes: 100, count: 1_000))
+        for place in 0..<100 {
+            _ = books.store(place, cost: 1)
+            if place >= 50 { books.queue.use(place) }
+        }
+        for place in 100..<200 { _ = books.store(place, cost: 1) }
+        #expect(!(50..<90).contains { books.queue.has($0, at: .zero) })
+    }
+
     @Test func `C5 what comes back soon after it was let go is kept longer the next time`() {
         var books = Books(MemoryLimits(costBytes: 100, count: 1_000))
         for place in 0..<110 { _ = books.store(place, cost: 1) }

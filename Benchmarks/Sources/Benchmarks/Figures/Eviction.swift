@@ -3,6 +3,7 @@
 import Foundation
 import OptimistCore
 import OptimistLoading
+import Synchronization
 
 /// How often something is asked for that is not in memory, beside a cache of the same size that lets the least recently used
 /// go: over traces that are drawn from a seed.
@@ -54,10 +55,20 @@ struct Eviction: Benchmark {
             case .near(let keys):
                 for key in near.keys where !keys.contains(key) { near[key] = nil }
                 for key in keys where near[key] == nil && stored.contains(key) {
-                    near[key] = loader.subscribe(key, priority: .prefetch) { _ in }
+                    let isHere = Flag()
+                    let ticket = loader.subscribe(key, priority: .prefetch) { event in
+                        if case .value = event { isHere.raise() }
+                    }
+                    if isHere.isRaised { near[key] = ticket }
                 }
             }
         }
         return Double(misses) / Double(count)
     }
+}
+
+private final class Flag: Sendable {
+    private let value = Atomic(false)
+    var isRaised: Bool { value.load(ordering: .relaxed) }
+    func raise() { value.store(true, ordering: .relaxed) }
 }
