@@ -1,0 +1,43 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+import GRDB
+
+/// Makes a gazetteer's file from the files that GeoNames publishes, unpacked.
+///
+/// They are at <https://download.geonames.org/export/dump/>, under CC BY 4.0: whoever shows the names has to show where
+/// they are from, see ``GazetteerSource/attribution``.
+///
+/// The files are read as a stream. What stays in memory is the ids of the places: a few megabytes.
+public struct GazetteerImport: Sendable {
+    /// `cities500.txt`, or one of its like with fewer places.
+    public var cities: URL
+    /// `admin1CodesASCII.txt`. Nil: no areas.
+    public var areas: URL?
+    /// `alternateNamesV2.txt`. Nil: local names only.
+    public var names: URL?
+
+    public init(cities: URL, areas: URL? = nil, names: URL? = nil) {
+        self.cities = cities
+        self.areas = areas
+        self.names = names
+    }
+
+    /// Reads the files, and puts a gazetteer in the place of the one that may be there.
+    ///
+    /// Blocks its thread: for seconds, with all names for a minute. A former file stays as it is unless everything went
+    /// well, also when the task is cancelled or the process ends.
+    ///
+    /// - Returns: What was found, and which lines could not be read.
+    /// - Throws: `OptimistError` with code `unreadableGeoNames` when a file cannot be read or is another one than expected;
+    ///   `gazetteerNotWritten`; `CancellationError`.
+    public func run(to file: URL) throws -> ImportReport {
+        try GazetteerDraft.write(to: file) { db in
+            var pass = ImportPass(db: db)
+            try pass.readCities(GeoNamesFile(url: cities, kind: .cities))
+            if let areas { try pass.readAreas(GeoNamesFile(url: areas, kind: .areas)) }
+            if let names { try pass.readNames(GeoNamesFile(url: names, kind: .names)) }
+            return try pass.finish(files: [cities, areas, names].compactMap { $0?.lastPathComponent })
+        }
+    }
+}

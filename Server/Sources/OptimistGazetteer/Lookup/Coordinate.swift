@@ -1,0 +1,42 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+
+/// A point on Earth, in degrees.
+public struct Coordinate: Hashable, Sendable {
+    /// -90 at the South Pole, 90 at the North Pole.
+    public let latitude: Double
+    /// -180 to 180. Both name the same meridian.
+    public let longitude: Double
+
+    /// Nil unless both are finite and in range.
+    public init?(latitude: Double, longitude: Double) {
+        guard abs(latitude) <= 90, abs(longitude) <= 180 else { return nil }
+        self.latitude = latitude
+        self.longitude = longitude
+    }
+
+    /// Earth's mean radius. Great circles on a sphere of that size are right to about half a percent.
+    ///
+    /// > Source: Moritz, "Geodetic Reference System 1980", Journal of Geodesy 74, 2000: R₁.
+    static let earthRadiusMeters = 6_371_008.8
+
+    /// The length of the great circle to another point, in metres.
+    ///
+    /// > Source: Sinnott, "Virtues of the Haversine", Sky and Telescope 68, 1984.
+    public func distanceMeters(to other: Coordinate) -> Double {
+        let latitudes = sin((other.latitude - latitude).radians / 2)
+        let longitudes = sin((other.longitude - longitude).radians / 2)
+        let haversine =
+            latitudes * latitudes
+            + cos(latitude.radians) * cos(other.latitude.radians) * longitudes * longitudes
+        return 2 * Self.earthRadiusMeters * asin(min(1, haversine.squareRoot()))
+    }
+}
+
+extension Double {
+    /// The angle in radians, of degrees.
+    var radians: Double { self * .pi / 180 }
+    /// The angle in degrees, of radians.
+    var degrees: Double { self * 180 / .pi }
+}

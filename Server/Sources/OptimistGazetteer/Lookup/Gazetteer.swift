@@ -1,0 +1,96 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+import GRDB
+import OptimistCore
+
+/// Says what the place at a coordinate is called, from a file that ``GazetteerImport`` has made.
+///
+/// ```swift
+/// let gazetteer = try Gazetteer(file: URL(filePath: "gazetteer.sqlite"))
+/// let name = try gazetteer.place(at: tokyoStation, languages: ["ja", "en"])   // 東京, 東京都, JP
+/// ```
+///
+/// The answer is the nearest populated place, however small: no city takes the villages around it. A section of a place,
+/// such as a city's district, stands for that place. So a city is as wide as its districts, and it is the city that is
+/// named.
+///
+/// Any thread may ask; one question is answered at a time. The file is kept open: an import that replaces it is seen by
+/// the next gazetteer that is opened.
+public final class Gazetteer: Sendable {
+    /// Where the data is from.
+    public let source: GazetteerSource
+    private let queue: DatabaseQueue
+
+    /// How far away a place may be, unless a question says otherwise.
+    public static let standardReachMeters = 50_000.0
+
+    /// Opens a file for reading only.
+    ///
+    /// - Throws: `OptimistError` with code `notAGazetteer` when it is missing, something else, or of another version's
+    ///   format.
+    public init(file: URL) throws {
+        queue = try GazetteerFormat.open(file)
+        source = try queue.read(GazetteerSource.init)
+    }
+
+    /// Returns what the nearest populated place is called.
+    ///
+    /// - Parameters:
+    ///   - languages: Tags such as `ja` or `en-GB`, the best one first. Place and area are each named in the first that the
+    ///     data has a name in, and else by their local name. What is no tag is passed over.
+    ///   - reachMeters: How far away the place may be. At least 0.
+    /// - Returns: Nil when there is none so near.
+    /// - Throws: `DatabaseError` when the file fails.
+    public func place(
+        at coordinate: Coordinate, languages: [String], within reachMeters: Double = standardReachMeters
+    ) throws -> PlaceName? {
+        try queue.read { try Self.place(at: coordinate, languages, reachMeters, $0) }
+    }
+
+    /// The same, without holding up the thread.
+    public func place(
+        at coordinate: Coordinate, languages: [String], within reachMeters: Double = standardReachMeters
+    ) async throws -> PlaceName? {
+        try await queue.read { try Self.place(at: coordinate, languages, reachMeters, $0) }
+    }
+
+    private static func place(
+        at coordinate: Coordinate, _ languages: [String], _ reachMeters: Double, _ db: Database
+    ) throws -> PlaceName? {
+        precondition(reachMeters >= 0, "nothing is nearer than 0 m")
+        guard let found = try PlaceSearch(db: db).nearest(to: coordinate, within: reachMeters),
+            let place = try Row.fetchOne(db.cachedStatement(sql: selectPlace), arguments: [found.id])
+        else { return nil }
+        let codes = languages.compactMap { LanguageCode($0) }
+        let area: PlaceName.Name? =
+            if let name: String = place["area_name"] {
+                try Self.name(of: place["area_id"], else: name, in: codes, db)
+            } else { nil }
+        return PlaceName(
+            place: try name(of: place["id"], else: place["name"], in: codes, db), area: area, country: place["country"],
+            distanceMeters: found.distanceMeters)
+    }
+
+    private static func name(
+        of id: Int64, else local: String, in languages: [LanguageCode], _ db: Database
+    ) throws -> PlaceName.Name {
+        let statement = try db.cachedStatement(sql: selectName)
+        for language in languages {
+            if let name = try String.fetchOne(statement, arguments: [id, language.text]) {
+                return PlaceName.Name(text: name, language: language.text)
+            }
+        }
+        return PlaceName.Name(text: local, language: nil)
+    }
+
+    /// Of a place or section: the place that it belongs to.
+    private static let selectPlace = """
+        SELECT place.id, place.name, place.country, area.id AS area_id, area.name AS area_name
+        FROM place AS nearest JOIN place ON place.id = coalesce(nearest.belongs_to, nearest.id)
+        LEFT JOIN area ON area.country = place.country AND area.admin1 = place.admin1
+        WHERE nearest.id = ?
+        """
+
+    private static let selectName = "SELECT text FROM name WHERE id = ? AND language = ?"
+}

@@ -1,0 +1,17 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// A language as GeoNames' data has it: two or three small letters.
+public struct LanguageCode: Hashable, Sendable {
+    public let text: String
+
+    /// Reads the language of a tag such as `ja`, `zh-Hant-TW` or `EN_us`; region and script are left out.
+    ///
+    /// Nil unless it begins with two or three letters.
+    public init?(_ tag: some StringProtocol) {
+        let letters = tag.utf8.prefix { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "_") }
+        guard (2...3).contains(letters.count) else { return nil }
+        let text = String(decoding: letters, as: UTF8.self).lowercased()
+        guard text.utf8.allSatisfy((UInt8(ascii: "a")...UInt8(ascii: "z")).contains) else { return nil }
+        self.text = text
+    }
+}
