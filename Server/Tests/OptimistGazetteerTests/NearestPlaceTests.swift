@@ -1,0 +1,104 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+import OptimistGazetteer
+import Testing
+
+/// The R*Tree finds what comparing with every place finds.
+@Suite(.timeLimit(.minutes(2)))
+struct NearestPlaceTests {
+    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    func `of 500 random points the nearest place is the one that brute force finds`(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        let places = (1...1500).map { TestPlace(id: $0, coordinate: .drawn(using: &random)) }
+        let folder = try Folder()
+        let gazetteer = try folder.gazetteer(of: places)
+        let reaches = [50_000.0, 400_000, 3_000_000, 21_000_000]
+        for _ in 0..<500 {
+            let point = drawPoint(near: places, using: &random)
+            let reach = reaches[Int.random(in: 0..<reaches.count, using: &random)]
+            let name = try gazetteer.place(at: point, languages: [], within: reach)
+            let distances = places.map { point.angle(to: $0.coordinate) * 6_371_008.8 }
+            let nearest = try #require(distances.min())
+            guard nearest <= reach else {
+                #expect(name == nil, "seed \(seed), \(point)")
+                continue
+            }
+            // At a pole, and on either side of the antimeridian, several may be in one point.
+            let equals = zip(places, distances).filter { $0.1 - nearest < 0.001 }.map { "Place \($0.0.id)" }
+            let found = try #require(name, "seed \(seed), \(point)")
+            #expect(equals.contains(found.place.text), "seed \(seed), \(point)")
+            #expect(abs(found.distanceMeters - nearest) < 0.001, "seed \(seed), \(point)")
+        }
+    }
+
+    @Test func `of two places the nearer one is found, also when it lies outside the box of the other`() throws {
+        // 5.6 km to the north-east, in the corner of the first box, and 4.1 km to the east, outside of it.
+        let places = [
+            TestPlace(id: 1, coordinate: Coordinate(0.0358, 0.0358)),
+            TestPlace(id: 2, coordinate: Coordinate(0, 0.0369)),
+        ]
+        let folder = try Folder()
+        let name = try folder.gazetteer(of: places).place(at: Coordinate(0, 0), languages: [])
+        #expect(name?.place.text == "Place 2")
+    }
+
+    @Test func `a place at the very end of the reach is found, and none behind it`() throws {
+        let folder = try Folder()
+        let place = Coordinate(60, 179.9)
+        let gazetteer = try folder.gazetteer(of: [TestPlace(id: 1, coordinate: place)])
+        for point in [Coordinate(60, -179.5), Coordinate(60.4, 179.9), Coordinate(59.6, 179.3)] {
+            let distance = point.distanceMeters(to: place)
+            #expect(try gazetteer.place(at: point, languages: [], within: distance) != nil)
+            #expect(try gazetteer.place(at: point, languages: [], within: distance.nextDown) == nil)
+        }
+        #expect(try gazetteer.place(at: place, languages: [], within: 0)?.distanceMeters == 0)
+    }
+
+    @Test(arguments: [(90.1, 0), (-90.1, 0), (0, 180.1), (0, -180.1), (.nan, 0), (0, .infinity)])
+    func `what is nowhere on Earth is no coordinate`(latitude: Double, longitude: Double) {
+        #expect(Coordinate(latitude: latitude, longitude: longitude) == nil)
+    }
+
+    /// One in four is anywhere, one at the antimeridian, one near a pole, and one near a place.
+    private func drawPoint(near places: [TestPlace], using random: inout SplitMix64) -> Coordinate {
+        guard Bool.random(using: &random), Bool.random(using: &random),
+            let place = places.randomElement(using: &random)?.coordinate
+        else { return .drawn(using: &random) }
+        return Coordinate(
+            min(max(place.latitude + .random(in: -0.3...0.3, using: &random), -90), 90),
+            min(max(place.longitude + .random(in: -0.3...0.3, using: &random), -180), 180))
+    }
+}
+
+extension Coordinate {
+    /// One in two is anywhere on the sphere, one in four within a degree of the antimeridian or on it, and one in four near
+    /// a pole or at it.
+    fileprivate static func drawn(using random: inout SplitMix64) -> Coordinate {
+        let latitude = asin(Double.random(in: -1...1, using: &random)) * 180 / .pi
+        let longitude = Double.random(in: -180...180, using: &random)
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0:
+            let offset = Bool.random(using: &random) ? 0 : Double.random(in: 0...1, using: &random)
+            return Coordinate(latitude, longitude < 0 ? offset - 180 : 180 - offset)
+        case 1:
+            let offset = Int.random(in: 0..<8, using: &random) == 0 ? 0 : Double.random(in: 0...4, using: &random)
+            return Coordinate(latitude < 0 ? offset - 90 : 90 - offset, longitude)
+        default: return Coordinate(latitude, longitude)
+        }
+    }
+
+    /// The angle between two points, by vectors: another way than the one that is tested.
+    fileprivate func angle(to other: Coordinate) -> Double {
+        let (a, b) = (vector, other.vector)
+        let cross = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+        let length = (cross[0] * cross[0] + cross[1] * cross[1] + cross[2] * cross[2]).squareRoot()
+        return atan2(length, a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
+    }
+
+    private var vector: [Double] {
+        let (latitude, longitude) = (latitude * .pi / 180, longitude * .pi / 180)
+        return [cos(latitude) * cos(longitude), cos(latitude) * sin(longitude), sin(latitude)]
+    }
+}
