@@ -16,6 +16,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "OptimistServer", targets: ["OptimistServer"]),
+        .library(name: "OptimistGazetteer", targets: ["OptimistGazetteer"]),
         .library(name: "OptimistLab", targets: ["OptimistLab"]),
         .library(name: "OptimistProxy", targets: ["OptimistProxy"]),
         .executable(name: "optimist", targets: ["OptimistCommandLine"]),
@@ -36,8 +37,16 @@ let package = Package(
     ],
     targets: [
         .target(
+            name: "OptimistGazetteer",
+            dependencies: [
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "OptimistCore", package: "optimist"),
+            ],
+            swiftSettings: settings),
+        .target(
             name: "OptimistServer",
             dependencies: [
+                "OptimistGazetteer",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -96,7 +105,7 @@ let package = Package(
         .executableTarget(
             name: "OptimistCommandLine",
             dependencies: [
-                "OptimistLab", "OptimistProxy", "OptimistServer", "OptimistSimulation",
+                "OptimistGazetteer", "OptimistLab", "OptimistProxy", "OptimistServer", "OptimistSimulation",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Optimist", package: "optimist"),
@@ -126,9 +135,17 @@ let package = Package(
             ],
             path: "Tests/SessionProcess", swiftSettings: settings),
         .testTarget(
+            name: "OptimistGazetteerTests",
+            dependencies: [
+                "OptimistGazetteer",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "OptimistCore", package: "optimist"),
+            ],
+            exclude: ["Fixtures"], swiftSettings: settings),
+        .testTarget(
             name: "OptimistServerTests",
             dependencies: [
-                "OptimistServer",
+                "OptimistGazetteer", "OptimistServer",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),

@@ -20,11 +20,14 @@ public final class Lab: Sendable {
         public var folder: URL
         /// The port of the page on 127.0.0.1. 0 takes a free one.
         public var port: Int
+        /// What the server names places from. Default: nothing, see `ServerConfiguration`.
+        public var gazetteer: URL?
         public var logger: Logger
 
-        public init(folder: URL, port: Int = 8080, logger: Logger) {
+        public init(folder: URL, port: Int = 8080, gazetteer: URL? = nil, logger: Logger) {
             self.folder = folder
             self.port = port
+            self.gazetteer = gazetteer
             self.logger = logger
         }
     }
@@ -41,7 +44,8 @@ public final class Lab: Sendable {
         try FileManager.default.createDirectory(at: configuration.folder, withIntermediateDirectories: true)
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
-                port: 0, dataDirectory: configuration.folder.appending(path: "server"), logger: configuration.logger))
+                port: 0, dataDirectory: configuration.folder.appending(path: "server"),
+                gazetteer: configuration.gazetteer, logger: configuration.logger))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run() }
             let park = try await DevicePark(

@@ -6,6 +6,7 @@ import Hummingbird
 import Logging
 import NIOCore
 import OptimistCore
+import OptimistGazetteer
 import OptimistServing
 import OptimistWire
 public import ServiceLifecycle
@@ -31,13 +32,14 @@ public final class OptimistServer: Service {
 
     /// Opens the data, or makes it, and begins a new epoch. Nothing is listened to yet.
     ///
-    /// - Throws: ``OptimistError`` with code `unreadableData`, `newerData`, `dataInUse`, `schemaConflict` or `diskTrouble`,
-    ///   in a sentence that says what to do. Files that are not this server's are left untouched.
+    /// - Throws: ``OptimistError`` with code `unreadableData`, `newerData`, `dataInUse`, `schemaConflict`, `diskTrouble` or
+    ///   `notAGazetteer`, in a sentence that says what to do. Files that are not this server's are left untouched.
     public init(configuration: ServerConfiguration) async throws {
         Self.ignoreBrokenPipes()
         self.configuration = configuration
         let surroundings = configuration.surroundings
         try configuration.schema.checkServable()
+        let gazetteer = try configuration.gazetteer.map(Gazetteer.init)
         let directory = configuration.dataDirectory
         do {
             try FileManager.default.createDirectory(
@@ -73,7 +75,7 @@ public final class OptimistServer: Service {
                 tombstoneDays: configuration.tombstoneDays),
             now: surroundings.now)
         routes = Routes(
-            service: service, accounts: registry, pokes: pokes, surroundings: surroundings,
+            service: service, accounts: registry, pokes: pokes, gazetteer: gazetteer, surroundings: surroundings,
             isBehindProxy: configuration.isBehindProxy, bodyDeadline: TimeAmount(configuration.bodyTimeout)
         ) { [pool = database.pool] in (try? await pool.read { try Int.fetchOne($0, sql: "SELECT 1") }) == 1 }
     }

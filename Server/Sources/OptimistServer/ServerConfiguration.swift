@@ -35,6 +35,8 @@ public struct ServerConfiguration: Sendable {
     public var bodyTimeout: Duration
     /// For how many days a deleted row is remembered. A device that was away for longer compares all that it has.
     public var tombstoneDays: Int
+    /// A file of `optimist gazetteer import`, for `GET /places`. Default: none, and no such answers.
+    public var gazetteer: URL?
     /// Time, ids, chance and tasks. Secrets never come from here.
     public var surroundings: Surroundings
     public var logger: Logger
@@ -48,7 +50,7 @@ public struct ServerConfiguration: Sendable {
         allowsOneDeviceOnly: Bool = false, isBehindProxy: Bool = false, signInBurstPerAddress: Int = 60,
         signInBurstPerAccount: Int = 10,
         idleTimeout: Duration = .seconds(60), bodyTimeout: Duration = .seconds(60),
-        tombstoneDays: Int = RowSync.Limit.tombstoneDays,
+        tombstoneDays: Int = RowSync.Limit.tombstoneDays, gazetteer: URL? = nil,
         surroundings: Surroundings = Surroundings(), logger: Logger = Logger(label: "optimist.server")
     ) {
         self.host = host
@@ -64,6 +66,7 @@ public struct ServerConfiguration: Sendable {
         self.idleTimeout = idleTimeout
         self.bodyTimeout = bodyTimeout
         self.tombstoneDays = tombstoneDays
+        self.gazetteer = gazetteer
         self.surroundings = surroundings
         self.logger = logger
     }

@@ -21,6 +21,9 @@ struct LabCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Where everything is kept.", valueName: "directory"))
     var data: String?
 
+    @Option(help: ArgumentHelp("Names of places, from `optimist gazetteer import`.", valueName: "file"))
+    var gazetteer: String?
+
     @Option(help: "How much to log: trace, debug, info, notice, warning or error.", transform: LogLevel.parse)
     var logLevel = Logger.Level.warning
 
@@ -33,7 +36,9 @@ struct LabCommand: AsyncParsableCommand {
             data.map { URL(filePath: $0, directoryHint: .isDirectory) } ?? DataDirectory.standard.appending(path: "lab")
         var logger = Logger(label: "optimist.lab", factory: { StreamLogHandler.standardError(label: $0) })
         logger.logLevel = logLevel
-        let lab = Lab(Lab.Configuration(folder: folder, port: port, logger: logger))
+        let lab = Lab(
+            Lab.Configuration(
+                folder: folder, port: port, gazetteer: gazetteer.map { URL(filePath: $0) }, logger: logger))
         try await explainingErrors(of: "lab", at: folder.path) {
             try await lab.run { port in
                 say("The lab is at http://127.0.0.1:\(port). Its data is in \(folder.path). Stop it with Ctrl-C.")

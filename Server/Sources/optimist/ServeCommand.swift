@@ -39,6 +39,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "For how many days deleted rows are remembered, for devices that were away.")
     var tombstoneDays = RowSync.Limit.tombstoneDays
 
+    @Option(help: ArgumentHelp("Names of places, from `optimist gazetteer import`.", valueName: "file"))
+    var gazetteer: String?
+
     @Option(help: "How much to log: trace, debug, info, notice, warning or error.", transform: LogLevel.parse)
     var logLevel = Logger.Level.notice
 
@@ -61,7 +64,8 @@ struct ServeCommand: AsyncParsableCommand {
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
                 host: host, port: port, dataDirectory: directory, schema: schema, allowsOneDeviceOnly: oneDevice,
-                isBehindProxy: behindProxy, tombstoneDays: tombstoneDays, logger: logger))
+                isBehindProxy: behindProxy, tombstoneDays: tombstoneDays,
+                gazetteer: gazetteer.map { URL(filePath: $0) }, logger: logger))
         let group = ServiceGroup(
             configuration: .init(
                 services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],

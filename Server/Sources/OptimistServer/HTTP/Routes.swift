@@ -3,6 +3,7 @@
 import Hummingbird
 import NIOCore
 import OptimistCore
+import OptimistGazetteer
 import OptimistServing
 import OptimistWire
 
@@ -11,6 +12,8 @@ struct Routes: Sendable {
     let service: JMAPService
     let accounts: Accounts
     let pokes: Pokes
+    /// Nil: the server names no places.
+    let gazetteer: Gazetteer?
     let surroundings: Surroundings
     let slots = RequestSlots()
     let isBehindProxy: Bool
@@ -32,6 +35,7 @@ struct Routes: Sendable {
         router.get("/jmap/session", use: session)
         router.post("/jmap", use: api)
         router.get("/jmap/eventsource", use: eventSource)
+        router.get("/places", use: place)
     }
 
     @Sendable

@@ -1,0 +1,67 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import HTTPTypes
+import Hummingbird
+import OptimistGazetteer
+import OptimistWire
+
+/// What a request to `/places` asks for.
+struct PlaceQuestion {
+    let coordinate: Coordinate
+    /// The best one first, and each once. Those after the eighth are left out.
+    let languages: [LanguageCode]
+    /// Whether the languages are those of `Accept-Language`, since the query has no `lang`.
+    let followsHeader: Bool
+
+    /// - Throws: ``RequestProblem`` with status 400 that names the parameter.
+    init(_ request: Hummingbird.Request) throws {
+        let query = request.uri.queryParameters
+        let latitude = try Self.degrees("lat", query["lat"], within: 90)
+        let longitude = try Self.degrees("lon", query["lon"], within: 180)
+        guard let coordinate = Coordinate(latitude: latitude, longitude: longitude) else {
+            throw Self.problem("\"lat\" and \"lon\" are nowhere on Earth.")
+        }
+        self.coordinate = coordinate
+        followsHeader = query["lang"] == nil
+        let tags = query["lang"]?.split(separator: ",") ?? AcceptLanguage.tags(request.headers[.acceptLanguage] ?? "")
+        languages = tags.compactMap { LanguageCode($0) }.reduce(into: []) { languages, language in
+            if languages.count < 8, !languages.contains(language) { languages.append(language) }
+        }
+    }
+
+    /// Names the answer among all that this URL may have: languages that are written differently and are the same have the
+    /// same one.
+    func entityTag(version: String) -> String { "\"\(([version] + languages.map(\.text)).joined(separator: "."))\"" }
+
+    private static func degrees(_ name: String, _ text: Substring?, within limit: Double) throws -> Double {
+        guard let text else { throw problem("The parameter \"\(name)\" is missing.") }
+        guard let value = Double(text) else { throw problem("The parameter \"\(name)\" is no number.") }
+        guard value.isFinite, abs(value) <= limit else {
+            throw problem("The parameter \"\(name)\" is a number of degrees from \(-limit) to \(limit).")
+        }
+        return value
+    }
+
+    private static func problem(_ detail: String) -> RequestProblem {
+        RequestProblem(type: "about:blank", status: 400, detail: detail)
+    }
+}
+
+/// The header `Accept-Language`.
+enum AcceptLanguage {
+    /// Returns the tags that are wanted, the most wanted first, and those that are wanted alike as they were written.
+    static func tags(_ header: String) -> [Substring] {
+        header.split(separator: ",").compactMap(weigh).enumerated()
+            .sorted { ($1.element.weight, $0.offset) < ($0.element.weight, $1.offset) }
+            .map(\.element.tag)
+    }
+
+    /// Reads `en-GB;q=0.8`. Nil for what is not wanted at all, or makes no sense.
+    private static func weigh(_ entry: Substring) -> (tag: Substring, weight: Double)? {
+        let parts = entry.split(separator: ";").map { $0.drop { $0 == " " } }
+        guard let tag = parts.first?.prefix(while: { $0 != " " }) else { return nil }
+        guard let quality = parts.dropFirst().first(where: { $0.hasPrefix("q=") }) else { return (tag, 1) }
+        guard let weight = Double(quality.dropFirst(2)), weight > 0 else { return nil }
+        return (tag, weight)
+    }
+}
