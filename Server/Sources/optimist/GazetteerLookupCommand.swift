@@ -9,31 +9,41 @@ struct GazetteerLookupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lookup", abstract: "Name the populated place that is nearest to a point.",
         discussion: """
-            For example: optimist gazetteer lookup --in gazetteer.sqlite 35.68 139.76 --lang ja. Before a negative number \
-            write two dashes, after all options: -- -33.87 151.21. No gazetteer yet? `optimist gazetteer import --help` \
-            says where the data is.
+            For example: optimist gazetteer lookup --in gazetteer.sqlite -33.87 151.21 --lang ja. No gazetteer yet? \
+            `optimist gazetteer import --help` says where the data is.
             """)
 
     @Option(name: .customLong("in"), help: ArgumentHelp("A file of `optimist gazetteer import`.", valueName: "file"))
     var file: String
 
-    @Argument(help: "Degrees, from -90 at the South Pole to 90.")
-    var latitude: Double
-
-    @Argument(help: "Degrees, from -180 to 180; negative to the west of Greenwich.")
-    var longitude: Double
+    /// Whatever no option takes: a negative number looks like one.
+    @Argument(
+        parsing: .allUnrecognized,
+        help: ArgumentHelp(
+            "Latitude, from -90 to 90, and longitude, from -180 to 180. South and west are negative.",
+            valueName: "degrees"))
+    var point: [String]
 
     @Option(help: ArgumentHelp("The languages to name it in, such as ja,en. The best one first.", valueName: "tags"))
     var lang = ""
 
-    func validate() throws {
-        if Coordinate(latitude: latitude, longitude: longitude) == nil {
-            throw ValidationError("\(latitude) \(longitude) is nowhere on Earth: it takes -90 to 90 and -180 to 180.")
+    func validate() throws { _ = try coordinate }
+
+    private var coordinate: Coordinate {
+        get throws {
+            let degrees = point.compactMap(Double.init)
+            guard degrees.count == 2, point.count == 2 else {
+                throw ValidationError("\(point.joined(separator: " ")) is not a latitude and a longitude, in degrees.")
+            }
+            guard let coordinate = Coordinate(latitude: degrees[0], longitude: degrees[1]) else {
+                throw ValidationError("\(point.joined(separator: " ")) is nowhere on Earth.")
+            }
+            return coordinate
         }
     }
 
     func run() async throws {
-        guard let coordinate = Coordinate(latitude: latitude, longitude: longitude) else { return }
+        let coordinate = try coordinate
         try await explainingErrors(of: "gazetteer", at: file) {
             let gazetteer = try Gazetteer(file: URL(filePath: file))
             let languages = lang.split(separator: ",").map(String.init)

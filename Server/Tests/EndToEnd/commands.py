@@ -4,6 +4,7 @@
 import hashlib
 import http.client
 import json
+import os
 import signal
 import sqlite3
 import sys
@@ -221,6 +222,71 @@ def is_cut(address):
     except (OSError, http.client.HTTPException):
         return True
     return False
+
+
+PLACES = Path(__file__).parents[1] / "OptimistGazetteerTests/Fixtures"
+
+
+def imports(file, *more):
+    """The arguments that make a gazetteer of a few real places."""
+    return "gazetteer", "import", "--cities", PLACES / "cities.txt", *more, "--to", file
+
+
+@claims
+def names_places(folder):
+    """gazetteer makes a file and looks into it, and serve and lab take it."""
+    file = folder / "gazetteer.sqlite"
+    status, said, problem = run(*imports(file, "--admin", PLACES / "admin1CodesASCII.txt", "--names",
+                                         PLACES / "alternateNamesV2.txt"))
+    assert status == 0 and "18 places" in said and "© GeoNames" in said, (status, said, problem)
+    status, said, _ = run("gazetteer", "lookup", "--in", file, "35.68", "139.76", "--lang", "ja")
+    assert status == 0 and "東京 (ja)" in said and "東京都 (ja)" in said, said
+    for order in (["-18.14", "178.44", "--lang", "fr"], ["--lang", "fr", "-18.14", "178.44"]):
+        status, said, _ = run("gazetteer", "lookup", "--in", file, *order)
+        assert status == 0 and "Suva (local name)" in said and "Division centrale (fr)" in said, said
+    assert run("gazetteer", "lookup", "--in", file, "0", "-150")[:2] == (0, "No populated place is within 50 km.\n")
+    with Program("serve", "--port", "0", "--data", folder / "places", "--gazetteer", file) as server:
+        address = server.find(r"(http://127\.0\.0\.1:\d+)")
+        entry = {"email": "a@example.org", "password": "correct horse battery", "device": {"id": "phone"}}
+        token = json.loads(get(address, "/auth/sign-up", "POST", entry)[1])["access_token"]
+        status, answer = get(address, "/places?lat=35.68&lon=139.76&lang=ja,en", token=token)
+        assert status == 200 and json.loads(answer)["place"] == "東京", answer
+    for command in "serve", "lab":
+        fails(command, "--port", "0", "--data", folder / "no-places", "--gazetteer", folder / "none.sqlite",
+              saying=["none.sqlite", "optimist gazetteer import"])
+
+
+@claims
+def refuses_no_places(folder):
+    """gazetteer says what is wrong with a file or an argument, and where the right one is."""
+    file = folder / "refused.sqlite"
+    fails("gazetteer", "import", "--cities", PLACES / "alternateNamesV2.txt", "--to", file,
+          saying=["alternateNamesV2.txt", "cities500.txt", "https://download.geonames.org/export/dump/"])
+    fails("gazetteer", "lookup", "--in", file, "1", "2", saying=["refused.sqlite", "optimist gazetteer import"])
+    letter = folder / "letter.txt"
+    letter.write_text("Dear reader")
+    fails(*imports(letter), saying=["letter.txt", "no gazetteer"])
+    assert letter.read_text() == "Dear reader" and not file.exists()
+    for point in (["91", "0"], ["1"], ["1", "2", "3"], ["1", "x"], ["1", "nan"], ["1", "2", "--langs", "ja"], []):
+        status, _, problem = run("gazetteer", "lookup", "--in", letter, *point)
+        assert status == 64 and "Usage:" in problem, (point, status, problem)
+    assert "https://download.geonames.org/export/dump/" in run("gazetteer", "import", "--help")[1]
+
+
+@claims
+def killed_import(folder):
+    """An import that is killed leaves the former gazetteer, and what it leaves beside goes with the next one."""
+    home = folder / "killed"
+    home.mkdir()
+    file, pipe = home / "gazetteer.sqlite", folder / "names.pipe"
+    assert run(*imports(file))[0] == 0
+    before = content(home)
+    os.mkfifo(pipe)
+    with Program(*imports(file, "--names", pipe)) as program, open(pipe, "wb"):  # It opens when the cities are read.
+        program.kill()
+    after = content(home)
+    assert after[file] == before[file] and len(after) == 2, after
+    assert run(*imports(file))[0] == 0 and content(home).keys() == {file}
 
 
 if __name__ == "__main__":

@@ -139,8 +139,10 @@ struct HTTPSide: Sendable {
         subscript(name: String) -> [String] { fields[name, default: []] }
     }
 
-    func get(_ path: String, token: String? = nil) async throws -> Answer {
-        try await send(HTTPClientRequest(url: base + path), token: token)
+    func get(_ path: String, token: String? = nil, headers: [String: String] = [:]) async throws -> Answer {
+        var request = HTTPClientRequest(url: base + path)
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
+        return try await send(request, token: token)
     }
 
     func post(
