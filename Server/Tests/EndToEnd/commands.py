@@ -289,6 +289,23 @@ def killed_import(folder):
     assert run(*imports(file))[0] == 0 and content(home).keys() == {file}
 
 
+@claims
+def imports_at_once(folder):
+    """Of two imports to one file the one that began later is there in the end, and the other says so."""
+    home = folder / "at-once"
+    home.mkdir()
+    file, pipe = home / "gazetteer.sqlite", folder / "late-names.pipe"
+    os.mkfifo(pipe)
+    with Program(*imports(file, "--names", pipe)) as program:
+        with open(pipe, "wb") as names:
+            assert run(*imports(file))[0] == 0
+            before = content(home)
+            names.write((PLACES / "alternateNamesV2.txt").read_bytes())
+        program.find("(Another import)")
+        eventually("ended", lambda: not program.is_running)
+    assert content(home) == before and before.keys() == {file}
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         claims.run(Path(folder))

@@ -86,6 +86,15 @@ struct GazetteerImportTests {
         #expect(try folder.files == ["gazetteer.sqlite", "cities500.zip", "empty.txt"])
     }
 
+    @Test func `a wrong file is refused after its first thousand lines`() throws {
+        let places = (1...500).map { TestPlace(id: $0, coordinate: Coordinate(0, 0)) }
+        let file = try folder.file("cities.txt", String(repeating: "x\n", count: 1000) + places.text)
+        let error = #expect(throws: OptimistError.self) { try GazetteerImport(cities: file).run(to: folder.gazetteer) }
+        #expect(error?.code == .unreadableGeoNames)
+        let late = try folder.file("late.txt", places.text + String(repeating: "x\n", count: 1000))
+        #expect(try GazetteerImport(cities: late).run(to: folder.gazetteer).places == 500)
+    }
+
     @Test func `an import that is cancelled leaves the former gazetteer and nothing else`() async throws {
         _ = try Fixtures.everything.run(to: folder.gazetteer)
         let places = (1...2000).map { TestPlace(id: $0, coordinate: Coordinate(0, 0)) }

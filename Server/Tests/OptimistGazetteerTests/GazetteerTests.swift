@@ -54,6 +54,9 @@ struct GazetteerTests {
         #expect(try name(48.853, 2.349, "fr")?.place.text == "Paris")
         #expect(try name(52.524, 13.411, "de")?.place.text == "Berlin")
         #expect(try name(25.053, 121.526, "zh-TW")?.place.text == "臺北市")
+        // Of several that are alike, the first.
+        #expect(try name(25.053, 121.526, "de")?.place.text == "Taipeh")
+        #expect(try name(35.6895, 139.6917, "ja")?.place.text == "東京")
     }
 
     @Test func `no city takes a nearer village, and a section stands for its own city`() throws {

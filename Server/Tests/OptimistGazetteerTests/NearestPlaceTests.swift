@@ -56,6 +56,32 @@ struct NearestPlaceTests {
         #expect(try gazetteer.place(at: place, languages: [], within: 0)?.distanceMeters == 0)
     }
 
+    @Test(arguments: [1.0, -1])
+    func `what lies behind a pole is as near as anything else`(hemisphere: Double) throws {
+        let folder = try Folder()
+        let gazetteer = try folder.gazetteer(of: [TestPlace(id: 1, coordinate: Coordinate(hemisphere * 89.9, 170))])
+        for longitude in [-10.0, 80, -100] {
+            let name = try gazetteer.place(at: Coordinate(hemisphere * 89.9, longitude), languages: [])
+            #expect(name?.place.text == "Place 1")
+        }
+    }
+
+    @Test(arguments: [0.0, -45, 80, 89])
+    func `a place is found where a circle reaches farthest to the east and the west`(latitude: Double) throws {
+        // Where a meridian touches the circle, which is nearer to the pole than its middle.
+        let angle = 0.9 * Double.pi / 180
+        let center = latitude * .pi / 180
+        let reach = asin(sin(angle) / cos(center)) * 180 / .pi
+        let touching = asin(sin(center) / cos(angle)) * 180 / .pi
+        for side in [1.0, -1] {
+            let folder = try Folder()
+            let place = TestPlace(id: 1, coordinate: Coordinate(touching, side * reach))
+            let name = try folder.gazetteer(of: [place])
+                .place(at: Coordinate(latitude, 0), languages: [], within: angle * 6_371_008.8 + 0.001)
+            #expect(name?.place.text == "Place 1")
+        }
+    }
+
     @Test(arguments: [(90.1, 0), (-90.1, 0), (0, 180.1), (0, -180.1), (.nan, 0), (0, .infinity)])
     func `what is nowhere on Earth is no coordinate`(latitude: Double, longitude: Double) {
         #expect(Coordinate(latitude: latitude, longitude: longitude) == nil)

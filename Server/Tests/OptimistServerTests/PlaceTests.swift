@@ -92,8 +92,8 @@ struct PlaceTests {
 
     @Test(arguments: [
         ("", "\"lat\" is missing"), ("lat=1", "\"lon\" is missing"), ("lat=x&lon=1", "\"lat\" is no number"),
-        ("lat=1&lon=", "\"lon\" is no number"), ("lat=90.01&lon=1", "\"lat\" is a number of degrees from -90"),
-        ("lat=1&lon=-180.5", "\"lon\" is a number of degrees from -180"), ("lat=nan&lon=1", "\"lat\""),
+        ("lat=1&lon=", "\"lon\" is no number"), ("lat=90.01&lon=1", "\"lat\" is a number of degrees from -90 to 90."),
+        ("lat=1&lon=-180.5", "\"lon\" is a number of degrees from -180 to 180."), ("lat=nan&lon=1", "\"lat\""),
         ("lat=1&lon=inf", "\"lon\""), ("lat=1,5&lon=2", "\"lat\" is no number"),
     ])
     func `bad input is a problem that names the parameter`(query: String, detail: String) async throws {

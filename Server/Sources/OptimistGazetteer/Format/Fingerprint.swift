@@ -3,7 +3,7 @@
 /// Tells data apart. Not for secrets: whoever wants to can make two that agree.
 ///
 /// > Source: Fowler, Noll, Vo, "FNV Hash" (FNV-1a, 64 bits).
-struct Fingerprint: Equatable {
+struct Fingerprint {
     private var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
     mutating func add(_ bytes: ArraySlice<UInt8>) {

@@ -8,7 +8,7 @@ import GRDB
 /// They are at <https://download.geonames.org/export/dump/>, under CC BY 4.0: whoever shows the names has to show where
 /// they are from, see ``GazetteerSource/attribution``.
 ///
-/// The files are read as a stream. What stays in memory is the ids of the places: a few megabytes.
+/// The files are read as a stream. In memory are the ids of the places, and at most 64 MB of the file that is written.
 public struct GazetteerImport: Sendable {
     /// `cities500.txt`, or one of its like with fewer places.
     public var cities: URL

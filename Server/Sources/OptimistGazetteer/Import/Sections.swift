@@ -10,6 +10,8 @@ import GRDB
 enum Sections {
     private static let reachMeters = 25_000.0
 
+    /// All sections are in memory for it: some megabytes.
+    ///
     /// - Returns: For how many sections a place was found.
     static func settle(in db: Database) throws -> Int {
         let sections = try Row.fetchAll(

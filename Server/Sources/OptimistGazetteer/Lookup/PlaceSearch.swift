@@ -11,7 +11,7 @@ struct PlaceSearch {
         var distanceMeters: Double
         var id: Int64
 
-        /// The nearer one comes first, and of two equally near ones the one that has been in GeoNames for longer.
+        /// The nearer one comes first, and of two equally near ones the one with the smaller id.
         static func < (one: Self, other: Self) -> Bool {
             (one.distanceMeters, one.id) < (other.distanceMeters, other.id)
         }

@@ -11,7 +11,7 @@ struct SearchBox: Equatable {
     ///
     /// Where a pole is that near, they reach around the whole Earth.
     ///
-    /// > Source: Bronshtein et al., "Handbook of Mathematics", on the meridians that touch a circle on a sphere.
+    /// > Source: Matuschek, "Finding Points Within a Distance of a Latitude/Longitude Using Bounding Coordinates", 2010.
     static func boxes(around center: Coordinate, radiusMeters: Double) -> [SearchBox] {
         // A hair more, so that what is exactly so far away is not lost to rounding.
         let angle = (radiusMeters / Coordinate.earthRadiusMeters * (1 + 1e-9) + 1e-9)

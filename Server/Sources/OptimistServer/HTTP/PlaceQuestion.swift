@@ -33,10 +33,10 @@ struct PlaceQuestion {
     /// same one.
     func entityTag(version: String) -> String { "\"\(([version] + languages.map(\.text)).joined(separator: "."))\"" }
 
-    private static func degrees(_ name: String, _ text: Substring?, within limit: Double) throws -> Double {
+    private static func degrees(_ name: String, _ text: Substring?, within limit: Int) throws -> Double {
         guard let text else { throw problem("The parameter \"\(name)\" is missing.") }
         guard let value = Double(text) else { throw problem("The parameter \"\(name)\" is no number.") }
-        guard value.isFinite, abs(value) <= limit else {
+        guard abs(value) <= Double(limit) else {
             throw problem("The parameter \"\(name)\" is a number of degrees from \(-limit) to \(limit).")
         }
         return value
