@@ -29,7 +29,7 @@ struct SectionTests {
         #expect(try name(shared[0]) == "Place 1")
         // An equal code below another unit is another unit, and two that have none share none.
         #expect(try name(place(1, 0.05, "XX", "1", "9", "3"), place(2, 0.1, "XX", "1", "2")) == "Place 2")
-        #expect(try name(place(1, 0.05, "XX", "1", "2", "3", ""), place(2, 0.1, "XX", "1", "2", "3")) == "Place 1")
+        #expect(try name(place(1, 0.05, "XX", "1", "2", "3", "4"), place(2, 0.1, "XX", "1", "2", "3")) == "Place 1")
     }
 
     @Test func `of several that share as many, the most populous one is it, and of equal ones the nearest`() throws {
