@@ -61,7 +61,7 @@ struct Download {
             total = total ?? range.total
             return .bytes
         case .rangeNotSatisfiable where !bytes.isEmpty: return startAgain()
-        case .ok:
+        case .ok, .noContent:
             _ = startAgain()
             total = head.headerFields[.contentLength].flatMap { Int($0) }
             validator = Self.validator(of: head)

@@ -22,24 +22,32 @@ struct HTTPSourceTests {
         answering answers: [Answer], limitBytes: Int = 1_000,
         validity: @escaping @Sendable (HTTPResponse, Validity) -> Validity = { _, validity in validity }
     ) throws -> (Loader<String, String>, InMemoryTransport) {
-        let rest = Mutex(answers[...])
-        let transport = InMemoryTransport { request in
-            guard let answer = rest.withLock({ $0.popFirst() }) else { return TransportResponse(.internalServerError) }
-            return try answer(request)
-        }
-        let credentials = Credentials(
-            accessToken: Secret("access"), refreshToken: Secret("refresh"), expiresAt: nil, lifetime: nil,
-            account: Account(id: "a", email: "ada@example.org"), origin: "https://example.org")
-        let session = Session(
-            server: try #require(URL(string: "https://example.org")), transport: transport,
-            credentials: InMemoryCredentialStore(credentials), reachability: ManualReachability())
-        let source = HTTPSource(session, limitBytes: limitBytes, validity: validity, now: { Self.now })
+        let transport = Self.transport(answers)
+        let source = HTTPSource(
+            try Self.session(transport), limitBytes: limitBytes, validity: validity, now: { Self.now })
         let loader = Loader<String, String>(
             pause: HTTPStatusError.pauseIfMissing, surroundings: Surroundings(now: { Self.now })
         ) { fetch in
             try await source.fetch(fetch, from: "/texts/\(fetch.key)") { String(decoding: $0, as: UTF8.self) }
         }
         return (loader, transport)
+    }
+
+    private static func transport(_ answers: [Answer]) -> InMemoryTransport {
+        let rest = Mutex(answers[...])
+        return InMemoryTransport { request in
+            guard let answer = rest.withLock({ $0.popFirst() }) else { return TransportResponse(.internalServerError) }
+            return try answer(request)
+        }
+    }
+
+    private static func session(_ transport: InMemoryTransport) throws -> Session {
+        let credentials = Credentials(
+            accessToken: Secret("access"), refreshToken: Secret("refresh"), expiresAt: nil, lifetime: nil,
+            account: Account(id: "a", email: "ada@example.org"), origin: "https://example.org")
+        return Session(
+            server: try #require(URL(string: "https://example.org")), transport: transport,
+            credentials: InMemoryCredentialStore(credentials), reachability: ManualReachability())
     }
 
     /// The first part of a text, after which the connection is lost.
@@ -194,5 +202,27 @@ struct HTTPSourceTests {
         _ = try await loader.value(for: "a")
         _ = try await loader.value(for: "a")
         #expect(transport.requests.count == 1)
+    }
+
+    @Test func `C9 place names come from the server's gazetteer, once for points that mean the same`() async throws {
+        let answer = #"{"place": "渋谷区", "area": "東京都", "country": "JP", "language": "ja", "distanceMeters": 5.5}"#
+        let transport = Self.transport([
+            { _ in TransportResponse(.ok, answer, headerFields: [.cacheControl: "max-age=60"]) },
+            { _ in TransportResponse(.noContent, headerFields: [.cacheControl: "max-age=60"]) },
+        ])
+        let places = Loader<PlaceKey, Place>(
+            placesFrom: HTTPSource(try Self.session(transport), now: { Self.now }),
+            surroundings: Surroundings(now: { Self.now }))
+        for longitude in [139.7001, 139.7002] {
+            let key = try #require(PlaceKey(latitude: 35.658, longitude: longitude, language: "ja-JP"))
+            #expect(
+                try await places.value(for: key) == .named(PlaceName(place: "渋谷区", area: "東京都", country: "JP")))
+        }
+        let sea = try #require(PlaceKey(latitude: 0, longitude: -30, language: "ja"))
+        #expect(try await places.value(for: sea) == .nowhere)
+        #expect(
+            transport.requests.map(\.head.path) == [
+                "/places?lat=35.658&lon=139.7&lang=ja", "/places?lat=0.0&lon=-30.0&lang=ja",
+            ])
     }
 }

@@ -31,6 +31,11 @@ public struct Fetched<Value: Sendable>: Sendable {
         isKeptOnDisk = true
     }
 
+    /// The same, of which the disk keeps what the loader's ``DiskTier`` makes of the value and not what came.
+    package var keptAsValue: Self {
+        value.map { Self($0, validity: validity, isKeptOnDisk: isKeptOnDisk) } ?? self
+    }
+
     /// What the source was asked with is still right, from now on as long as is said here.
     public static func unchanged(_ validity: Validity) -> Self { Self(unchanged: validity) }
 }

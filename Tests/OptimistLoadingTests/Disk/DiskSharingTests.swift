@@ -93,7 +93,7 @@ struct DiskSharingTests {
             }
         }
         #expect(counts.withLock { $0.wrong } == 0)
-        #expect(counts.withLock { $0.hits } > 300)
+        #expect(counts.withLock { $0.hits } > 100, "most of what is asked for was stored at some time")
         for cache in caches { #expect(cache.counts.damagedEntries == 0) }
     }
 

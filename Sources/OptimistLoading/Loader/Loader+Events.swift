@@ -1,0 +1,18 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+extension Loader {
+    /// What becomes of a key, for as long as somebody iterates: the ticket goes with the task.
+    ///
+    /// Whoever is slow gets the newest eight events only. The stream has no end of its own, since an expired value may be
+    /// followed by another.
+    ///
+    /// - Parameters: As ``subscribe(_:priority:freshness:receive:)``.
+    public func events(
+        for key: Key, priority: LoadPriority = .visible, freshness: Freshness = .cached
+    ) -> AsyncStream<LoadEvent<Value>> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(8)) { continuation in
+            let ticket = subscribe(key, priority: priority, freshness: freshness) { continuation.yield($0) }
+            continuation.onTermination = { _ in ticket.cancel() }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+// As much of Apple's CoreLocation as our adapters use, to type-check them elsewhere.
+public import Foundation
+
+public final class CLLocation: Sendable {
+    public init(latitude: Double, longitude: Double) {}
+}
+
+public final class CLPlacemark: Sendable {
+    public var locality: String? { nil }
+    public var administrativeArea: String? { nil }
+    public var isoCountryCode: String? { nil }
+}
+
+public final class CLGeocoder: Sendable {
+    public init() {}
+    public func reverseGeocodeLocation(
+        _ location: CLLocation, preferredLocale: Locale?
+    ) async throws -> [CLPlacemark] { [] }
+}
