@@ -37,7 +37,7 @@ struct CacheControl {
     /// For how many seconds it was right when it left its source.
     private func lifetime(at now: Date) -> TimeInterval {
         if directives["no-store"] != nil || directives["no-cache"] != nil { return 0 }
-        if let text = directives["max-age"] { return TimeInterval(text) ?? 0 }
+        if let text = directives["max-age"] { return Self.seconds(text) }
         let date = head.headerFields[.date].flatMap(HTTPDate.parse) ?? now
         if let text = head.headerFields[.expires] { return HTTPDate.parse(text)?.timeIntervalSince(date) ?? 0 }
         // It does not say. What has not changed for long will not change soon.
@@ -48,5 +48,11 @@ struct CacheControl {
     private static let longestGuess: TimeInterval = 86_400
 
     /// How many seconds ago it left its source, as caches on the way say.
-    private var age: TimeInterval { head.headerFields[.age].flatMap { TimeInterval($0) }.map { max($0, 0) } ?? 0 }
+    private var age: TimeInterval { head.headerFields[.age].map(Self.seconds) ?? 0 }
+
+    /// > Source: RFC 9111, section 1.2.2, delta-seconds: digits only, and no more than 2³¹. What is none is nothing.
+    private static func seconds(_ text: String) -> TimeInterval {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return 0 }
+        return TimeInterval(min(Int(text) ?? .max, 1 << 31))
+    }
 }

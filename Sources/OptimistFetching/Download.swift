@@ -55,15 +55,16 @@ struct Download {
         switch head.status {
         case .notModified where former != nil && bytes.isEmpty: return .unchanged
         case .partialContent where !bytes.isEmpty:
-            guard let range = Self.range(head), range.first == bytes.count, fits(range.total) else {
-                return startAgain()
-            }
+            guard let range = Self.range(head), range.first == bytes.count, fits(range.total),
+                head.headerFields[.eTag].map({ $0 == validator }) ?? true
+            else { return startAgain() }
             total = total ?? range.total
             return .bytes
         case .rangeNotSatisfiable where !bytes.isEmpty: return startAgain()
         case .ok, .noContent:
             _ = startAgain()
-            total = head.headerFields[.contentLength].flatMap { Int($0) }
+            // What is unpacked on the way has another length.
+            total = Self.isAsSent(head) ? head.headerFields[.contentLength].flatMap { Int($0) } : nil
             validator = Self.validator(of: head)
             if let total, total > limitBytes { throw TransportError(.tooLarge, .responseStarted) }
             return .bytes
@@ -87,10 +88,15 @@ struct Download {
 
     /// A weak tag may stand for other bytes, and what is unpacked on the way has other places than the server's.
     private static func validator(of head: HTTPResponse) -> String? {
-        let encoding = head.headerFields[.contentEncoding]?.lowercased()
-        guard encoding == nil || encoding == "identity" else { return nil }
+        guard isAsSent(head) else { return nil }
         if head.headerFields[.acceptRanges]?.lowercased() == "none" { return nil }
         return head.headerFields[.eTag].flatMap { $0.hasPrefix("W/") ? nil : $0 }
+    }
+
+    /// Whether the bytes that come are those that the server counts.
+    private static func isAsSent(_ head: HTTPResponse) -> Bool {
+        let encoding = head.headerFields[.contentEncoding]?.lowercased()
+        return encoding == nil || encoding == "identity"
     }
 
     private static func range(_ head: HTTPResponse) -> (first: Int, total: Int?)? {

@@ -10,7 +10,7 @@ import OptimistTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HTTPSourceTests {
     /// What the server says to each request in turn.
     private typealias Answer = @Sendable (TransportRequest) throws -> TransportResponse
@@ -143,6 +143,27 @@ struct HTTPSourceTests {
         #expect(transport.requests.count == 1)
     }
 
+    @Test func `C6 a part of another version is not put together with the others`() async throws {
+        let (loader, _) = try loader(answering: [
+            { _ in Self.broken("hello", of: 10, [.eTag: "\"one\""]) },
+            { _ in
+                TransportResponse(
+                    .partialContent, " more", headerFields: [.contentRange: "bytes 5-9/10", .eTag: "\"two\""])
+            },
+            { _ in TransportResponse(.ok, "other more") },
+        ])
+        #expect(try await loader.value(for: "a") == "other more")
+    }
+
+    @Test func `what is unpacked on the way is longer than announced`() async throws {
+        let (loader, _) = try loader(answering: [
+            { _ in
+                TransportResponse(.ok, "hello", headerFields: [.contentLength: "3", .contentEncoding: "gzip"])
+            }
+        ])
+        #expect(try await loader.value(for: "a") == "hello")
+    }
+
     @Test func `a download that breaks off again and again is given up`() async throws {
         let (loader, transport) = try loader(
             answering: Array(repeating: { _ in Self.broken("hello", of: 10, [.eTag: "\"one\""]) }, count: 10))
@@ -171,14 +192,17 @@ struct HTTPSourceTests {
         await #expect { try await loader.value(for: "a") } throws: { ($0 as? TransportError)?.kind == .tooLarge }
     }
 
-    @Test(arguments: [
+    private static let lifetimes: [([String: String], TimeInterval)] = [
         (["Cache-Control": "max-age=60"], 60), (["Cache-Control": "Max-Age=60, must-revalidate", "Age": "20"], 40),
         (["Cache-Control": "no-cache, max-age=60"], 0), (["Cache-Control": "no-store"], 0),
         (["Expires": "Mon, 21 Sep 2026 13:14:20 GMT", "Date": "Mon, 21 Sep 2026 13:13:20 GMT"], 60),
+        (["Cache-Control": "max-age=999999999999999999999999"], 2_147_483_648), (["Cache-Control": "max-age=nan"], 0),
         (["Expires": "0"], 0), (["Cache-Control": "max-age=soon"], 0), ([:], 0),
         (["Last-Modified": "Mon, 21 Sep 2026 13:13:20 GMT", "Date": "Mon, 21 Sep 2026 13:23:20 GMT"], 60),
         (["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"], 86_400),
-    ])
+    ]
+
+    @Test(arguments: lifetimes)
     func `C7 a value is right for as long as its answer says`(fields: [String: String], seconds: TimeInterval)
         async throws
     {

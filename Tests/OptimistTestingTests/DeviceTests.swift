@@ -7,7 +7,7 @@ import OptimistTesting
 import OptimistWire
 import Testing
 
-@Suite("Simulated devices", .timeLimit(.minutes(2)))
+@Suite("Simulated devices", .timeLimit(.minutes(5)))
 struct DeviceTests {
     struct Note: Codable, Identifiable, SyncedRecord {
         var id = UUID()

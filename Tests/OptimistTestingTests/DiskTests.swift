@@ -6,7 +6,7 @@ import OptimistCore
 import OptimistTesting
 import Testing
 
-@Suite("The simulated disk", .timeLimit(.minutes(2)))
+@Suite("The simulated disk", .timeLimit(.minutes(5)))
 struct DiskTests {
     /// Opens a pool as the store does.
     private func pool(_ mount: DiskMount, synchronous: String = "FULL") throws -> DatabasePool {

@@ -7,7 +7,7 @@ import OptimistGazetteer
 import Testing
 
 /// What an import makes of good, bad and wrong files.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct GazetteerImportTests {
     let folder: Folder
 

@@ -6,7 +6,7 @@ import OptimistCore
 import Testing
 
 /// What places are called.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct GazetteerTests {
     let folder: Folder
     let gazetteer: Gazetteer

@@ -41,13 +41,16 @@
             content(phase).task(id: key) {
                 for await event in loader.events(for: key, freshness: freshness) {
                     switch event {
-                    case .progress(let progress): latest = (key, .waiting(progress: progress))
+                    // What is shown already is better than that its refresh goes on, or has failed.
+                    case .progress(let progress): if !isLoaded { latest = (key, .waiting(progress: progress)) }
                     case .partial(let value), .value(let value, _): latest = (key, .loaded(value))
-                    case .failure(let error): latest = (key, .failed(error))
+                    case .failure(let error): if !isLoaded { latest = (key, .failed(error)) }
                     }
                 }
             }
         }
+
+        private var isLoaded: Bool { if case .loaded = phase { true } else { false } }
 
         private var phase: LoadPhase<Value> {
             if let latest, latest.key == key { return latest.phase }

@@ -246,7 +246,11 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     func arrival(_ value: Value, _ key: Key, _ validity: Validity, _ now: Duration) -> LoaderMachine.Arrival {
         LoaderMachine.Arrival(
             hash: key.hashValue, cost: cost(value), validity: validity,
-            expiresAt: validity.expiresAt.map { now + .seconds($0.timeIntervalSince(surroundings.now())) })
+            expiresAt: validity.expiresAt.map { date in
+                // A date that is none has passed.
+                let seconds = date.timeIntervalSince(surroundings.now())
+                return now + .seconds(seconds.isNaN ? 0 : min(max(seconds, -1e9), 1e9))
+            })
     }
 
     @usableFromInline

@@ -59,8 +59,11 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
                 actions.append(.release(value))
                 slots[place]?.value = nil
             }
+            if !machine.isFlying(place), let partial = slot.partial {
+                actions.append(.release(partial))
+                slots[place]?.partial = nil
+            }
             guard machine.isIdle(place) else { continue }
-            if let partial = slot.partial { actions.append(.release(partial)) }
             if places[slot.key] == place { places[slot.key] = nil }
             slots[place] = nil
             free.append(place)
@@ -111,7 +114,7 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     mutating func read(
         _ value: Value?, _ arrival: LoaderMachine.Arrival?, of id: FlightID, at now: Duration
     ) -> [Action] {
-        let decision = machine.read(arrival, of: id, at: now)
+        guard let decision = machine.read(arrival, of: id, at: now) else { return value.map { [.release($0)] } ?? [] }
         return take(value, decision, at: id.place)
     }
 

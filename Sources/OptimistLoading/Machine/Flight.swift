@@ -8,7 +8,8 @@ struct Flight {
         var isUnderWay: Bool { self == .reading || self == .fetching }
     }
 
-    let serial: Int
+    /// Another one when it goes on from the disk to the source.
+    var serial: Int
     let lane: Int
     var stage: Stage
     var priority: LoadPriority
@@ -17,12 +18,12 @@ struct Flight {
     var isUnseen = true
     /// Somebody wants it from the source.
     var mustFetch = false
-    /// It goes on when nobody waits any more.
+    /// It goes on when nobody waits any more: somebody has what has expired, and it is to be refreshed for the next.
     var isOfItsOwn = false
+    /// Whether that is to be so once somebody has what has expired.
+    var mayOutlive = false
     /// It was removed meanwhile: those who wait get it, and it is not kept.
     var isForgotten = false
-    /// What the source said of the value that is here already.
-    var former: Validity?
     var progress: Double?
     var hasPartial = false
     var queuedAt: Duration

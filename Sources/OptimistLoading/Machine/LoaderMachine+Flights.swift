@@ -102,7 +102,7 @@ extension LoaderMachine {
             counts.fetches += 1
             counts.waited(now - flight.queuedAt, at: flight.priority)
             flights[place]?.stage = .fetching
-            decision.actions.append(.fetch(id, former: flight.former))
+            decision.actions.append(.fetch(id, former: kept[place]?.validity))
         }
     }
 

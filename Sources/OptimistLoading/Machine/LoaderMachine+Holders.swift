@@ -43,7 +43,8 @@ extension LoaderMachine {
                 news = news ?? knownOfFlight(place)
                 board(
                     place, holder, priority, freshness, lane: lane, isRead: hasDisk && !isHere, &decision, at: now)
-                if outlives { flights[place]?.isOfItsOwn = true }
+                if outlives, case .value? = news { flights[place]?.isOfItsOwn = true }
+                if outlives { flights[place]?.mayOutlive = true }
             }
         }
         return (HolderID(place: holder, serial: serial), news, decision)
@@ -65,7 +66,7 @@ extension LoaderMachine {
             if !failures.isEmpty { failures[place] = nil }
             flights[place] = Flight(
                 serial: nextSerial(), lane: self.lane(named: lane), stage: isRead ? .queuedToRead : .queuedToFetch,
-                priority: priority, former: kept[place]?.validity, queuedAt: now)
+                priority: priority, queuedAt: now)
         } else {
             counts.joins += 1
         }

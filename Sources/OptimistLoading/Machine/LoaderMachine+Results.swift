@@ -41,12 +41,15 @@ extension LoaderMachine {
     }
 
     /// The disk has been asked. Nil: it has nothing.
+    ///
+    /// - Returns: Nil if the flight has ended meanwhile: another key may have its place.
     @usableFromInline
-    mutating func read(_ arrival: Arrival?, of id: FlightID, at now: Duration) -> Decision {
+    mutating func read(_ arrival: Arrival?, of id: FlightID, at now: Duration) -> Decision? {
+        guard let flight = flight(id), flight.stage == .reading else { return nil }
         var decision = Decision()
-        guard let flight = flight(id), flight.stage == .reading else { return decision }
         lanes[Self.diskLane].end(flight.priority)
-        if let arrival, !flight.isForgotten {
+        // What the app has put here meanwhile is newer than what the disk has.
+        if let arrival, !flight.isForgotten, kept[id.place] == nil {
             counts.diskHits += 1
             let isEnough = arrival.kept.isFresh(at: now) && !flight.mustFetch
             keep(arrival, id.place, &decision, at: now)
@@ -54,9 +57,9 @@ extension LoaderMachine {
                 land(id.place, .value(.disk), &decision)
             } else {
                 // It has expired: those to whom it will do for the moment get it, and the source is asked about it.
-                flights[id.place]?.former = arrival.validity
                 let content = waitingHolders(id.place).filter { holders[$0]?.freshness == .cachedThenRefreshed }
                 if !content.isEmpty {
+                    if flight.mayOutlive { flights[id.place]?.isOfItsOwn = true }
                     decision.actions.append(.tell(.value(.disk), content, version: nextVersion()))
                 }
             }
@@ -67,6 +70,9 @@ extension LoaderMachine {
     }
 
     private mutating func fetchInstead(_ place: Int, _ decision: inout Decision, at now: Duration) {
+        // The task that has read is not this one's.
+        let serial = nextSerial()
+        flights[place]?.serial = serial
         flights[place]?.stage = .queuedToFetch
         flights[place]?.queuedAt = now
         flights[place]?.task = nil
@@ -182,7 +188,6 @@ extension LoaderMachine {
         seeds[place] = nil
         forget(memory.remove(place), &decision)
         flights[place]?.isForgotten = true
-        flights[place]?.former = nil
         decision.touched.append(place)
         return decision
     }

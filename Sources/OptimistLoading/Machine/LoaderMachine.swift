@@ -98,6 +98,9 @@ struct LoaderMachine: Sendable {
     @usableFromInline
     func hasValue(_ place: Int) -> Bool { kept[place] != nil }
 
+    @usableFromInline
+    func isFlying(_ place: Int) -> Bool { flights[place] != nil }
+
     func flight(_ id: FlightID) -> Flight? { flights[id.place].flatMap { $0.serial == id.serial ? $0 : nil } }
 
     /// Tells all who wait for a flight.

@@ -52,6 +52,7 @@ struct MemoryQueue {
     private(set) var count = 0
     private(set) var cost = 0
     private var smallCost = 0
+    private var smallCount = 0
     private var pinnedCost = 0
     private var pinnedCount = 0
 
@@ -112,7 +113,7 @@ struct MemoryQueue {
             self.cost += cost
             let isBack = learn(from: hash, cost)
             queues.append(place, to: isBack ? Queue.main : Queue.small)
-            if !isBack { smallCost += cost }
+            if !isBack { (smallCost, smallCount) = (smallCost + cost, smallCount + 1) }
         }
         makeRoom(limits.costBytes, limits.count, sparing: place, &released)
         return released
@@ -153,7 +154,8 @@ struct MemoryQueue {
     /// Lets go of what costs more than a share of the limits, least likely to be asked for first.
     mutating func trim(to share: Double) -> Released {
         var released = Released()
-        let share = min(max(share, 0), 1)
+        if share >= 1 { return released }
+        let share = share > 0 ? share : 0
         makeRoom(
             Int(Double(limits.costBytes) * share), Int(Double(limits.count) * share), sparing: nil, &released)
         return released
@@ -171,7 +173,7 @@ struct MemoryQueue {
 
     private mutating func remove(_ place: Int, into released: inout Released) {
         guard place < nodes.count, let node = nodes[place] else { return }
-        if queues.list(of: place) == Queue.small { smallCost -= node.cost }
+        if queues.list(of: place) == Queue.small { (smallCost, smallCount) = (smallCost - node.cost, smallCount - 1) }
         if node.pins > 0 {
             pinnedCost -= node.cost
             pinnedCount -= 1
@@ -217,13 +219,20 @@ struct MemoryQueue {
         _ costLimit: Int, _ countLimit: Int, sparing newest: Int?, _ released: inout Released
     ) {
         while cost > costLimit || count > countLimit {
-            let isSmallFirst = smallCost >= min(smallShare, costLimit / 10 * 9) || queues.first(of: Queue.main) == nil
+            let isSmallFirst = isSmallFull(costLimit, countLimit) || queues.first(of: Queue.main) == nil
             if isSmallFirst ? evictSmall(newest, &released) : evictMain(&released) { continue }
             if isSmallFirst ? evictMain(&released) : evictSmall(newest, &released) { continue }
             // All of it is held on to, or new: half of the limits at most, unless they have become smaller.
             guard let last = queues.first(of: Queue.small) ?? queues.first(of: Queue.main) else { return }
             remove(last, into: &released)
         }
+    }
+
+    /// Whether the small queue has its share of what there is too much of.
+    private func isSmallFull(_ costLimit: Int, _ countLimit: Int) -> Bool {
+        if cost > costLimit { return smallCost >= min(smallShare, costLimit / 10 * 9) }
+        let share = Double(smallShare) / Double(max(limits.costBytes, 1))
+        return Double(smallCount) >= min(max(share, 0.1), 0.9) * Double(countLimit)
     }
 
     /// Lets the first of the small queue go that was not asked for, and moves on those before it that were. Returns false if
@@ -235,7 +244,7 @@ struct MemoryQueue {
             if node.pins > 0 || present == newest { continue }
             if node.uses > 0 {
                 queues.remove(present)
-                smallCost -= node.cost
+                (smallCost, smallCount) = (smallCost - node.cost, smallCount - 1)
                 nodes[present]?.uses = 0
                 queues.append(present, to: Queue.main)
                 continue

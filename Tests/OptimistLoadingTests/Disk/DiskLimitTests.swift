@@ -7,7 +7,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct DiskLimitTests {
     let place = TemporaryFolder()
 

@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Dispatch
 import Foundation
 import OptimistCore
 import OptimistTesting
@@ -7,7 +8,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DiskTierTests {
     private let folder = TemporaryFolder()
 
@@ -82,12 +83,38 @@ struct DiskTierTests {
         withExtendedLifetime(listener) {}
     }
 
+    /// A tier that gives its values when the test says so.
+    private func slowDesk() -> (desk: Desk, gate: DispatchSemaphore) {
+        let gate = DispatchSemaphore(value: 0)
+        let tier = DiskTier<String, Int>(
+            folder.cache(), name: { $0 },
+            decode: { bytes in
+                gate.wait()
+                return Int(String(decoding: bytes, as: UTF8.self)) ?? 0
+            })
+        return (Desk(LoaderLimits(linger: .zero), disk: tier), gate)
+    }
+
     @Test func `a memory hit does not wait for the disk`() async throws {
         try await have(7)
-        let desk = desk()
+        let (desk, gate) = slowDesk()
         desk.loader.store(1, for: "b")
         let listener = Listener(desk.loader, "a")
         #expect(desk.loader.cached("b") == 1)
+        gate.signal()
         #expect(await listener.next() == "7 from disk")
+    }
+
+    @Test func `C6 what comes from the disk late is no other key's value`() async throws {
+        try await have(7)
+        let (desk, gate) = slowDesk()
+        Listener(desk.loader, "a").ticket.cancel()
+        desk.loader.store(1, for: "b")
+        gate.signal()
+        await desk.loader.disk?.settled()
+        let later = Listener(desk.loader, "a")
+        gate.signal()
+        #expect(await later.next() == "7 from disk")
+        #expect(desk.loader.cached("b") == 1)
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FreshnessTests {
     private let desk = Desk()
     /// The desk's clock shows 1,000 s.
@@ -74,6 +74,22 @@ struct FreshnessTests {
         #expect(desk.loader.counts.unchanged == 1)
     }
 
+    @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300])
+    func `a date that is none does no harm`(seconds: Double) async throws {
+        await have(1, Validity(expiresAt: Date(timeIntervalSince1970: seconds)))
+        #expect(desk.loader.cached("a") == 1)
+    }
+
+    @Test func `C3 a task that got nothing and is cancelled leaves no fetch behind`() async throws {
+        let desk = Desk(LoaderLimits(linger: .zero))
+        let loader = desk.loader
+        let task = Task { try await loader.value(for: "a", freshness: .cachedThenRefreshed) }
+        await desk.source.begin()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(await desk.source.cancellation() == "a")
+    }
+
     @Test func `a source that says unchanged to nobody's former value is an error that says so`() async throws {
         let listener = Listener(desk.loader, "a")
         await desk.source.begin()
@@ -101,7 +117,6 @@ struct FreshnessTests {
         await desk.source.begin()
         desk.source.answer("a", 2)
         #expect(try await value == 2)
-        for number in 100..<200 { desk.loader.store(number, for: "\(number)") }
-        #expect(desk.loader.cached("a") == nil, "it is a value like others now")
+        #expect(desk.loader.inspect { $0.machine.seeds.isEmpty }, "it is a value like others now")
     }
 }

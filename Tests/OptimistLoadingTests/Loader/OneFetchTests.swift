@@ -6,7 +6,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OneFetchTests {
     @Test func `C1 a value in memory is returned at once, without suspension`() async throws {
         let desk = Desk()

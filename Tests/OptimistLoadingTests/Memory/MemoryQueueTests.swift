@@ -5,7 +5,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct MemoryQueueTests {
     /// What is in the queue, by what it says of each place.
     private struct Books {
@@ -64,6 +64,23 @@ struct MemoryQueueTests {
         for place in 100..<1_000 { _ = books.store(place, cost: 1) }
         #expect((0..<20).allSatisfy { books.queue.has($0, at: .zero) })
         #expect(!(20..<50).contains { books.queue.has($0, at: .zero) })
+    }
+
+    @Test func `C5 the same when it is the count that binds`() {
+        var books = Books(MemoryLimits(costBytes: 1 << 20, count: 100))
+        for place in 0..<50 { _ = books.store(place, cost: 1) }
+        for place in 0..<20 { books.queue.use(place) }
+        for place in 100..<1_000 { _ = books.store(place, cost: 1) }
+        #expect((0..<20).allSatisfy { books.queue.has($0, at: .zero) })
+        #expect(!(20..<50).contains { books.queue.has($0, at: .zero) })
+    }
+
+    @Test(arguments: [1, .infinity, .nan, -1])
+    func `no share of the limits is too much or too little`(share: Double) {
+        var books = Books(MemoryLimits(costBytes: .max, count: .max))
+        _ = books.store(1, cost: 1)
+        _ = books.queue.trim(to: share)
+        #expect(books.queue.count == (share >= 1 ? 1 : 0))
     }
 
     @Test func `C5 that what was prefetched is then looked at does not keep it for longer`() {

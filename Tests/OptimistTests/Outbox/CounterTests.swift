@@ -9,7 +9,7 @@ import Testing
 
 @testable import Optimist
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct CounterTests {
     let server = AppServer()
     let phone: Device

@@ -30,7 +30,7 @@ private struct Note: Codable, Identifiable, SyncedRecord {
     }
 }
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct EditWinsTests {
     let server = AppServer()
     let phone: Device

@@ -11,7 +11,7 @@ import Testing
 
 @testable import Optimist
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct FirstSyncTests {
     private let backend = FakeBackend()
 
