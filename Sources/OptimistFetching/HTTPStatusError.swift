@@ -12,7 +12,7 @@ public struct HTTPStatusError: Error, Sendable, Equatable, CustomStringConvertib
 }
 
 extension HTTPStatusError {
-    /// A ``/OptimistLoading/Loader``'s `pause` for what does not exist (404) or is gone (410): a minute. For all else none, so that
+    /// A `Loader`'s `pause` for what does not exist (404) or is gone (410): a minute. For all else none, so that
     /// the next who asks tries again.
     public static func pauseIfMissing(_ error: any Error) -> Duration? {
         guard let status = (error as? Self)?.status, status == .notFound || status == .gone else { return nil }

@@ -11,7 +11,9 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
     private let decode: @Sendable ([UInt8]) throws -> Value
     private let encode: (@Sendable (Value) throws -> [UInt8]?)?
     private let now: @Sendable () -> Date
-    private let queue: DispatchQueue
+    private let reading: DispatchQueue
+    /// One after the other, so that of two values of a key the later stays.
+    private let writing: DispatchQueue
     private let removals = Mutex(Removals())
     /// How many values wait to be written.
     private let writes = Mutex(0)
@@ -40,12 +42,13 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
         self.encode = encode
         self.now = now
         // Reading blocks its thread, which the tasks of the app must not lack.
-        queue = DispatchQueue(label: "optimist.loading.disk", attributes: .concurrent)
+        reading = DispatchQueue(label: "optimist.loading.reading", attributes: .concurrent)
+        writing = DispatchQueue(label: "optimist.loading.writing")
     }
 
     private func offTheTasks<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
         await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: work()) }
+            reading.async { continuation.resume(returning: work()) }
         }
     }
 
@@ -70,14 +73,18 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
     @usableFromInline var calm: Int? { removals.withLock { $0.begun == $0.ended ? $0.begun : nil } }
 
     /// Keeps a value, soon, unless something is removed meanwhile, or the disk is so far behind that it would hold up too many.
+    /// If it is not kept, neither is the one before it, which would later be taken for it.
+    ///
+    /// - Parameter former: What the source was asked about.
     @usableFromInline
-    func keep(_ fetched: Fetched<Value>, _ value: Value, for key: Key, during calm: Int?) {
-        guard let calm, bookWrite() else { return }
-        queue.async { [self] in
+    func keep(
+        _ fetched: Fetched<Value>, _ value: Value, former: Validity?, for key: Key, during calm: Int?
+    ) {
+        guard let calm, bookWrite() else { return cache.remove(name(key)) }
+        writing.async { [self] in
             defer { writes.withLock { $0 -= 1 } }
-            guard self.calm == calm else { return }
-            store(fetched, value, name(key))
-            if self.calm != calm { cache.remove(name(key)) }
+            let isKept = self.calm == calm && store(fetched, value, former, name(key))
+            if !isKept || self.calm != calm { cache.remove(name(key)) }
         }
     }
 
@@ -94,21 +101,25 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
     /// Waits until what was to be kept by now is on the disk.
     func settled() async {
-        await withCheckedContinuation { continuation in queue.async(flags: .barrier) { continuation.resume() } }
+        await withCheckedContinuation { continuation in writing.async { continuation.resume() } }
     }
 
-    private func store(_ fetched: Fetched<Value>, _ value: Value, _ name: String) {
+    private func store(_ fetched: Fetched<Value>, _ value: Value, _ former: Validity?, _ name: String) -> Bool {
         let validity = fetched.validity
-        if !fetched.isKeptOnDisk {
-            cache.remove(name)
-        } else if fetched.value == nil {
-            cache.refresh(name, expiresAt: validity.expiresAt, etag: validity.etag, lastModified: validity.lastModified)
-        } else if let bytes = fetched.bytes ?? (try? encode?(value)) ?? nil {
-            let entry = DiskEntry(
-                bytes: bytes, storedAt: now(), expiresAt: validity.expiresAt, etag: validity.etag,
-                lastModified: validity.lastModified)
-            cache.store(entry, for: name)
+        guard fetched.isKeptOnDisk else { return false }
+        if fetched.value == nil {
+            // What was confirmed need not be what is here.
+            guard let entry = cache.entry(for: name), entry.etag == former?.etag,
+                entry.lastModified == former?.lastModified
+            else { return false }
+            return cache.refresh(
+                name, expiresAt: validity.expiresAt, etag: validity.etag, lastModified: validity.lastModified)
         }
+        guard let bytes = fetched.bytes ?? (try? encode?(value)) ?? nil else { return false }
+        let entry = DiskEntry(
+            bytes: bytes, storedAt: now(), expiresAt: validity.expiresAt, etag: validity.etag,
+            lastModified: validity.lastModified)
+        return cache.store(entry, for: name)
     }
 
     /// - Parameter also: What is removed elsewhere: whoever sees that gone does not find the value here either.

@@ -234,7 +234,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             let (isKept, actions) = state.withLock {
                 $0.fetched(value, arrival, isUnchanged: isUnchanged, of: id, at: now)
             }
-            if isKept, let disk { disk.keep(fetched, value, for: key, during: calm) }
+            if isKept, let disk { disk.keep(fetched, value, former: validity, for: key, during: calm) }
             run(actions)
         } catch {
             let (pause, now) = (error is CancellationError ? nil : self.pause(error), elapsed())

@@ -55,6 +55,20 @@ struct DiskTierTests {
         #expect(try await desk().loader.value(for: "a") == 7)
     }
 
+    @Test func `C7 what the source confirms is not what the disk has, if that is another's version`() async throws {
+        try await have(7, Validity(expiresAt: Date(timeIntervalSince1970: 1), etag: "one"))
+        let desk = desk()
+        let listener = Listener(desk.loader, "a", .visible, .cachedThenRefreshed)
+        _ = await listener.next()
+        await desk.source.begin()
+        // Another process of the app has stored a later version meanwhile.
+        folder.cache().store(DiskEntry(bytes: Array("8".utf8), storedAt: Date(), etag: "two"), for: "a")
+        desk.source.answer("a", .success(.unchanged(Validity(etag: "one"))))
+        #expect(await listener.next() == "7 from source")
+        await desk.loader.disk?.settled()
+        #expect(folder.cache().entry(for: "a")?.bytes != Array("7".utf8))
+    }
+
     @Test func `C6 bytes that are no value are a miss, and are removed`() async throws {
         folder.cache().store(DiskEntry(bytes: Array("seven".utf8), storedAt: Date()), for: "a")
         let desk = desk()
