@@ -22,7 +22,9 @@ public struct Vocabulary: Sendable {
     /// By the type's present name. Only types of which a column was renamed.
     private var columns: [String: Names] = [:]
 
-    /// - Parameter version: The version of the schema that the client was built with. Nil: the present one.
+    /// - Parameters:
+    ///   - schema: The present one.
+    ///   - version: The version of the schema that the client was built with. Nil: the present one.
     public init(_ schema: Schema, version: Int?) {
         let version = version ?? schema.version
         types = Names(schema.types.lazy.map { ($0.key, $0.value.formerNames) }, version: version)
