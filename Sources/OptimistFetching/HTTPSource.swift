@@ -65,12 +65,12 @@ public struct HTTPSource: Sendable {
                     (head, try await running.take(head, body) { fetch.report($0) })
                 }
                 switch answer {
-                case (let head, .unchanged): return .unchanged(validity(head, fetch.former))
+                case (let head, .unchanged): return .unchanged(validity(head, CacheControl(head), fetch.former))
                 case (let head, .bytes):
                     let bytes = running.bytes
                     let control = CacheControl(head)
                     return Fetched(
-                        try await decode(bytes), validity: validity(head, nil), bytes: bytes,
+                        try await decode(bytes), validity: validity(head, control, nil), bytes: bytes,
                         isKeptOnDisk: control.mayBeStored)
                 case (_, .useless): breaks += 1
                 }
@@ -82,8 +82,8 @@ public struct HTTPSource: Sendable {
     }
 
     /// What an answer says of its value. One that says nothing of a tag or a date leaves those of the former one as they were.
-    private func validity(_ head: HTTPResponse, _ former: Validity?) -> Validity {
-        var validity = CacheControl(head).validity(at: now())
+    private func validity(_ head: HTTPResponse, _ control: CacheControl, _ former: Validity?) -> Validity {
+        var validity = control.validity(at: now())
         validity.etag = validity.etag ?? former?.etag
         validity.lastModified = validity.lastModified ?? former?.lastModified
         return self.validity(head, validity)

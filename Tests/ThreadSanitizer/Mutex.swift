@@ -3,6 +3,8 @@
 import Glibc
 
 /// Stands in for `Synchronization.Mutex` under the thread sanitizer, which knows this lock and not that one on Linux.
+///
+/// > Note: Sendable, since it gives its value out under the lock only.
 public struct Mutex<Value>: @unchecked Sendable {
     /// > Note: Sendable, since `value` is touched under the lock only.
     private final class Box: @unchecked Sendable {

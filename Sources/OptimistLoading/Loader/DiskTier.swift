@@ -124,16 +124,17 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
     /// - Parameter also: What is removed elsewhere: whoever sees that gone does not find the value here either.
     func remove(_ key: Key, also: () -> Void) {
-        removals.withLock { $0.begun += 1 }
-        also()
-        cache.remove(name(key))
-        removals.withLock { $0.ended += 1 }
+        remove(also) { cache.remove(name(key)) }
     }
 
     func removeAll(also: () -> Void) {
+        remove(also) { cache.removeAll() }
+    }
+
+    private func remove(_ elsewhere: () -> Void, _ here: () -> Void) {
         removals.withLock { $0.begun += 1 }
-        also()
-        cache.removeAll()
+        elsewhere()
+        here()
         removals.withLock { $0.ended += 1 }
     }
 }

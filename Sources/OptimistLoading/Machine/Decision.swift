@@ -9,7 +9,8 @@ struct Decision: Sendable {
         /// Nil: there is no value yet that the source could confirm.
         case fetch(FlightID, former: Validity?)
         case cancel(Task<Void, Never>)
-        case tell(News, HolderPlaces, version: Int)
+        /// Those at these places of holders.
+        case tell(News, [Int], version: Int)
         /// Until that time nothing happens by itself.
         case wake(at: Duration)
     }
@@ -21,8 +22,6 @@ struct Decision: Sendable {
         case value(LoadOrigin)
         case failure(any Error)
     }
-
-    @usableFromInline typealias HolderPlaces = [Int]
 
     @usableFromInline var actions: [Action] = []
     /// The places at which something has ended: a value was let go, or a flight.
