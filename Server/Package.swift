@@ -87,7 +87,8 @@ let package = Package(
         .target(
             name: "OptimistLab",
             dependencies: [
-                "OptimistProxy", "OptimistServer",
+                "OptimistGazetteer", "OptimistProxy", "OptimistServer",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -95,11 +96,13 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Optimist", package: "optimist"),
                 .product(name: "OptimistCore", package: "optimist"),
+                .product(name: "OptimistFetching", package: "optimist"),
+                .product(name: "OptimistLoading", package: "optimist"),
                 .product(name: "OptimistSession", package: "optimist"),
                 .product(name: "OptimistWire", package: "optimist"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            resources: [.copy("Web")],
+            resources: [.copy("GeoNames"), .copy("Web")],
             swiftSettings: settings),
         // Not named like its product: `optimist` and the module `Optimist` are one file name on a Mac's disk.
         .executableTarget(

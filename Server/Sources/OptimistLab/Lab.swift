@@ -20,14 +20,17 @@ public final class Lab: Sendable {
         public var folder: URL
         /// The port of the page on 127.0.0.1. 0 takes a free one.
         public var port: Int
-        /// What the server names places from. Default: nothing, see `ServerConfiguration`.
+        /// What the server names places from. Default: a few places that come with the lab.
         public var gazetteer: URL?
+        /// A folder of photos to show. Default: none, and drawn figures.
+        public var photos: URL?
         public var logger: Logger
 
-        public init(folder: URL, port: Int = 8080, gazetteer: URL? = nil, logger: Logger) {
+        public init(folder: URL, port: Int = 8080, gazetteer: URL? = nil, photos: URL? = nil, logger: Logger) {
             self.folder = folder
             self.port = port
             self.gazetteer = gazetteer
+            self.photos = photos
             self.logger = logger
         }
     }
@@ -42,10 +45,13 @@ public final class Lab: Sendable {
     /// - Throws: `OptimistError` with a sentence that says what to do: a port that is taken, files that cannot be read.
     public func run(onStart: @escaping @Sendable (Int) -> Void) async throws {
         try FileManager.default.createDirectory(at: configuration.folder, withIntermediateDirectories: true)
+        let content = try LabContent(
+            photos: configuration.photos, cache: configuration.folder.appending(path: "thumbnails"))
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
                 port: 0, dataDirectory: configuration.folder.appending(path: "server"),
-                gazetteer: configuration.gazetteer, logger: configuration.logger))
+                gazetteer: try configuration.gazetteer ?? LabPlaces.gazetteer(in: configuration.folder),
+                routes: content.routes, logger: configuration.logger))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run() }
             let park = try await DevicePark(
@@ -53,11 +59,12 @@ public final class Lab: Sendable {
             let outcome: Result<Void, any Error>
             do {
                 try await park.startAll()
-                outcome = .success(try await servePage(park, server, onStart))
+                outcome = .success(try await servePage(park, server, content, onStart))
             } catch {
                 outcome = .failure(error)
             }
             // Whatever ended the page, the server is not cancelled amid its answers.
+            content.held.end()
             await park.stopAll()
             await server.shutdown()
             try await group.waitForAll()
@@ -65,9 +72,10 @@ public final class Lab: Sendable {
         }
     }
 
-    private func servePage(_ park: DevicePark, _ server: OptimistServer, _ onStart: @escaping @Sendable (Int) -> Void)
-        async throws
-    {
+    private func servePage(
+        _ park: DevicePark, _ server: OptimistServer, _ content: LabContent,
+        _ onStart: @escaping @Sendable (Int) -> Void
+    ) async throws {
         let router = Router(context: LocalRequestContext.self)
         router.add(middleware: LabErrors())
         router.add(middleware: OwnOrigin())
@@ -76,6 +84,8 @@ public final class Lab: Sendable {
         DeviceRoutes(park: park).add(to: router)
         SessionRoutes(park: park, server: server).add(to: router)
         TodoRoutes(park: park).add(to: router)
+        ShortsRoutes(park: park).add(to: router)
+        LoadingRoutes(park: park, content: content).add(to: router)
         ServerRoutes(park: park, server: server).add(to: router)
         let application = Application(
             router: router,

@@ -86,6 +86,7 @@ public final class OptimistServer: Service {
     public func run() async throws {
         let router = Router(context: ServerContext.self)
         routes.add(to: router)
+        for route in configuration.routes { routes.add(route, to: router) }
         let application = Application(
             router: router, server: .http1(configuration: .init(idleTimeout: TimeAmount(configuration.idleTimeout))),
             configuration: .init(

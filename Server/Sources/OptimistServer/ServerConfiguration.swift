@@ -37,6 +37,8 @@ public struct ServerConfiguration: Sendable {
     public var tombstoneDays: Int
     /// A file of `optimist gazetteer import`, for `GET /places`. Default: none, and no such answers.
     public var gazetteer: URL?
+    /// Routes of an app's own beside the server's. Default: none.
+    public var routes: [AppRoute]
     /// Time, ids, chance and tasks. Secrets never come from here.
     public var surroundings: Surroundings
     public var logger: Logger
@@ -50,7 +52,7 @@ public struct ServerConfiguration: Sendable {
         allowsOneDeviceOnly: Bool = false, isBehindProxy: Bool = false, signInBurstPerAddress: Int = 60,
         signInBurstPerAccount: Int = 10,
         idleTimeout: Duration = .seconds(60), bodyTimeout: Duration = .seconds(60),
-        tombstoneDays: Int = RowSync.Limit.tombstoneDays, gazetteer: URL? = nil,
+        tombstoneDays: Int = RowSync.Limit.tombstoneDays, gazetteer: URL? = nil, routes: [AppRoute] = [],
         surroundings: Surroundings = Surroundings(), logger: Logger = Logger(label: "optimist.server")
     ) {
         self.host = host
@@ -67,6 +69,7 @@ public struct ServerConfiguration: Sendable {
         self.bodyTimeout = bodyTimeout
         self.tombstoneDays = tombstoneDays
         self.gazetteer = gazetteer
+        self.routes = routes
         self.surroundings = surroundings
         self.logger = logger
     }

@@ -24,6 +24,11 @@ struct LabCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Names of places, from `optimist gazetteer import`.", valueName: "file"))
     var gazetteer: String?
 
+    @Option(
+        help: ArgumentHelp("A folder of photos for the feed. Without it the lab draws figures.", valueName: "directory")
+    )
+    var photos: String?
+
     @Option(help: "How much to log: trace, debug, info, notice, warning or error.", transform: LogLevel.parse)
     var logLevel = Logger.Level.warning
 
@@ -38,7 +43,8 @@ struct LabCommand: AsyncParsableCommand {
         logger.logLevel = logLevel
         let lab = Lab(
             Lab.Configuration(
-                folder: folder, port: port, gazetteer: gazetteer.map { URL(filePath: $0) }, logger: logger))
+                folder: folder, port: port, gazetteer: gazetteer.map { URL(filePath: $0) },
+                photos: photos.map { URL(filePath: $0, directoryHint: .isDirectory) }, logger: logger))
         try await explainingErrors(of: "lab", at: folder.path) {
             try await lab.run { port in
                 say("The lab is at http://127.0.0.1:\(port). Its data is in \(folder.path). Stop it with Ctrl-C.")

@@ -47,7 +47,7 @@ struct Workbench: Sendable {
         try FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
         let (wire, network, newsroom) = (Wire(hasStream: hasStream), LabNetwork(), Newsroom())
         let phone = try RunningPhone(
-            database: own.appending(path: "planner.sqlite"), server: address,
+            folder: own, server: address,
             credentials: FileCredentialStore(directory: own.appending(path: "credentials")), transport: wire,
             network: network, diary: SessionDiary(),
             news: NewsDesk(device: name, started: .now, room: newsroom), logger: Self.quiet)

@@ -61,7 +61,7 @@ actor LabDevice {
         guard running == nil else { return }
         guard let server = URL(string: "http://127.0.0.1:\(proxy.port)") else { return }
         running = try RunningPhone(
-            database: folder.appending(path: "planner.sqlite"), server: server, credentials: credentials,
+            folder: folder, server: server, credentials: credentials,
             network: network, diary: diary, news: news, logger: logger)
         news.changed("todos", "outbox", "rejections", "status", "device", "session")
     }
@@ -96,11 +96,19 @@ actor LabDevice {
 
     func dropNextResponses(_ count: Int) { proxy.dropNextResponses(count) }
 
+    // MARK: - Loading
+
+    /// Empties the phone's caches, as if the app had just been installed, and puts its screens back to their beginnings.
+    func forgetLoaded() async throws {
+        try await phone().forgetLoaded()
+        news.changed("shorts", "loading")
+    }
+
     // MARK: - Old way
 
     func setOldWay(_ isOn: Bool) {
         isOldWay = isOn
-        news.changed("device")
+        news.changed("device", "shorts")
     }
 }
 

@@ -21,16 +21,23 @@ final class RunningPhone: Sendable {
     let sync: SyncEngine
     let screen: Screen
     let news: NewsDesk
+    let wire: Wire
+    let loaders: PhoneLoaders
+    /// The screens that show what is loaded.
+    private let screens: Mutex<PhoneScreens>
     private let work: Task<Void, Never>
     private let waits = Mutex(Waits())
 
+    /// - Parameter folder: Where its files are.
     init(
-        database: URL, server: URL, credentials: any CredentialStore,
+        folder: URL, server: URL, credentials: any CredentialStore,
         transport: any Transport = AsyncHTTPClientTransport.shared, network: LabNetwork, diary: SessionDiary,
         news: NewsDesk, logger: Logger
     ) throws {
-        let store = try Store(at: database, synced: [LabTodo.self], migrate: LabTodo.migrate)
-        let session = Session(server: server, transport: transport, credentials: credentials, logger: logger)
+        let wire = Wire(transport)
+        let store = try Store(
+            at: folder.appending(path: "planner.sqlite"), synced: [LabTodo.self], migrate: LabTodo.migrate)
+        let session = Session(server: server, transport: wire, credentials: credentials, logger: logger)
         let sync = SyncEngine(store: store, session: session, reachability: network, logger: logger)
         let screen = Screen(news: news)
         self.store = store
@@ -38,6 +45,9 @@ final class RunningPhone: Sendable {
         self.sync = sync
         self.screen = screen
         self.news = news
+        self.wire = wire
+        loaders = PhoneLoaders(folder: folder.appending(path: "loaded"), session: session)
+        screens = Mutex(PhoneScreens(loaders, session, news))
         // Unstructured on purpose: a phone lives until it is crashed, whichever request switched it on.
         work = Task {
             await withTaskGroup(of: Void.self) { group in
@@ -58,7 +68,21 @@ final class RunningPhone: Sendable {
         for wait in waiting { wait.cancel() }
         work.cancel()
         await work.value
+        await shown.close()
         screen.blank()
+    }
+
+    var shown: PhoneScreens { screens.withLock { $0 } }
+
+    /// Empties the caches, and puts the screens back to their beginnings.
+    func forgetLoaded() async {
+        let former = screens.withLock { screens in
+            defer { screens = PhoneScreens(loaders, session, news) }
+            return screens
+        }
+        await former.close()
+        loaders.removeAll()
+        wire.clear()
     }
 
     /// Waits for something, as long as the phone is on.

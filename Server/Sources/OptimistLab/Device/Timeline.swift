@@ -6,6 +6,8 @@ import Foundation
 struct TimelineEvent: Codable, Sendable, Equatable {
     enum Kind: String, Codable, Sendable {
         case write, shown, sent, accepted, merged, rejected, received, seen, network, crash, restart, session
+        /// A short video comes onto the screen, and what becomes of what it needs.
+        case short, atOnce, joined, asked, loaded, failed
     }
 
     var at: Date
@@ -21,7 +23,7 @@ struct TimelineEvent: Codable, Sendable, Equatable {
 /// What one device tells its followers.
 enum DeviceNews: Sendable {
     case timeline(TimelineEvent)
-    /// What may have changed: todos, outbox, rejections, status, device, session.
+    /// What may have changed: todos, outbox, rejections, status, device, session, shorts, loading.
     case changed(device: String, Set<String>)
 
     var device: String {
@@ -38,13 +40,18 @@ struct NewsDesk: Sendable {
     let started: ContinuousClock.Instant
     let room: Newsroom
 
-    func tell(_ kind: TimelineEvent.Kind, _ text: String? = nil, row: UUID? = nil) {
+    func tell(_ kind: TimelineEvent.Kind, _ text: String? = nil, row: UUID) {
+        tell(kind, text, row: row.uuidString.lowercased())
+    }
+
+    /// - Parameter row: What it belongs to, as the id of a to-do. Nil: it stands by itself.
+    func tell(_ kind: TimelineEvent.Kind, _ text: String? = nil, row: String? = nil) {
         let elapsed = started.duration(to: .now)
         room.send(
             .timeline(
                 TimelineEvent(
                     at: Date(), ms: elapsed / .milliseconds(1), kind: kind, device: device,
-                    row: row?.uuidString.lowercased(), text: text)))
+                    row: row, text: text)))
     }
 
     func changed(_ what: String...) { room.send(.changed(device: device, Set(what))) }

@@ -71,6 +71,14 @@ class Device {
   signIn() { return call('POST', `${this.#path}/sign-in`, {}); }
   signOut() { return call('POST', `${this.#path}/sign-out`); }
 
+  shorts() { return call('GET', `${this.#path}/shorts`); }
+  showShort(index) { return call('POST', `${this.#path}/shorts/visible`, { index }); }
+
+  loading() { return call('GET', `${this.#path}/loading`); }
+  forgetLoaded() { return call('DELETE', `${this.#path}/loading`); }
+  /** Where the page finds a picture that the phone has, by the path that the phone had it from. */
+  picture(path) { return `${this.#path}/picture?of=${encodeURIComponent(path)}`; }
+
   session() { return call('GET', `${this.#path}/session`); }
   expireToken() { return call('POST', `${this.#path}/session/expire`); }
   revokeSession() { return call('POST', `${this.#path}/session/revoke`); }

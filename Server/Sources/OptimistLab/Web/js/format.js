@@ -62,6 +62,34 @@ export function milliseconds(value) {
   return value < 1000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(1)} s`;
 }
 
+const steps = {
+  atOnce: (text) => `${text} was here`,
+  joined: (text) => `joined the prefetch of the ${text}`,
+  asked: (text) => `asked for the ${text}`,
+  loaded: (text) => `${text} shown`,
+  failed: (text) => `${text} failed`,
+};
+
+/** A step of an entry of the timeline. */
+export function stepWords(step, entry) {
+  const words = steps[step.kind]?.(step.text) ?? step.kind;
+  return step.device === entry.device ? words : `${words} on ${step.device}`;
+}
+
+/** A count of bytes as people read it: 800 B, 12 KB, 3.4 MB. */
+export function bytes(count) {
+  if (count < 1000) return `${count} B`;
+  return count < 1e6 ? `${Math.round(count / 1000)} KB` : `${(count / 1e6).toFixed(1)} MB`;
+}
+
+const ways = { memory: 'was here', joined: 'joined the prefetch', asked: 'asked for' };
+
+/** What became of a thing that a video needs. */
+export function partWords(state, way) {
+  if (way && (state === 'here' || state === 'loading')) return ways[way];
+  return { absent: 'not asked for', prefetching: 'on its way', here: 'here', failed: 'failed', cancelled: 'given up', loading: 'on its way' }[state];
+}
+
 /** A time span as people say it: 12 s, 2 min 5 s, 15 min. */
 export function span(value) {
   const seconds = Math.round(value / 1000);

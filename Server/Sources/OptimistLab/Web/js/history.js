@@ -6,6 +6,9 @@ import { signOutReasons } from './format.js';
 
 const kept = 60;
 
+/** What others follow from. */
+const beginnings = new Set(['write', 'short']);
+
 const happenings = {
   network: (event) => `network: ${event.text ?? 'changed'}`,
   crash: () => 'crashed',
@@ -25,7 +28,7 @@ export class History {
     const key = [event.device, event.kind, event.row, event.ms].join('|');
     if (this.#known.has(key)) return;  // The stream was opened anew and tells what it told before.
     this.#known.add(key);
-    if (event.kind === 'write') this.#addWrite(event, key);
+    if (beginnings.has(event.kind)) this.#addWrite(event, key);
     else if (event.row) this.#addStep(event, key);
     else this.#insert({ ...event, key, text: happenings[event.kind]?.(event) ?? event.kind, steps: null });
   }
@@ -43,7 +46,9 @@ export class History {
     const entry = this.#lastOfRow.get(event.row);
     if (!entry) return;
     if (event.ms < entry.ms) return;
-    if (entry.steps.some((step) => step.kind === event.kind && step.device === event.device)) return;
+    const isSame = (step) => step.kind === event.kind && step.device === event.device
+      && (entry.kind === 'write' || step.text === event.text);
+    if (entry.steps.some(isSame)) return;
     if (event.kind === 'received') return;  // Being seen is what counts, and follows within a frame.
     if (event.kind === 'seen' && event.device === entry.device) return;  // Its own echo.
     entry.steps.push({ ...event, key });

@@ -3,20 +3,27 @@
 import { lab } from './api.js';
 import { el, setText } from './dom.js';
 import { networkNames } from './format.js';
+import { LoadingPanel } from './loading.js';
 import { NetworkPanel } from './network.js';
 import { OutboxPanel } from './outbox.js';
 import { PlannerScreen } from './planner.js';
 import { RejectionsPanel } from './rejections.js';
 import { SessionPanel } from './session.js';
+import { ShortsScreen } from './shorts.js';
+import { Tabs } from './tabs.js';
 
-/** What a phone can show. The bar to choose one appears with the second. */
-const screens = [{ name: 'Planner', make: (...given) => new PlannerScreen(...given) }];
+/** What a phone can show, in the order of the bar. */
+const screens = [PlannerScreen, ShortsScreen];
+
+/** Which hint of the lab is about which screen. */
+const topics = { todos: 'Planner', shorts: 'Shorts' };
 
 /** One phone: its frame, its screens, and below it what can be done to it. */
 export class Phone {
   #api;
   #attempt;
   #device;
+  #loading;
   #network;
   #outbox;
   #rejections;
@@ -25,7 +32,9 @@ export class Phone {
   #signal = el('span', { class: 'signal' });
   #crash = el('button', { type: 'button', onclick: () => this.#toggleRunning() });
   #oldWay = el('input', { type: 'checkbox', role: 'switch', onchange: () => this.#setOldWay() });
+  #oldWayWords = el('small');
   #off;
+  #tabs;
 
   constructor(device, { attempt, wrote }) {
     this.#api = lab.device(device.name);
@@ -34,7 +43,9 @@ export class Phone {
     this.#outbox = new OutboxPanel(this.#api);
     this.#rejections = new RejectionsPanel(this.#api, attempt);
     this.#session = new SessionPanel(device.name, this.#api, attempt);
-    this.#screens = screens.map((screen) => screen.make(device.name, this.#api, { attempt, wrote }));
+    this.#loading = new LoadingPanel(device.name, this.#api, attempt);
+    this.#screens = screens.map((Screen) => new Screen(device.name, this.#api, { attempt, wrote }));
+    this.#tabs = new Tabs(`Screens of phone ${device.name}`, this.#screens, (screen) => this.#choose(screen));
     this.element = this.#build(device.name);
     this.show(device);
     this.refresh();
@@ -50,6 +61,7 @@ export class Phone {
     this.element.classList.toggle('is-old-way', device.oldWay);
     this.#off.hidden = device.running;
     this.#outbox.setRunning(device.running);
+    this.#loading.setRunning(device.running);
     setText(this.#signal, device.running ? networkNames[device.network.profile] ?? device.network.profile : 'Off');
     this.#signal.dataset.profile = device.running ? device.network.profile : 'off';
     setText(this.#crash, device.running ? 'Crash' : 'Restart');
@@ -60,10 +72,11 @@ export class Phone {
   }
 
   /** Asks anew for what has changed; for everything, unless told what. */
-  refresh(what = ['session', 'todos', 'outbox', 'rejections']) {
+  refresh(what = ['session', 'outbox', 'rejections', 'loading', ...Object.keys(topics)]) {
     if (what.includes('session')) this.#session.refresh();  // It goes on elsewhere while the phone is off.
     if (!this.#device.running) return;
-    if (what.includes('todos')) for (const screen of this.#screens) screen.refresh();
+    if (what.some((topic) => topics[topic] === this.#tabs.shown.name)) this.#tabs.shown.refresh();
+    if (what.includes('loading')) this.#loading.refresh();
     if (what.includes('outbox')) this.#outbox.refresh();
     if (what.includes('rejections')) this.#rejections.refresh();
   }
@@ -81,18 +94,26 @@ export class Phone {
           el('div', { class: 'bar' }, el('span', {}, `Phone ${name}`), this.#signal),
           this.#session.banner),
         ...this.#screens.map((screen) => screen.element),
+        this.#tabs.element,
         this.#off));
     const power = el('div', { class: 'buttons' }, this.#crash);
     const oldWay = el('label', { class: 'switch' },
       this.#oldWay,
       el('span', { class: 'track', 'aria-hidden': 'true' }),
-      el('span', {}, 'The old way', el('small', {}, 'server first, then the phone, then the screen')));
+      el('span', {}, 'The old way', this.#oldWayWords));
+    setText(this.#oldWayWords, this.#tabs.shown.oldWay);
     return el('section', { class: 'phone', 'aria-label': `Phone ${name}` },
       frame,
       el('div', { class: 'panel' }, this.#network.element, power, oldWay),
       this.#session.element,
       this.#rejections.element,
-      this.#outbox.element);
+      this.#outbox.element,
+      this.#loading.element);
+  }
+
+  #choose(screen) {
+    setText(this.#oldWayWords, screen.oldWay);
+    if (this.#device.running) screen.refresh();
   }
 
   #toggleRunning(fromScreen = false) {

@@ -6,6 +6,8 @@ import { TodoRow } from './todo.js';
 
 /** The planner: the to-dos of one day. */
 export class PlannerScreen {
+  name = 'Planner';
+  oldWay = 'server first, then the phone, then the screen';
   #api;
   #attempt;
   #wrote;

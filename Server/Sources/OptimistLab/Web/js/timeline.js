@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import { el, keyed, setText } from './dom.js';
-import { clockTime, milliseconds } from './format.js';
+import { clockTime, milliseconds, stepWords } from './format.js';
 import { History } from './history.js';
 
 /** What happened on all phones, newest first: each write with its steps, in time since the write. */
@@ -51,7 +51,7 @@ export class Timeline {
     keyed(list, entry.steps, {
       key: (step) => step.key,
       make: (step) => el('li', { 'data-kind': step.kind },
-        el('span', {}, step.device === entry.device ? step.kind : `${step.kind} on ${step.device}`),
+        el('span', {}, stepWords(step, entry)),
         el('span', { class: 'after' })),
       update: (element, step) => setText(element.lastElementChild, `+${milliseconds(Math.max(step.ms - entry.ms, 0))}`),
     });

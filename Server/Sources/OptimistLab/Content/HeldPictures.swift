@@ -1,0 +1,49 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Synchronization
+
+/// Pictures that the lab's server is told not to answer, so that one can see what else waits for them.
+final class HeldPictures: Sendable {
+    private struct State {
+        var toCome = 0
+        var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+        var last = 0
+        var isOver = false
+    }
+
+    private let state = Mutex(State())
+
+    /// How many are to be held, and how many are.
+    var counts: (toCome: Int, held: Int) { state.withLock { ($0.toCome, $0.waiting.count) } }
+
+    /// Holds so many of the requests to come. Zero lets all go that are held.
+    func hold(next count: Int) {
+        let released = state.withLock { state in
+            state.toCome = count
+            if count > 0 { return [] as [CheckedContinuation<Void, Never>] }
+            defer { state.waiting = [:] }
+            return Array(state.waiting.values)
+        }
+        for one in released { one.resume() }
+    }
+
+    /// Lets all go, now and from now on.
+    func end() {
+        state.withLock { $0.isOver = true }
+        hold(next: 0)
+    }
+
+    /// Waits as long as a picture is held, which most are not.
+    func pass() async {
+        await withCheckedContinuation { continuation in
+            let isHeld = state.withLock { state in
+                guard state.toCome > 0, !state.isOver else { return false }
+                state.toCome -= 1
+                state.last += 1
+                state.waiting[state.last] = continuation
+                return true
+            }
+            if !isHeld { continuation.resume() }
+        }
+    }
+}

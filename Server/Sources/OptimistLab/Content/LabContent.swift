@@ -1,0 +1,78 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Crypto
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import OptimistServer
+import OptimistWire
+
+/// What the lab's server has beside the planner's rows: poses, a first screen, and short videos.
+struct LabContent: Sendable {
+    let poses: any PoseCatalogue
+    /// Nil: they are a person's own photos.
+    let drawn: DrawnPoses?
+    let home = HomeDesk()
+    let held = HeldPictures()
+
+    /// - Parameters:
+    ///   - photos: A folder of a person's own photos. Nil: drawn poses.
+    ///   - cache: Where smaller forms of the photos are kept.
+    init(photos: URL?, cache: URL) throws {
+        if let photos {
+            (poses, drawn) = (try PhotoFolder(photos, cache: cache), nil)
+        } else {
+            let drawn = DrawnPoses()
+            (poses, self.drawn) = (drawn, drawn)
+        }
+    }
+
+    /// > Source: RFC 9110, sections 8.8.3 and 13.1.2, on entity tags and `If-None-Match`.
+    var routes: [AppRoute] {
+        [
+            AppRoute("/poses") { call in try json(page(call.request)) },
+            AppRoute("/poses/:id/picture") { call in
+                await held.pass()
+                let width = call.request.uri.queryParameters.get("width", as: Int.self)
+                let picture = try await poses.picture(
+                    of: try call.parameters.require("id"), width: width.map { min(max($0, 16), 4096) })
+                return try answer(picture, to: call.request)
+            },
+            AppRoute("/home") { _ in try json(home.current) },
+            AppRoute("/shorts") { _ in try json(Short.all) },
+            AppRoute("/authors/:id/portrait") { call in
+                try answer(Short.portrait(of: try call.parameters.require("id")), to: call.request)
+            },
+        ]
+    }
+
+    private func page(_ request: Request) throws -> PosePage {
+        let query = request.uri.queryParameters
+        guard let section = PoseSection(rawValue: query.get("section") ?? "recommended") else {
+            throw HTTPError(.badRequest, message: "\"section\" is chosen or recommended.")
+        }
+        let filter = PoseFilter(
+            people: query.get("people", as: Int.self), frames: query.get("frames", as: Int.self), tag: query.get("tag"))
+        return poses.page(of: section, filter, after: query.get("cursor"))
+    }
+
+    private func json(_ value: some Encodable) throws -> Response {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return Response(
+            status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
+            body: .init(byteBuffer: ByteBuffer(bytes: try encoder.encode(value))))
+    }
+
+    private func answer(_ picture: Picture?, to request: Request) throws -> Response {
+        guard let picture else { throw HTTPError(.notFound, message: "There is no such picture.") }
+        let tag = "\"\(Base64URL.encode(Array(SHA256.hash(data: picture.bytes)).prefix(12)))\""
+        let headers: HTTPFields = [
+            .contentType: picture.type, .cacheControl: "private, max-age=86400", .eTag: tag,
+        ]
+        if request.headers[.ifNoneMatch] == tag { return Response(status: .notModified, headers: headers) }
+        return Response(
+            status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: picture.bytes)))
+    }
+}

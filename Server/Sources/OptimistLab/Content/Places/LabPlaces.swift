@@ -1,0 +1,21 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+import OptimistGazetteer
+
+/// A few places for a lab that was given no gazetteer: an excerpt of GeoNames' files, in their form.
+enum LabPlaces {
+    /// Makes the gazetteer in a folder. It takes some milliseconds, so it is made at each start.
+    static func gazetteer(in folder: URL) throws -> URL {
+        guard let source = Bundle.module.resourceURL?.appending(path: "GeoNames") else {
+            throw OptimistError(.badLabData, "The lab's places are not beside the program. Build it again.")
+        }
+        let file = folder.appending(path: "places.sqlite")
+        _ = try GazetteerImport(
+            cities: source.appending(path: "cities.txt"), areas: source.appending(path: "admin1CodesASCII.txt"),
+            names: source.appending(path: "alternateNamesV2.txt")
+        ).run(to: file)
+        return file
+    }
+}

@@ -1,0 +1,18 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Synchronization
+
+/// The pictures that a phone's screens hold in their hands, as views do, by their paths: the page draws these.
+final class PictureShelf: Sendable {
+    private let pictures = Mutex<[String: Picture]>([:])
+
+    subscript(path: String) -> Picture? {
+        get { pictures.withLock { $0[path] } }
+        set { pictures.withLock { $0[path] = newValue } }
+    }
+
+    /// Lets all go but these.
+    func keep(only paths: Set<String>) {
+        pictures.withLock { pictures in pictures = pictures.filter { paths.contains($0.key) } }
+    }
+}

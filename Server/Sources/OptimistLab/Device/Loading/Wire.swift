@@ -1,0 +1,31 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import HTTPTypes
+import OptimistSession
+import Synchronization
+
+/// A phone's transport, which counts how often each thing was asked for, in whichever way.
+final class Wire: Transport {
+    private let transport: any Transport
+    private let sent = Mutex<[String: Int]>([:])
+
+    init(_ transport: any Transport) { self.transport = transport }
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        if let target = request.head.path { sent.withLock { $0[target, default: 0] += 1 } }
+        return try await transport.send(request)
+    }
+
+    /// How many requests were sent for a path with its query.
+    func sent(_ target: String) -> Int { sent.withLock { $0[target] ?? 0 } }
+
+    /// How many things were asked for whose paths begin so, and how many requests that took.
+    func totals(_ starts: [String]) -> (things: Int, requests: Int) {
+        sent.withLock { sent in
+            let counts = sent.filter { entry in starts.contains { entry.key.hasPrefix($0) } }.values
+            return (counts.count, counts.reduce(0, +))
+        }
+    }
+
+    func clear() { sent.withLock { $0 = [:] } }
+}

@@ -1,0 +1,20 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistSession
+
+/// The screens of a phone that show what is loaded, each in the two ways.
+struct PhoneScreens: Sendable {
+    let shelf = PictureShelf()
+    let shorts: ShortsScreen
+    let oldShorts: OldShorts
+
+    init(_ loaders: PhoneLoaders, _ session: Session, _ news: NewsDesk) {
+        shorts = ShortsScreen(loaders: loaders, shelf: shelf, news: news)
+        oldShorts = OldShorts(session: session, shelf: shelf, news: news)
+    }
+
+    func close() async {
+        await shorts.close()
+        await oldShorts.close()
+    }
+}

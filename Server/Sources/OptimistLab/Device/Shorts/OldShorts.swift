@@ -1,0 +1,86 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import OptimistLoading
+import OptimistSession
+
+/// How the app of the fifth story loaded: what is being fetched ahead is asked for a second time by the cell that needs it, and
+/// a prefetch that has failed blocks its key. It is here to be compared with.
+actor OldShorts: ShortsShowing {
+    nonisolated let board: ShortsBoard
+    private let session: Session
+    private let shelf: PictureShelf
+    private var shorts: [Short] = []
+    private var here: [String: String] = [:]
+    /// Asked for ahead, and never taken out when that fails.
+    private var prefetching: Set<String> = []
+    private var work: [Task<Void, Never>] = []
+
+    init(session: Session, shelf: PictureShelf, news: NewsDesk) {
+        self.session = session
+        self.shelf = shelf
+        board = ShortsBoard(news: news)
+    }
+
+    func open(_ shorts: [Short]) {
+        guard self.shorts.isEmpty else { return }
+        self.shorts = shorts
+        board.fill(with: shorts)
+        show(0)
+    }
+
+    func show(_ index: Int) {
+        guard shorts.indices.contains(index), index != board.snapshot.index else { return }
+        board.put(index)
+        for thing in [ShortThing.portrait(index), .place(index)] {
+            guard let path = path(of: thing) else { continue }
+            board.needs(thing, here[path] == nil ? .asked : .memory)
+            if here[path] == nil { load(thing, path) }
+        }
+        for next in index + 1...index + ShortsScreen.ahead where shorts.indices.contains(next) {
+            for thing in [ShortThing.portrait(next), .place(next)] {
+                guard let path = path(of: thing), here[path] == nil, prefetching.insert(path).inserted else { continue }
+                board.prefetches(thing)
+                load(thing, path)
+            }
+        }
+    }
+
+    func close() {
+        for task in work { task.cancel() }
+    }
+
+    private func path(of thing: ShortThing) -> String? {
+        switch thing {
+        case .portrait(let index): shorts[index].portraitPath
+        case .place(let index): shorts[index].placePath
+        }
+    }
+
+    private func load(_ thing: ShortThing, _ path: String) {
+        // Unstructured, as it was: nobody stops it when the screen goes elsewhere.
+        work.append(
+            Task {
+                do {
+                    let (head, body) = try await session.send(SessionRequest(.get, path))
+                    here[path] = try text(of: thing, path, head.status.code, body)
+                    if let text = here[path] { board.has(thing, text) }
+                } catch {
+                    board.lost(thing)
+                }
+            })
+    }
+
+    private func text(of thing: ShortThing, _ path: String, _ status: Int, _ body: [UInt8]) throws -> String? {
+        switch thing {
+        case .portrait:
+            guard status == 200 else { return nil }
+            shelf[path] = try Picture(decoding: body)
+            return path
+        case .place where status == 200:
+            return Place.named(try JSONDecoder().decode(PlaceName.self, from: Data(body))).label
+        case .place: return status == 204 ? Place.nowhere.label : nil
+        }
+    }
+}

@@ -1,0 +1,21 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import OptimistSession
+
+extension RunningPhone {
+    /// The screen of short videos in one way or the other. Asks for their list when it is first looked at.
+    func shorts(inOldWay isOldWay: Bool) async -> any ShortsShowing {
+        let screen: any ShortsShowing = isOldWay ? shown.oldShorts : shown.shorts
+        if screen.board.beginsOpening() {
+            do {
+                let (_, body) = try await session.send(SessionRequest(.get, "/shorts"))
+                await screen.open(try JSONDecoder().decode([Short].self, from: Data(body)))
+            } catch {
+                screen.board.fail("The list of videos did not come. Is there a network?")
+            }
+        }
+        return screen
+    }
+}

@@ -1,0 +1,116 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+import OptimistLoading
+import OptimistSession
+
+/// The screen of short videos, as an app with Optimist's loaders has it.
+///
+/// What the next ones need is fetched ahead. What is needed while it is still on its way is waited for, and not asked for
+/// again. What the screen has gone away from is given up.
+actor ShortsScreen: ShortsShowing {
+    /// How many of the next ones are fetched ahead.
+    static let ahead = 3
+
+    nonisolated let board: ShortsBoard
+    private let loaders: PhoneLoaders
+    private let shelf: PictureShelf
+    private var shorts: [Short] = []
+    /// What is held on to, for the screen and ahead of it.
+    private var shown: [ShortThing: Ticket] = [:]
+    private var prefetched: [ShortThing: Ticket] = [:]
+
+    init(loaders: PhoneLoaders, shelf: PictureShelf, news: NewsDesk) {
+        self.loaders = loaders
+        self.shelf = shelf
+        board = ShortsBoard(news: news)
+    }
+
+    func open(_ shorts: [Short]) {
+        guard self.shorts.isEmpty else { return }
+        self.shorts = shorts
+        board.fill(with: shorts)
+        show(0)
+    }
+
+    func show(_ index: Int) {
+        guard shorts.indices.contains(index), index != board.snapshot.index else { return }
+        let former = (shown, prefetched)
+        let near = (index + 1...index + Self.ahead).filter(shorts.indices.contains)
+        board.put(index)
+        shown = [:]
+        for thing in things(of: index) {
+            board.needs(thing, isHere(thing) ? .memory : former.1[thing] != nil ? .joined : .asked)
+            shown[thing] = subscribe(thing, .visible)
+        }
+        prefetched = [:]
+        for thing in near.flatMap(things) {
+            board.prefetches(thing)
+            prefetched[thing] = former.1[thing] ?? subscribe(thing, .prefetch)
+        }
+        // Only now: what both want is never wanted by nobody.
+        for thing in Set(former.0.keys).union(former.1.keys) where shown[thing] == nil && prefetched[thing] == nil {
+            board.leaves(thing)
+        }
+        withExtendedLifetime(former) {}
+    }
+
+    func close() {
+        (shown, prefetched) = ([:], [:])
+    }
+
+    private func things(of index: Int) -> [ShortThing] { [.portrait(index), .place(index)] }
+
+    private func isHere(_ thing: ShortThing) -> Bool {
+        let short = shorts[thing.index]
+        return switch thing {
+        case .portrait: loaders.pictures.cached(short.portraitPath) != nil
+        case .place: short.placeKey.flatMap(loaders.places.cached) != nil
+        }
+    }
+
+    private func subscribe(_ thing: ShortThing, _ priority: LoadPriority) -> Ticket? {
+        let short = shorts[thing.index]
+        switch thing {
+        case .portrait:
+            return loaders.pictures.subscribe(short.portraitPath, priority: priority) { [board, shelf] event in
+                switch event {
+                case .value(let picture, _):
+                    shelf[short.portraitPath] = picture
+                    board.has(thing, short.portraitPath)
+                case .failure: board.lost(thing)
+                case .progress, .partial: break
+                }
+            }
+        case .place:
+            guard let key = short.placeKey else { return nil }
+            return loaders.places.subscribe(key, priority: priority) { [board] event in
+                switch event {
+                case .value(let place, _): board.has(thing, place.label)
+                case .failure: board.lost(thing)
+                case .progress, .partial: break
+                }
+            }
+        }
+    }
+}
+
+/// A screen of short videos.
+protocol ShortsShowing: Sendable {
+    var board: ShortsBoard { get }
+    /// Shows the first of them, unless it shows some already.
+    func open(_ shorts: [Short]) async
+    func show(_ index: Int) async
+    func close() async
+}
+
+extension Place {
+    /// As a screen shows it.
+    var label: String {
+        switch self {
+        case .named(let name): name.area.map { $0 == name.place ? $0 : "\(name.place), \($0)" } ?? name.place
+        case .nowhere: "somewhere"
+        }
+    }
+}

@@ -1,0 +1,116 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import Hummingbird
+import NIOCore
+import OptimistCore
+import OptimistLoading
+
+/// What a phone has loaded, how much it took, and the pictures that the server holds back.
+struct LoadingRoutes {
+    let park: DevicePark
+    let content: LabContent
+
+    private struct Hold: Decodable { var next: Int }
+
+    func add(to router: Router<some RequestContext>) {
+        let device = router.group("lab/devices/:device")
+        device.get("loading") { request, context in
+            let device = try await park.device(try context.parameters.require("device"))
+            guard let phone = try? await device.phone() else { return Response(status: .noContent) }
+            return try LoadingAnswer(phone).response(from: request, context: context)
+        }
+        device.delete("loading") { _, context in
+            let device = try await park.device(try context.parameters.require("device"))
+            try await device.forgetLoaded()
+            return EmptyAnswer()
+        }
+        device.get("picture") { request, context in
+            let device = try await park.device(try context.parameters.require("device"))
+            let path = try request.uri.queryParameters.require("of")
+            guard let picture = try await device.phone().shown.shelf[path] else {
+                throw OptimistError(.notInLab, "No screen of the phone holds such a picture.")
+            }
+            return Response(
+                status: .ok,
+                headers: [
+                    .contentType: picture.type, .cacheControl: "no-store",
+                    // A picture is looked at and does nothing, whatever is in its file.
+                    .contentSecurityPolicy: "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+                ], body: .init(byteBuffer: ByteBuffer(bytes: picture.bytes)))
+        }
+        addServer(to: router)
+    }
+
+    private func addServer(to router: Router<some RequestContext>) {
+        router.put("lab/server/pictures") { request, context in
+            let next = try await request.decode(as: Hold.self, context: context).next
+            guard (0...1000).contains(next) else {
+                throw OptimistError(.badLabRequest, "\"next\" is a number of pictures from 0 to 1000.")
+            }
+            content.held.hold(next: next)
+            return HeldAnswer(content.held)
+        }
+        router.get("lab/server/pictures") { _, _ in HeldAnswer(content.held) }
+    }
+}
+
+private struct HeldAnswer: ResponseEncodable {
+    var toHold: Int
+    var held: Int
+
+    init(_ pictures: HeldPictures) { (toHold, held) = pictures.counts }
+}
+
+/// The counters of a phone's loaders, and what they cost on the wire.
+struct LoadingAnswer: ResponseEncodable {
+    struct Loader: Encodable {
+        var name: String
+        var memoryHits: Int
+        var diskHits: Int
+        var joins: Int
+        var fetches: Int
+        var failures: Int
+        var cancelled: Int
+        var prefetchedBytes: Int
+        var unseenBytes: Int
+        /// How long fetches waited for their turn, by priority.
+        var waits: [String: Wait]
+    }
+
+    struct Wait: Encodable {
+        var count: Int
+        var meanMs: Double
+        var longestMs: Double
+    }
+
+    var loaders: [Loader]
+    /// Things that were asked of the server, and how many requests that took, in whichever way.
+    var things: Int
+    var requests: Int
+
+    init(_ phone: RunningPhone) {
+        loaders = [
+            Loader("pictures", phone.loaders.pictures.counts), Loader("places", phone.loaders.places.counts),
+        ]
+        (things, requests) = phone.wire.totals(["/poses/", "/authors/", "/places"])
+    }
+}
+
+extension LoadingAnswer.Loader {
+    init(_ name: String, _ counts: LoaderCounts) {
+        self.init(
+            name: name, memoryHits: counts.memoryHits, diskHits: counts.diskHits, joins: counts.joins,
+            fetches: counts.fetches, failures: counts.failures, cancelled: counts.cancelled + counts.dropped,
+            prefetchedBytes: counts.prefetchedBytes, unseenBytes: counts.unseenBytes,
+            waits: Dictionary(
+                uniqueKeysWithValues: counts.waits.map { priority, waits in
+                    (
+                        "\(priority)",
+                        LoadingAnswer.Wait(
+                            count: waits.count, meanMs: waits.total / .milliseconds(1) / Double(max(waits.count, 1)),
+                            longestMs: waits.longest / .milliseconds(1))
+                    )
+                }))
+    }
+}
