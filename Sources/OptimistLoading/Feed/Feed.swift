@@ -1,0 +1,203 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import OptimistCore
+import Synchronization
+
+/// Pages of items in sections, whose values are loaded one by one as they come near the screen.
+///
+/// A page's items have their places as soon as the page is here, and each has its value as soon as that is: none waits for
+/// another (F1). Observers are given the newest snapshot, once in a frame at most (F3). Any thread may call. Nothing is
+/// loaded before ``refresh()``.
+///
+/// ```swift
+/// let feed = Feed(sections: [Kind.chosen, .recommended], filter: Filter(people: 2), values: pictures, key: \.url) {
+///     try await api.page($0.section, $0.filter, after: $0.cursor)
+/// }
+/// feed.refresh()
+/// for await snapshot in feed.snapshots() { draw(snapshot) }
+/// // Whenever the screen has scrolled:
+/// feed.show(visibleIDs)
+/// ```
+///
+/// An item is what its page says of it: an id, the size of its place, what else the app needs. Of a value only the loader, and
+/// what is near the screen, takes memory.
+///
+/// > Important: Ids and items are hashed and compared under the feed's lock: their `==` and `hash(into:)` must not call it.
+public final class Feed<
+    Section: Hashable & Sendable, Filter: Hashable & Sendable, Item: Identifiable & Equatable & Sendable,
+    Value: Sendable
+>: Sendable where Item.ID: Sendable {
+    public typealias Request = FeedRequest<Section, Filter>
+    public typealias Page = FeedPage<Item>
+    public typealias Snapshot = FeedSnapshot<Section, Filter, Item, Value>
+    typealias Machine = FeedMachine<Section, Filter, Item, Value>
+
+    let state: Mutex<State>
+    private let values: FeedValues<Item, Value>
+    private let archive: FeedArchive<Section, Filter, Item>?
+    private let source: @Sendable (Request) async throws -> Page
+    private let surroundings: Surroundings
+    private let elapsed: Stopwatch
+
+    /// - Parameters:
+    ///   - sections: In the order in which they are shown, each once. They load and fail independently (F5).
+    ///   - filter: What is shown first.
+    ///   - limits: How far ahead of the screen it works.
+    ///   - archive: Where the first pages are kept between launches. Default: nowhere.
+    ///   - values: Loads the values.
+    ///   - key: Under which key the loader has an item's value.
+    ///   - freshness: Whether a value that is here already will do. Default: it is shown, and replaced if it has expired.
+    ///   - surroundings: Time and tasks.
+    ///   - source: Gets a page. Called for one page at a time in each section, in a task of its own, which is cancelled when
+    ///     its answer is of no use any more.
+    /// - Precondition: There is at least one section, and none comes twice.
+    public init<Key>(
+        sections: [Section], filter: Filter, limits: FeedLimits = FeedLimits(),
+        archive: FeedArchive<Section, Filter, Item>? = nil, values: Loader<Key, Value>,
+        key: @escaping @Sendable (Item) -> Key, freshness: Freshness = .cachedThenRefreshed,
+        surroundings: Surroundings = Surroundings(), source: @escaping @Sendable (Request) async throws -> Page
+    ) {
+        precondition(!sections.isEmpty && Set(sections).count == sections.count, "each section once, and one at least")
+        let machine = Machine(sections: sections, filter: filter, limits: limits, archiveLimit: archive?.limit)
+        state = Mutex(State(machine, FramePacer(interval: limits.frame)))
+        self.values = FeedValues(values, freshness, key)
+        self.archive = archive
+        self.source = source
+        self.surroundings = surroundings
+        elapsed = Stopwatch(surroundings.clock)
+    }
+
+    deinit {
+        let (tasks, bells) = state.withLock { state in
+            (state.machine.requests.values.compactMap(\.task), state.observers.values.map(\.bell))
+        }
+        for task in tasks { task.cancel() }
+        for bell in bells { bell() }
+    }
+
+    // MARK: - What the app says
+
+    /// Loads the first pages, or loads them anew: what is here stays meanwhile, marked stale, and changes by difference (F6).
+    ///
+    /// As soon as the new pages reach an item that was here, what followed it stays. Until then one new page after the other
+    /// is asked for, as far as the screen has scrolled and up to ``FeedLimits/refreshPages``. So what is on the screen keeps
+    /// its place if it is still there. What was here before the item at which both meet, and is not in the new pages, goes.
+    public func refresh() { update { $0.refresh() } }
+
+    /// Shows another selection. The items of the former one go at once, and late answers for it never appear (F7).
+    ///
+    /// Does nothing if the filter is the same. Loads the first pages if the feed has been refreshed before.
+    public func filter(by filter: Filter) { update { $0.filter(by: filter) } }
+
+    /// Says which items are on the screen, in any order, whenever that changes.
+    ///
+    /// They are loaded first, then some more in the direction of scrolling. What has left is let go, and its fetch is
+    /// cancelled if nobody else wants it (F8). The next page is asked for when its section's end comes near (F4). Values that
+    /// are in memory are in the snapshot when this returns. Ids that are not here are passed over.
+    public func show(_ ids: some Sequence<Item.ID>) {
+        let ids = Array(ids)
+        update { $0.show(ids) }
+    }
+
+    /// Asks for the next page of a section ahead of need. Does nothing if there is none, if a page is on its way or if one has
+    /// failed.
+    public func loadMore(in section: Section) { update { $0.next(in: section) } }
+
+    /// Loads a value that has failed once more. Does nothing else.
+    public func retry(_ id: Item.ID) { update { $0.retry(id) } }
+
+    /// Asks once more for the page of a section that has failed. Does nothing else.
+    public func retry(section: Section) { update { $0.retry(section: section) } }
+
+    /// Asks once more for all that has failed, such as when the network is back.
+    public func retryAll() { update { $0.retryAll() } }
+
+    // MARK: - Doing what the machine says
+
+    /// Hands an event to the machine, does what follows, and tells observers of all that together: what comes back at once,
+    /// such as a value in memory, is in the same snapshot.
+    func update(_ event: (inout Machine) -> Void) {
+        let actions = state.withLock { state in
+            event(&state.machine)
+            state.begin()
+            return state.machine.takeActions()
+        }
+        for action in actions { perform(action) }
+        let now = elapsed()
+        switch state.withLock({ $0.end(at: now) }) {
+        case .tell(let bells): for bell in bells { bell() }
+        case .wake(let delay): wake(after: delay)
+        case nil: break
+        }
+    }
+
+    private func perform(_ action: Machine.Action) {
+        switch action {
+        case .ask(let request, let number): ask(request, number)
+        case .stop(let task): task.cancel()
+        case .recall(let section, let filter, let era): recall(section, filter, era)
+        case .archive(let page, let section, let filter): archive?.keep(page, of: section, filter)
+        case .want(let item, let priority, let number): want(item, priority, number)
+        case .need(let ticket, let priority): ticket.need(priority)
+        case .letGo(let ticket): ticket.cancel()
+        case .order(let items): values.order(items)
+        case .drop: break
+        }
+    }
+
+    private func ask(_ request: Request, _ number: Int) {
+        let task = surroundings.spawn { [weak self, source] in
+            let answer: Result<Page, any Error>
+            do { answer = .success(try await source(request)) } catch { answer = .failure(error) }
+            self?.update { $0.answered(answer, toRequest: number) }
+        }
+        if !state.withLock({ $0.machine.keep(task, ofRequest: number) }) { task.cancel() }
+    }
+
+    private func recall(_ section: Section, _ filter: Filter, _ era: Int) {
+        _ = surroundings.spawn { [weak self, archive] in
+            guard let page = await archive?.page(of: section, filter) else { return }
+            self?.update { $0.recalled(page, of: section, era: era) }
+        }
+    }
+
+    private func want(_ item: Item, _ priority: LoadPriority, _ number: Int) {
+        let id = item.id
+        let ticket = values.subscribe(item, priority) { [weak self, values] event in
+            let isFetching = values.isFetching(item)
+            self?.update { $0.received(event, of: id, number: number, isFetching: isFetching) }
+        }
+        switch state.withLock({ $0.machine.keep(ticket, of: id, number: number) }) {
+        case nil: ticket.cancel()
+        case priority?: break
+        case let other?: ticket.need(other)
+        }
+    }
+
+    private func wake(after delay: Duration) {
+        let clock = surroundings.clock
+        _ = surroundings.spawn { [weak self] in
+            try? await clock.sleep(for: delay)
+            self?.ring()
+        }
+    }
+
+    private func ring() {
+        let now = elapsed()
+        for bell in state.withLock({ $0.woke(at: now) }) { bell() }
+    }
+}
+
+extension Feed where Filter == NoFilter {
+    /// A feed that is not filtered. Parameters as those of the other initializer.
+    public convenience init<Key>(
+        sections: [Section], limits: FeedLimits = FeedLimits(), archive: FeedArchive<Section, Filter, Item>? = nil,
+        values: Loader<Key, Value>, key: @escaping @Sendable (Item) -> Key,
+        freshness: Freshness = .cachedThenRefreshed, surroundings: Surroundings = Surroundings(),
+        source: @escaping @Sendable (Request) async throws -> Page
+    ) {
+        self.init(
+            sections: sections, filter: NoFilter(), limits: limits, archive: archive, values: values, key: key,
+            freshness: freshness, surroundings: surroundings, source: source)
+    }
+}

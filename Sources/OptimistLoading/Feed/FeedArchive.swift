@@ -1,0 +1,59 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Dispatch
+public import Foundation
+
+/// Keeps the first pages of a feed's sections between launches, so that there is something to show at once (F6).
+public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & Sendable, Item: Sendable>: Sendable {
+    /// The most items of a section that are kept.
+    public let limit: Int
+    private let cache: DiskCache
+    private let name: @Sendable (Section, Filter) -> String
+    private let encode: @Sendable (FeedPage<Item>) throws -> Data
+    private let decode: @Sendable (Data) throws -> FeedPage<Item>
+    private let now: @Sendable () -> Date
+    /// One after the other, so that of two lists of a section the later stays. The disk must not hold up the app's tasks.
+    private let queue = DispatchQueue(label: "optimist.loading.feed")
+
+    /// - Parameters:
+    ///   - cache: Where the bytes are. It may be shared if the names differ. Its limits say how long they stay.
+    ///   - limit: The most items of a section that are kept: whole pages, and the first page in any case. Default: 64.
+    ///   - now: The time of day.
+    ///   - name: Names a section with a filter for good: another launch of the app must find it under the same. Different ones
+    ///     have different names.
+    public init(
+        _ cache: DiskCache, limit: Int = 64, now: @escaping @Sendable () -> Date = { Date() },
+        name: @escaping @Sendable (Section, Filter) -> String
+    ) where Item: Codable {
+        self.cache = cache
+        self.limit = limit
+        self.now = now
+        self.name = name
+        encode = { try JSONEncoder().encode($0) }
+        decode = { try JSONDecoder().decode(FeedPage<Item>.self, from: $0) }
+    }
+
+    /// What cannot be read, such as that of an older version of the app, is none.
+    func page(of section: Section, _ filter: Filter) async -> FeedPage<Item>? {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                let entry = cache.entry(for: name(section, filter))
+                continuation.resume(returning: entry.flatMap { try? decode(Data($0.bytes)) })
+            }
+        }
+    }
+
+    /// Keeps a page, soon. If it cannot be kept, neither is the one before it.
+    func keep(_ page: FeedPage<Item>, of section: Section, _ filter: Filter) {
+        queue.async { [self] in
+            let name = name(section, filter)
+            guard let data = try? encode(page) else { return cache.remove(name) }
+            cache.store(DiskEntry(bytes: Array(data), storedAt: now()), for: name)
+        }
+    }
+
+    /// Waits until what was to be kept by now is on the disk.
+    func settled() async {
+        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+    }
+}

@@ -1,0 +1,91 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// What is different in a snapshot (F6).
+public struct FeedChanges<Section: Hashable & Sendable, ID: Hashable & Sendable>: Equatable, Sendable {
+    public internal(set) var inserted: Set<ID> = []
+    public internal(set) var removed: Set<ID> = []
+    /// Those in another section, or in another order among those that were there before and still are: as few as can be.
+    public internal(set) var moved: Set<ID> = []
+    /// Those of which the item or its phase is another one. They may have moved too.
+    public internal(set) var updated: Set<ID> = []
+    /// Sections of which the state is another one, or whether they are stale.
+    public internal(set) var sections: Set<Section> = []
+
+    /// All items that have to be drawn or taken away.
+    public var changedIDs: Set<ID> { inserted.union(removed).union(moved).union(updated) }
+
+    /// Whether items have come, gone or moved.
+    public var isStructural: Bool { !(inserted.isEmpty && removed.isEmpty && moved.isEmpty) }
+}
+
+extension FeedChanges {
+    /// - Parameters:
+    ///   - former: The sections as they were. Those of a feed are always the same ones.
+    ///   - updated: Whatever may have been updated.
+    /// - Complexity: O(n) for sections whose items are others, and O(m log m) for what lies between the first and the last
+    ///   difference. A section whose items are the same costs nothing.
+    init<Item>(
+        from former: [FeedSection<Section, Item>], to sections: [FeedSection<Section, Item>], updated: Set<ID>,
+        states: Set<Section>
+    ) where Item.ID == ID {
+        self.sections = states
+        var places: [ID: (section: Int, index: Int)] = [:]
+        var changed: [(section: Int, items: ArraySlice<Item>)] = []
+        for (number, section) in sections.enumerated() {
+            let before = former.isEmpty ? [] : former[number].items
+            guard former.isEmpty || former[number].version != section.version else { continue }
+            let (old, new) = Self.middles(before, section.items)
+            for index in old { places[before[index].id] = (number, index) }
+            changed.append((number, section.items[new]))
+        }
+        for (section, items) in changed {
+            var kept: [(id: ID, place: Int)] = []
+            for item in items {
+                switch places.removeValue(forKey: item.id) {
+                case nil: inserted.insert(item.id)
+                case let place?:
+                    if place.section == section { kept.append((item.id, place.index)) } else { moved.insert(item.id) }
+                }
+            }
+            let still = Self.longestRise(kept.map(\.place))
+            for (number, entry) in kept.enumerated() where !still.contains(number) { moved.insert(entry.id) }
+        }
+        removed = Set(places.keys)
+        self.updated = updated.subtracting(inserted).subtracting(removed)
+    }
+
+    /// What lies between what both begin with and what both end with.
+    private static func middles<Item: Identifiable>(_ old: [Item], _ new: [Item]) -> (Range<Int>, Range<Int>)
+    where Item.ID == ID {
+        let most = min(old.count, new.count)
+        var start = 0
+        while start < most, old[start].id == new[start].id { start += 1 }
+        var end = 0
+        while end < most - start, old[old.count - 1 - end].id == new[new.count - 1 - end].id { end += 1 }
+        return (start..<old.count - end, start..<new.count - end)
+    }
+
+    /// The positions of a longest rising run among the numbers, which are all different. Those outside of it have moved.
+    ///
+    /// > Source: Fredman, "On computing the length of longest increasing subsequences", Discrete Mathematics 11, 1975.
+    private static func longestRise(_ numbers: [Int]) -> Set<Int> {
+        var ends: [Int] = []  // Of the best run of each length, where it ends.
+        var before = [Int?](repeating: nil, count: numbers.count)
+        for (position, number) in numbers.enumerated() {
+            var (low, high) = (0, ends.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if numbers[ends[middle]] < number { low = middle + 1 } else { high = middle }
+            }
+            before[position] = low > 0 ? ends[low - 1] : nil
+            if low == ends.count { ends.append(position) } else { ends[low] = position }
+        }
+        var run: Set<Int> = []
+        var position = ends.last
+        while let here = position {
+            run.insert(here)
+            position = before[here]
+        }
+        return run
+    }
+}

@@ -1,0 +1,124 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+extension FeedMachine {
+    /// Says what is on the screen. What is near it is loaded, what has left it is not (F8).
+    mutating func show(_ ids: [Item.ID]) {
+        let former = visible.compactMap { layout.place(of: $0) }.min()
+        visible = ids
+        if let former, let first = ids.compactMap({ layout.place(of: $0) }).min(), first != former {
+            isForward = former < first
+        }
+        settle()
+    }
+
+    /// Asks again for a value that has failed.
+    mutating func retry(_ id: Item.ID) {
+        guard case .failed = phases[id], let wish = wishes[id] else { return }
+        renew(wish, wish.item)
+    }
+
+    /// Asks again for all pages and values that have failed.
+    mutating func retryAll() {
+        for section in sections { retry(section: section) }
+        for id in wishes.keys { retry(id) }
+    }
+
+    /// - Returns: How soon the value is needed by now. Nil: not at all any more.
+    mutating func keep(_ ticket: Ticket, of id: Item.ID, number: Int) -> LoadPriority? {
+        guard wishes[id]?.number == number else { return nil }
+        wishes[id]?.ticket = ticket
+        return wishes[id]?.priority
+    }
+
+    /// - Parameter isFetching: Whether another event will follow.
+    mutating func received(_ event: LoadEvent<Value>, of id: Item.ID, number: Int, isFetching: Bool) {
+        guard wishes[id]?.number == number else { return act(.drop(event)) }
+        let former = phases[id]
+        let phase: FeedPhase<Value>
+        switch event {
+        case .progress: return
+        case .partial(let value): phase = .stale(value)
+        case .value(let value, let origin): phase = origin == .source || !isFetching ? .loaded(value) : .stale(value)
+        case .failure(let error): phase = former?.value.map { .stale($0) } ?? .failed(error)
+        }
+        change(id, to: phase)
+    }
+
+    // MARK: - What is near the screen
+
+    /// Wants what is near the screen and no more, and asks for the pages that it will need.
+    mutating func settle() {
+        let places = visible.compactMap { layout.place(of: $0) }.sorted()
+        let wanted = wanted(around: places)
+        let ids = Set(wanted.map(\.item.id))
+        var hasChanged = false
+        for (item, priority) in wanted {
+            guard let wish = wishes[item.id] else {
+                hasChanged = true
+                want(item, priority)
+                continue
+            }
+            if wish.priority != priority {
+                hasChanged = true
+                wishes[item.id]?.priority = priority
+                if let ticket = wish.ticket { act(.need(ticket, priority)) }
+            }
+            if wish.item != item { renew(wish, item) }
+        }
+        for (id, wish) in wishes where !ids.contains(id) {
+            wishes[id] = nil
+            change(id, to: nil)
+            letGo(wish)
+        }
+        if hasChanged { act(.order(wanted.map(\.item))) }
+        askAhead(of: places)
+    }
+
+    /// The nearest first. Before anything is on the screen, what will be there first.
+    private func wanted(around places: [FeedLayout<Item>.Place]) -> [(item: Item, priority: LoadPriority)] {
+        var wanted = places.map { (item: layout.item(at: $0), priority: LoadPriority.visible) }
+        let (first, last) = (places.first, places.last)
+        let ahead = layout.items(beside: isForward ? last : first, isForward: isForward, count: limits.ahead)
+        wanted += ahead.map { ($0, .soon) }
+        guard let first, let last else { return wanted }
+        let behind = layout.items(beside: isForward ? first : last, isForward: !isForward, count: limits.behind)
+        let known = Set(wanted.map(\.item.id))
+        return wanted + behind.filter { !known.contains($0.id) }.map { ($0, .prefetch) }
+    }
+
+    private mutating func askAhead(of places: [FeedLayout<Item>.Place]) {
+        var last: [Int: Int] = [:]
+        for place in places { last[place.section] = place.index }
+        for (section, index) in last where layout.pages[section].list.items.count - 1 - index < limits.nextPage {
+            next(in: sections[section])
+        }
+    }
+
+    // MARK: - Wishes
+
+    private mutating func want(_ item: Item, _ priority: LoadPriority) {
+        let wish = Wish(number: makeNumber(), item: item, priority: priority)
+        wishes[item.id] = wish
+        act(.want(item, priority, number: wish.number))
+    }
+
+    /// Wants a value anew. What is shown meanwhile is stale.
+    private mutating func renew(_ wish: Wish, _ item: Item) {
+        want(item, wishes[item.id]?.priority ?? wish.priority)
+        letGo(wish)
+        change(item.id, to: phases[item.id]?.value.map { .stale($0) })
+    }
+
+    private mutating func letGo(_ wish: Wish) {
+        act(.drop(wish.item))
+        if let ticket = wish.ticket { act(.letGo(ticket)) }
+    }
+
+    private mutating func change(_ id: Item.ID, to phase: FeedPhase<Value>?) {
+        let former = phases[id]
+        guard former != nil || phase != nil else { return }
+        phases[id] = phase
+        if let former { act(.drop(former)) }
+        tell([id])
+    }
+}

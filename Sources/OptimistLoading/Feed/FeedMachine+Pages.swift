@@ -1,0 +1,113 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+extension FeedMachine {
+    /// Asks for the first pages, anew if there are some.
+    mutating func refresh() {
+        let isFirst = !hasBegun
+        hasBegun = true
+        for section in sections.indices {
+            if isFirst, archiveLimit != nil { act(.recall(sections[section], filter, era: era)) }
+            stop(section)
+            act(.drop(layout.pages[section]))
+            ask(layout.update(section) { $0.refresh() }, for: section)
+        }
+    }
+
+    /// Shows what passes another filter. Late answers for the former one change nothing (F7).
+    mutating func filter(by new: Filter) {
+        guard new != filter else { return }
+        filter = new
+        era += 1
+        for section in sections.indices { stop(section) }
+        act(.drop(layout))
+        layout = FeedLayout(replacing: layout)
+        visible = []
+        isForward = true
+        settle()
+        for section in sections.indices { tell(section: section) }
+        guard hasBegun else { return }
+        hasBegun = false
+        refresh()
+    }
+
+    /// Asks for the next page of a section, if there is one and nothing else is under way.
+    mutating func next(in section: Section) {
+        guard let section = sections.firstIndex(of: section) else { return }
+        ask(layout.update(section) { $0.next() }, for: section)
+    }
+
+    /// Asks again for the page that has failed.
+    mutating func retry(section: Section) {
+        guard let section = sections.firstIndex(of: section) else { return }
+        act(.drop(layout.pages[section]))
+        ask(layout.update(section) { $0.retry() }, for: section)
+    }
+
+    /// - Returns: False if nobody waits for it any more.
+    mutating func keep(_ task: Task<Void, Never>, ofRequest number: Int) -> Bool {
+        guard let section = requests.first(where: { $0.value.number == number })?.key else { return false }
+        requests[section]?.task = task
+        return true
+    }
+
+    mutating func answered(_ answer: Result<FeedPage<Item>, any Error>, toRequest number: Int) {
+        guard let section = requests.first(where: { $0.value.number == number })?.key else {
+            return act(.drop(answer))
+        }
+        requests[section] = nil
+        switch answer {
+        case .failure(let error):
+            layout.update(section) { $0.failed(error) }
+            tell(section: section)
+        case .success(let page): take(page, section)
+        }
+        settle()
+    }
+
+    private mutating func take(_ page: FeedPage<Item>, _ section: Int) {
+        let hasNews = layout.hasNews(page, in: section)
+        let reach = visible.compactMap { layout.place(of: $0) }.filter { $0.section == section }.map(\.index).max()
+        let wasRefreshing = layout.pages[section].isRefreshing
+        if wasRefreshing { act(.drop(layout.pages[section].list)) }
+        let mostPages = limits.refreshPages
+        let (question, changed) = layout.change(section) {
+            $0.answered(page, reach: reach.map { $0 + 1 } ?? 0, mostPages: mostPages, hasNews: hasNews)
+        }
+        tell(changed, section: section)
+        archive(section, isOther: wasRefreshing)
+        ask(question, for: section)
+    }
+
+    /// Keeps the first pages for the next launch, unless they are those that are kept already.
+    ///
+    /// - Parameter isOther: Whether they are others than before.
+    private mutating func archive(_ section: Int, isOther: Bool) {
+        guard let archiveLimit, !layout.pages[section].isRefreshing else { return }
+        let list = layout.pages[section].list
+        let isHead = list.marks.dropLast().last.map { $0.end <= archiveLimit } ?? true
+        guard isOther || isHead else { return }
+        guard let head = list.head(limit: archiveLimit) else { return }
+        act(.archive(head, sections[section], filter))
+    }
+
+    /// The archive has answered. The source's answer is newer, if it is here.
+    mutating func recalled(_ page: FeedPage<Item>, of section: Section, era: Int) {
+        guard era == self.era, let section = sections.firstIndex(of: section) else { return act(.drop(page)) }
+        guard layout.change(section, { $0.recalled(page) }) else { return act(.drop(page)) }
+        tell(section: section)
+        settle()
+    }
+
+    mutating func stop(_ section: Int) {
+        if let task = requests.removeValue(forKey: section)?.task { act(.stop(task)) }
+    }
+
+    mutating func ask(_ question: FeedPages<Item>.Question?, for section: Int) {
+        guard let question else { return }
+        let number = makeNumber()
+        requests[section] = Request(number: number)
+        let request = FeedRequest(section: sections[section], filter: filter, cursor: question.cursor)
+        act(.ask(request, number: number))
+        tell(section: section)
+    }
+}
