@@ -101,14 +101,14 @@ actor LabDevice {
     /// Empties the phone's caches, as if the app had just been installed, and puts its screens back to their beginnings.
     func forgetLoaded() async throws {
         try await phone().forgetLoaded()
-        news.changed("shorts", "loading")
+        news.changed("shorts", "feed", "loading")
     }
 
     // MARK: - Old way
 
     func setOldWay(_ isOn: Bool) {
         isOldWay = isOn
-        news.changed("device", "shorts")
+        news.changed("device", "shorts", "feed")
     }
 }
 

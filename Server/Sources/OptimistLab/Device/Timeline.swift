@@ -8,6 +8,8 @@ struct TimelineEvent: Codable, Sendable, Equatable {
         case write, shown, sent, accepted, merged, rejected, received, seen, network, crash, restart, session
         /// A short video comes onto the screen, and what becomes of what it needs.
         case short, atOnce, joined, asked, loaded, failed
+        /// A page of poses is asked for; its places are there, its first picture, and all of them.
+        case page, places, firstPicture, allPictures
     }
 
     var at: Date
@@ -23,7 +25,7 @@ struct TimelineEvent: Codable, Sendable, Equatable {
 /// What one device tells its followers.
 enum DeviceNews: Sendable {
     case timeline(TimelineEvent)
-    /// What may have changed: todos, outbox, rejections, status, device, session, shorts, loading.
+    /// What may have changed: todos, outbox, rejections, status, device, session, shorts, feed, loading.
     case changed(device: String, Set<String>)
 
     var device: String {

@@ -32,6 +32,9 @@ async function call(method, path, body) {
 
 export const lab = {
   devices: () => call('GET', '/lab/devices'),
+  heldPictures: () => call('GET', '/lab/server/pictures'),
+  holdPictures: (next) => call('PUT', '/lab/server/pictures', { next }),
+  publishPose: () => call('POST', '/lab/server/poses'),
   serverTodos: (account) => call('GET', `/lab/server/todos?account=${encodeURIComponent(account)}`),
   device: (name) => new Device(name),
 
@@ -73,6 +76,13 @@ class Device {
 
   shorts() { return call('GET', `${this.#path}/shorts`); }
   showShort(index) { return call('POST', `${this.#path}/shorts/visible`, { index }); }
+
+  feed() { return call('GET', `${this.#path}/feed`); }
+  filterFeed(filter) { return call('PUT', `${this.#path}/feed/filter`, filter); }
+  showPoses(ids) { return call('POST', `${this.#path}/feed/visible`, { ids }); }
+  refreshFeed() { return call('POST', `${this.#path}/feed/refresh`); }
+  /** One that has failed. Null: all that has failed, pages too. */
+  retryPose(id) { return call('POST', `${this.#path}/feed/retry`, id ? { id } : {}); }
 
   loading() { return call('GET', `${this.#path}/loading`); }
   forgetLoaded() { return call('DELETE', `${this.#path}/loading`); }

@@ -57,6 +57,17 @@ export function keyed(parent, items, { key, make, update }) {
   for (const gone of present.values()) gone.remove();
 }
 
+/** Runs `work` so many milliseconds after the first of several calls, once for all of them. */
+export function soon(delay, work) {
+  let timer;
+  return () => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      work();
+    }, delay);
+  };
+}
+
 /** Runs `work` soon, once for however many calls, and again if called while it runs. */
 export function coalesced(work) {
   let isWaiting = false;

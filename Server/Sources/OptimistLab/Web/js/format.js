@@ -68,6 +68,9 @@ const steps = {
   asked: (text) => `asked for the ${text}`,
   loaded: (text) => `${text} shown`,
   failed: (text) => `${text} failed`,
+  places: (text) => `${text} places`,
+  firstPicture: () => 'first picture',
+  allPictures: (text) => `all ${text} pictures`,
 };
 
 /** A step of an entry of the timeline. */

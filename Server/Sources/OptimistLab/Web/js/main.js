@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import { LabError, lab } from './api.js';
+import { ContentPanel } from './content.js';
 import { coalesced, el, setText } from './dom.js';
 import { Phone } from './phone.js';
 import { ServerPanel } from './server.js';
@@ -53,7 +54,8 @@ function phoneFor(device) {
   return phone;
 }
 
-const middle = el('div', { class: 'middle' }, server.element, timeline.element);
+const content = new ContentPanel(attempt);
+const middle = el('div', { class: 'middle' }, server.element, content.element, timeline.element);
 main.replaceChildren(middle);
 lab.events({
   opened: async () => {
@@ -65,6 +67,7 @@ lab.events({
   changed: async ({ device, what }) => {
     if (what.includes('status') || what.includes('device')) await refreshDevices();  // It may be off by now.
     phones.get(device)?.refresh(what);
+    if (what.includes('loading')) content.refresh();
     refreshServer();
   },
 });

@@ -7,16 +7,17 @@ import { LoadingPanel } from './loading.js';
 import { NetworkPanel } from './network.js';
 import { OutboxPanel } from './outbox.js';
 import { PlannerScreen } from './planner.js';
+import { PosesScreen } from './poses.js';
 import { RejectionsPanel } from './rejections.js';
 import { SessionPanel } from './session.js';
 import { ShortsScreen } from './shorts.js';
 import { Tabs } from './tabs.js';
 
 /** What a phone can show, in the order of the bar. */
-const screens = [PlannerScreen, ShortsScreen];
+const screens = [PlannerScreen, PosesScreen, ShortsScreen];
 
 /** Which hint of the lab is about which screen. */
-const topics = { todos: 'Planner', shorts: 'Shorts' };
+const topics = { todos: 'Planner', feed: 'Poses', shorts: 'Shorts' };
 
 /** One phone: its frame, its screens, and below it what can be done to it. */
 export class Phone {

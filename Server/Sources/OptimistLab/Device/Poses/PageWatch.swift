@@ -1,0 +1,58 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Synchronization
+
+/// Tells the timeline of each page when its places are there, then its first picture, and then all.
+final class PageWatch: Sendable {
+    private struct Page {
+        let row: String
+        let count: Int
+        /// Those whose pictures are not there yet.
+        var missing: Set<Pose.ID>
+    }
+
+    private let state = Mutex((pages: [Page](), last: 0))
+    private let news: NewsDesk
+
+    init(news: NewsDesk) { self.news = news }
+
+    /// A page is asked for. Returns the timeline's row of it.
+    func asks(_ section: PoseSection, isFirst: Bool) -> String {
+        let number = state.withLock { state in
+            state.last += 1
+            return state.last
+        }
+        let row = "\(news.device)/page/\(number)"
+        news.tell(.page, "\(isFirst ? "First" : "Next") page of \(section.rawValue)", row: row)
+        return row
+    }
+
+    func arrived(_ poses: [Pose], _ row: String) {
+        news.tell(.places, "\(poses.count)", row: row)
+        guard !poses.isEmpty else { return }
+        state.withLock { state in
+            state.pages.append(Page(row: row, count: poses.count, missing: Set(poses.map(\.id))))
+            if state.pages.count > 32 { state.pages.removeFirst() }
+        }
+    }
+
+    func failed(_ row: String) { news.tell(.failed, "page", row: row) }
+
+    /// Pictures are on the screen.
+    func shows(_ ids: some Collection<Pose.ID>) {
+        let events = state.withLock { state in
+            var events: [(TimelineEvent.Kind, String, String)] = []
+            for place in state.pages.indices {
+                let before = state.pages[place].missing
+                state.pages[place].missing.subtract(ids)
+                let (page, left) = (state.pages[place], state.pages[place].missing.count)
+                if left == before.count { continue }
+                if before.count == page.count { events.append((.firstPicture, "1", page.row)) }
+                if left == 0 { events.append((.allPictures, "\(page.count)", page.row)) }
+            }
+            state.pages.removeAll { $0.missing.isEmpty }
+            return events
+        }
+        for (kind, text, row) in events { news.tell(kind, text, row: row) }
+    }
+}

@@ -1,0 +1,61 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// What the screen of poses shows.
+struct PosesSnapshot: Encodable, Sendable {
+    struct Item: Encodable, Sendable {
+        enum Phase: String, Encodable, Sendable {
+            case placeholder, stale, loaded, failed
+        }
+
+        var pose: Pose
+        var phase: Phase
+        /// The path under which the screen holds the picture.
+        var picture: String
+
+        init(_ pose: Pose, _ phase: Phase) {
+            self.pose = pose
+            self.phase = phase
+            picture = pose.picturePath
+        }
+    }
+
+    struct Section: Encodable, Sendable {
+        enum State: String, Encodable, Sendable {
+            case loading, more, ended, failed
+        }
+
+        var id: PoseSection
+        var state: State
+        /// Whether the items are from before a refresh, or from the last launch.
+        var stale: Bool
+        var items: [Item]
+    }
+
+    var filter = PoseFilter()
+    var choices = PoseChoices()
+    var sections: [Section] = []
+    /// How often the screen was drawn.
+    var drawn = 0
+}
+
+extension Pose {
+    /// As wide as the phone's screen.
+    static let width = 480
+
+    var picturePath: String { Self.picturePath(of: id) }
+
+    static func picturePath(of id: ID) -> String { "/poses/\(id)/picture?width=\(width)" }
+}
+
+/// A screen of poses.
+protocol PosesShowing: Sendable {
+    var snapshot: PosesSnapshot { get async }
+    /// Asks for the first pages, unless they have been asked for.
+    func open() async
+    func show(_ ids: [Pose.ID]) async
+    func filter(by filter: PoseFilter) async
+    func refresh() async
+    func next(in section: PoseSection) async
+    func retry(_ id: Pose.ID?) async
+    func close() async
+}

@@ -1,0 +1,80 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import Hummingbird
+import OptimistCore
+
+/// The screen of poses of one phone, and what is new on the server.
+struct PosesRoutes {
+    let park: DevicePark
+    let content: LabContent
+
+    private struct Visible: Decodable { var ids: [Pose.ID] }
+    private struct Next: Decodable { var section: PoseSection? }
+    private struct Retry: Decodable { var id: Pose.ID? }
+
+    func add(to router: Router<some RequestContext>) {
+        let feed = router.group("lab/devices/:device/feed")
+        feed.get { request, context in
+            let query = request.uri.queryParameters
+            let names = ["people", "frames", "tag"]
+            guard names.contains(where: { query.get($0) != nil }) else { return try await answer(request, context) }
+            // A bare name, as in `?tag=`, stands for all.
+            let filter = PoseFilter(
+                people: query.get("people", as: Int.self), frames: query.get("frames", as: Int.self),
+                tag: query.get("tag").flatMap { $0.isEmpty ? nil : $0 })
+            return try await answer(request, context) { await $0.filter(by: filter) }
+        }
+        feed.put("filter") { request, context in
+            let filter = try await request.decode(as: PoseFilter.self, context: context)
+            return try await answer(request, context) { await $0.filter(by: filter) }
+        }
+        feed.post("visible") { request, context in
+            let ids = try await request.decode(as: Visible.self, context: context).ids
+            return try await answer(request, context) { await $0.show(ids) }
+        }
+        feed.post("next") { request, context in
+            let bytes = try await request.collected()
+            let next = bytes.isEmpty ? Next() : try JSONDecoder().decode(Next.self, from: bytes)
+            return try await answer(request, context) { await $0.next(in: next.section ?? .recommended) }
+        }
+        feed.post("refresh") { request, context in try await answer(request, context) { await $0.refresh() } }
+        feed.post("retry") { request, context in
+            let bytes = try await request.collected()
+            let retry = bytes.isEmpty ? Retry() : try JSONDecoder().decode(Retry.self, from: bytes)
+            return try await answer(request, context) { await $0.retry(retry.id) }
+        }
+        router.post("lab/server/poses") { _, _ in
+            guard let drawn = content.drawn else {
+                throw OptimistError(.badLabRequest, "These are your own photos. Put another one into their folder.")
+            }
+            return PoseAnswer(drawn.publish())
+        }
+    }
+
+    /// What the screen shows after something was done; nothing if the phone is off.
+    private func answer(
+        _ request: Request, _ context: some RequestContext, _ work: (any PosesShowing) async throws -> Void = { _ in }
+    ) async throws -> Response {
+        let device = try await park.device(try context.parameters.require("device"))
+        guard let phone = try? await device.phone() else { return Response(status: .noContent) }
+        let screen: any PosesShowing = await device.isOldWay ? phone.shown.oldPoses : phone.shown.poses
+        await screen.open()
+        try await work(screen)
+        return try PosesAnswer(snapshot: await screen.snapshot).response(from: request, context: context)
+    }
+}
+
+private struct PosesAnswer: ResponseEncodable {
+    let snapshot: PosesSnapshot
+
+    func encode(to encoder: any Encoder) throws { try snapshot.encode(to: encoder) }
+}
+
+private struct PoseAnswer: ResponseEncodable {
+    let pose: Pose
+
+    init(_ pose: Pose) { self.pose = pose }
+
+    func encode(to encoder: any Encoder) throws { try pose.encode(to: encoder) }
+}
