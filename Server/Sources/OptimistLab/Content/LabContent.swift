@@ -42,7 +42,8 @@ struct LabContent: Sendable {
             AppRoute("/home") { _ in try json(home.current) },
             AppRoute("/shorts") { _ in try json(Short.all) },
             AppRoute("/authors/:id/portrait") { call in
-                try answer(Short.portrait(of: try call.parameters.require("id")), to: call.request)
+                await held.pass()
+                return try answer(Short.portrait(of: try call.parameters.require("id")), to: call.request)
             },
         ]
     }

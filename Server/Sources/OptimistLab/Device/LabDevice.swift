@@ -63,7 +63,7 @@ actor LabDevice {
         running = try RunningPhone(
             folder: folder, server: server, credentials: credentials,
             network: network, diary: diary, news: news, logger: logger)
-        news.changed("todos", "outbox", "rejections", "status", "device", "session")
+        news.changedEverything()
     }
 
     /// Ends the phone as a crash does: nothing is saved, nobody is told.
@@ -74,7 +74,7 @@ actor LabDevice {
         self.dropping = dropping
         await dropping.value
         news.tell(.crash)
-        news.changed("todos", "outbox", "rejections", "status", "device", "session")
+        news.changedEverything()
     }
 
     func restart() async throws {
@@ -91,7 +91,7 @@ actor LabDevice {
         try await proxy.setConditions(conditions)
         network.say(isOnline: !conditions.isOffline)
         news.tell(.network, profile.rawValue)
-        news.changed("device", "status")
+        news.changed(.device, .status)
     }
 
     func dropNextResponses(_ count: Int) { proxy.dropNextResponses(count) }
@@ -101,14 +101,14 @@ actor LabDevice {
     /// Empties the phone's caches, as if the app had just been installed, and puts its screens back to their beginnings.
     func forgetLoaded() async throws {
         try await phone().forgetLoaded()
-        news.changed("shorts", "feed", "loading")
+        news.changed(.feed, .shorts, .loading)
     }
 
     // MARK: - Old way
 
     func setOldWay(_ isOn: Bool) {
         isOldWay = isOn
-        news.changed("device", "shorts", "feed")
+        news.changed(.device, .home, .feed, .shorts)
     }
 }
 

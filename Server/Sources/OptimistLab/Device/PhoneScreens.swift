@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistSession
+import Synchronization
 
 /// The screens of a phone that show what is loaded, each in the two ways.
 struct PhoneScreens: Sendable {
@@ -18,10 +19,47 @@ struct PhoneScreens: Sendable {
         oldPoses = OldPoses(session: session, source: source, shelf: shelf, news: news)
     }
 
+    /// The network is back: asks once more for what has failed.
+    func retry() async {
+        await shorts.retry()
+        poses.retry(nil)
+    }
+
     func close() async {
         await shorts.close()
         await oldShorts.close()
         poses.close()
         await oldPoses.close()
+    }
+}
+
+/// The screens as they are now: others once they were put back to their beginnings.
+final class CurrentScreens: Sendable {
+    private let make: @Sendable () -> PhoneScreens
+    private let state: Mutex<PhoneScreens>
+
+    init(_ loaders: PhoneLoaders, _ session: Session, _ news: NewsDesk) {
+        make = { PhoneScreens(loaders, session, news) }
+        state = Mutex(make())
+    }
+
+    var current: PhoneScreens { state.withLock { $0 } }
+
+    func beginAnew() async {
+        let next = make()
+        let former = state.withLock { state in
+            defer { state = next }
+            return state
+        }
+        await former.close()
+    }
+
+    /// Tells the screens whenever the network is back, until the task is cancelled.
+    func follow(_ network: LabNetwork) async {
+        var wasOnline = true
+        for await path in network.updates {
+            if path.isOnline, !wasOnline { await current.retry() }
+            wasOnline = path.isOnline
+        }
     }
 }

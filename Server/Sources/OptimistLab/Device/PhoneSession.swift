@@ -31,7 +31,7 @@ struct PhoneSession: Sendable {
         let credentials = try kept()
         device.news.tell(.session, "its access token expires")
         await server.expire(accessToken: credentials.accessToken.exposed)
-        device.news.changed("session")
+        device.news.changed(.session)
     }
 
     /// Ends the phone's session on the server, as an operator does.
@@ -41,7 +41,7 @@ struct PhoneSession: Sendable {
         }
         device.news.tell(.session, "its session is revoked")
         try await server.revoke(session)
-        device.news.changed("session")
+        device.news.changed(.session)
     }
 
     /// Signs in to the phone's account on a device that takes this phone's place, and no other's.
@@ -62,7 +62,7 @@ struct PhoneSession: Sendable {
             configuration: SessionConfiguration(deviceName: "Elsewhere"))
         device.news.tell(.session, "its account signs in elsewhere")
         try await session.signIn(email: email, password: device.account.password)
-        device.news.changed("session")
+        device.news.changed(.session)
     }
 
     private func kept() throws -> Credentials {

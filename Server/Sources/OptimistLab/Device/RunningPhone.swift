@@ -24,7 +24,7 @@ final class RunningPhone: Sendable {
     let wire: Wire
     let loaders: PhoneLoaders
     /// The screens that show what is loaded.
-    private let screens: Mutex<PhoneScreens>
+    private let screens: CurrentScreens
     private let work: Task<Void, Never>
     private let waits = Mutex(Waits())
 
@@ -47,7 +47,8 @@ final class RunningPhone: Sendable {
         self.news = news
         self.wire = wire
         loaders = PhoneLoaders(folder: folder.appending(path: "loaded"), session: session)
-        screens = Mutex(PhoneScreens(loaders, session, news))
+        let screens = CurrentScreens(loaders, session, news)
+        self.screens = screens
         // Unstructured on purpose: a phone lives until it is crashed, whichever request switched it on.
         work = Task {
             await withTaskGroup(of: Void.self) { group in
@@ -55,6 +56,7 @@ final class RunningPhone: Sendable {
                 group.addTask { await screen.follow(store) }
                 group.addTask { await Self.follow(sync.status, news) }
                 group.addTask { await diary.follow(session.states, news) }
+                group.addTask { await screens.follow(network) }
             }
         }
     }
@@ -72,15 +74,11 @@ final class RunningPhone: Sendable {
         screen.blank()
     }
 
-    var shown: PhoneScreens { screens.withLock { $0 } }
+    var shown: PhoneScreens { screens.current }
 
     /// Empties the caches, and puts the screens back to their beginnings.
     func forgetLoaded() async {
-        let former = screens.withLock { screens in
-            defer { screens = PhoneScreens(loaders, session, news) }
-            return screens
-        }
-        await former.close()
+        await screens.beginAnew()
         loaders.removeAll()
         wire.clear()
     }
@@ -113,7 +111,7 @@ final class RunningPhone: Sendable {
         for await status in statuses {
             if let rejected, status.counts.rejected > rejected { news.tell(.rejected) }
             rejected = status.counts.rejected
-            news.changed("status", "device", "outbox", "rejections")
+            news.changed(.status, .device, .outbox, .rejections)
         }
     }
 }

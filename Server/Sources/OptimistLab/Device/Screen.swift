@@ -31,7 +31,7 @@ final class Screen: Sendable {
             if !isFirst { report(from: before, to: todos) }
             isFirst = false
             for one in waiting { one.continuation.resume(returning: one.isShown(todos)) }
-            news.changed("todos", "outbox")
+            news.changed(.todos, .outbox)
         }
     }
 

@@ -25,7 +25,7 @@ final class SessionDiary: Sendable {
             }
             if let line = Self.line(from: before, to: state) { news.tell(.session, line) }
             before = state
-            news.changed("device", "status", "session")
+            news.changed(.device, .status, .session)
         }
     }
 

@@ -25,8 +25,14 @@ struct TimelineEvent: Codable, Sendable, Equatable {
 /// What one device tells its followers.
 enum DeviceNews: Sendable {
     case timeline(TimelineEvent)
-    /// What may have changed: todos, outbox, rejections, status, device, session, shorts, feed, loading.
-    case changed(device: String, Set<String>)
+    /// What may have changed.
+    case changed(device: String, Set<Topic>)
+
+    enum Topic: String, Codable, CaseIterable, Comparable, Sendable {
+        case todos, outbox, rejections, status, device, session, home, feed, shorts, loading
+
+        static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    }
 
     var device: String {
         switch self {
@@ -56,5 +62,7 @@ struct NewsDesk: Sendable {
                     row: row, text: text)))
     }
 
-    func changed(_ what: String...) { room.send(.changed(device: device, Set(what))) }
+    func changed(_ what: DeviceNews.Topic...) { room.send(.changed(device: device, Set(what))) }
+
+    func changedEverything() { room.send(.changed(device: device, Set(DeviceNews.Topic.allCases))) }
 }

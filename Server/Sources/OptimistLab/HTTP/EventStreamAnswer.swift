@@ -42,7 +42,7 @@ enum EventStreamAnswer {
             switch news {
             case .timeline(let event): ("timeline", try encoder.encode(event))
             case .changed(let device, let what):
-                ("changed", try encoder.encode(Change(device: device, what: what.sorted())))
+                ("changed", try encoder.encode(Change(device: device, what: what.map(\.rawValue).sorted())))
             }
         return "event: \(name)\ndata: \(String(decoding: data, as: UTF8.self))\n\n"
     }

@@ -4,7 +4,8 @@ import HTTPTypes
 import OptimistSession
 import Synchronization
 
-/// A phone's transport, which counts how often each thing was asked for, in whichever way.
+/// A phone's transport, which counts how often each thing was asked for, in whichever way. What never left the phone does
+/// not count.
 final class Wire: Transport {
     private let transport: any Transport
     private let sent = Mutex<[String: Int]>([:])
@@ -12,8 +13,17 @@ final class Wire: Transport {
     init(_ transport: any Transport) { self.transport = transport }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
-        if let target = request.head.path { sent.withLock { $0[target, default: 0] += 1 } }
-        return try await transport.send(request)
+        let target = request.head.path ?? ""
+        sent.withLock { $0[target, default: 0] += 1 }
+        do {
+            return try await transport.send(request)
+        } catch let error as TransportError where error.phase == .notSent {
+            sent.withLock { sent in
+                let count = (sent[target] ?? 1) - 1
+                sent[target] = count > 0 ? count : nil
+            }
+            throw error
+        }
     }
 
     /// How many requests were sent for a path with its query.

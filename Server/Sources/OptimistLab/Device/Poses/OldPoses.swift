@@ -111,6 +111,6 @@ actor OldPoses: PosesShowing {
 
     private func draw() {
         shown.drawn += 1
-        news.changed("feed", "loading")
+        news.changed(.feed, .loading)
     }
 }

@@ -11,6 +11,8 @@ final class PosesScreen: PosesShowing {
 
     private struct State {
         var following: Task<Void, Never>?
+        /// What was drawn last.
+        var shown: PoseFeed.Snapshot?
         var drawn = 0
     }
 
@@ -70,21 +72,25 @@ final class PosesScreen: PosesShowing {
                 if picture != nil { here.append(id) }
             }
             for id in snapshot.changes.removed { shelf[Pose.picturePath(of: id)] = nil }
-            state.withLock { $0.drawn += 1 }
+            state.withLock { state in
+                state.shown = snapshot
+                state.drawn += 1
+            }
             watch.shows(here)
-            news.changed("feed", "loading")
+            news.changed(.feed, .loading)
         }
     }
 
     var snapshot: PosesSnapshot {
-        let feed = feed.snapshot
+        let (shown, drawn) = state.withLock { ($0.shown, $0.drawn) }
+        let feed = shown ?? feed.snapshot
         return PosesSnapshot(
             filter: feed.filter, choices: source.choices,
             sections: feed.sections.map { section in
                 PosesSnapshot.Section(
                     id: section.id, state: .init(section.state), stale: section.isStale,
                     items: section.items.map { PosesSnapshot.Item($0, .init(feed.phase(of: $0.id))) })
-            }, drawn: state.withLock { $0.drawn })
+            }, drawn: drawn)
     }
 }
 

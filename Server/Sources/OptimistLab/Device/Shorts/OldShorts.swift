@@ -47,6 +47,13 @@ actor OldShorts: ShortsShowing {
         }
     }
 
+    func retry() {
+        guard let index = board.snapshot.index else { return }
+        for thing in [ShortThing.portrait(index), .place(index)] where board.state(of: thing) == .failed {
+            if let path = path(of: thing) { load(thing, path) }
+        }
+    }
+
     func close() {
         for task in work { task.cancel() }
     }

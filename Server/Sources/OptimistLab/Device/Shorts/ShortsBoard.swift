@@ -36,7 +36,7 @@ final class ShortsBoard: Sendable {
             state.snapshot.problem = nil
             state.snapshot.items = shorts.map(ShortsSnapshot.Item.init)
         }
-        news.changed("shorts")
+        news.changed(.shorts)
     }
 
     func fail(_ problem: String) {
@@ -44,7 +44,7 @@ final class ShortsBoard: Sendable {
             state.isOpening = false
             state.snapshot.problem = problem
         }
-        news.changed("shorts")
+        news.changed(.shorts)
     }
 
     func put(_ index: Int) {
@@ -55,7 +55,7 @@ final class ShortsBoard: Sendable {
             return (state.row, state.snapshot.items[index].title)
         }
         news.tell(.short, title, row: row)
-        news.changed("shorts")
+        news.changed(.shorts)
     }
 
     func state(of thing: ShortThing) -> ShortsSnapshot.Part.State { state.withLock { $0.snapshot[thing].state } }
@@ -102,7 +102,7 @@ final class ShortsBoard: Sendable {
             change(&state.snapshot[thing])
             return former != state.snapshot[thing]
         }
-        if hasChanged { news.changed("shorts", "loading") }
+        if hasChanged { news.changed(.shorts, .loading) }
     }
 
     private func tell(_ kind: TimelineEvent.Kind, _ thing: ShortThing) {

@@ -56,6 +56,19 @@ actor ShortsScreen: ShortsShowing {
         withExtendedLifetime(former) {}
     }
 
+    /// Asks once more for what has failed.
+    func retry() {
+        for thing in Array(shown.keys) + Array(prefetched.keys) where board.state(of: thing) == .failed {
+            if shown[thing] != nil {
+                board.needs(thing, .asked)
+                shown[thing] = subscribe(thing, .visible)
+            } else {
+                board.prefetches(thing)
+                prefetched[thing] = subscribe(thing, .prefetch)
+            }
+        }
+    }
+
     func close() {
         (shown, prefetched) = ([:], [:])
     }
@@ -102,6 +115,7 @@ protocol ShortsShowing: Sendable {
     /// Shows the first of them, unless it shows some already.
     func open(_ shorts: [Short]) async
     func show(_ index: Int) async
+    func retry() async
     func close() async
 }
 

@@ -104,7 +104,14 @@ export class PosesScreen {
     } else if (phase === 'placeholder') {
       card.replaceChildren();
     } else if (!card.querySelector('img')) {
-      card.replaceChildren(el('img', { src: this.#api.picture(picture), alt: card.title || 'A photo' }));
+      card.replaceChildren(el('img', {
+        src: this.#api.picture(picture),
+        alt: card.title || 'A photo',
+        onerror: () => {  // It had left the phone's screen: whoever looks at it again gets it anew.
+          card.replaceChildren();
+          delete card.dataset.now;
+        },
+      }));
     }
   }
 

@@ -12,6 +12,8 @@ export class ShortsScreen {
   #device;
   #index = null;
   #count = 0;
+  #moves = 0;
+  #asked = 0;
   #isOurs = false;  // The list is being moved by the page, not by a hand.
   #list = el('ol', { class: 'shorts', tabIndex: 0 });
   #problem = el('p', { class: 'empty', role: 'status', hidden: true });
@@ -39,11 +41,13 @@ export class ShortsScreen {
 
   refresh = coalesced(async () => {
     if (!this.#device?.running || this.element.hidden) return;
+    const moves = this.#moves;
     const shorts = await this.#api.shorts().catch(() => null);  // The phone may have crashed meanwhile.
-    if (shorts) this.#draw(shorts);
+    // Where the phone stood before a hand moved on says nothing.
+    if (shorts) this.#draw(shorts, moves === this.#moves && this.#asked === 0);
   });
 
-  #draw({ items, index, problem }) {
+  #draw({ items, index, problem }, isNewest) {
     this.#problem.hidden = !problem;
     setText(this.#problem, problem ?? '');
     this.#count = items.length;
@@ -61,7 +65,7 @@ export class ShortsScreen {
         part(element.children[2], 'place', item.place);
       },
     });
-    if (index !== undefined && index !== null && index !== this.#index) this.#follow(index);
+    if (isNewest && index !== undefined && index !== null && index !== this.#index) this.#follow(index);
   }
 
   #card(item, index) {
@@ -82,7 +86,9 @@ export class ShortsScreen {
     else card.removeAttribute('aria-current');
     const frame = card.querySelector('.portrait');
     const src = isShown && portrait.state === 'here' ? this.#api.picture(portrait.text) : null;
-    if (src && !frame.firstElementChild) frame.append(el('img', { src, alt: `Portrait of ${author}` }));
+    if (src && !frame.firstElementChild) {
+      frame.append(el('img', { src, alt: `Portrait of ${author}`, onerror: () => frame.replaceChildren() }));
+    }
     setText(card.querySelector('.place'), isShown ? place.text ?? '…' : '');
     const [one, other] = card.querySelector('.ways').children;
     part(one, 'portrait', portrait);
@@ -115,7 +121,10 @@ export class ShortsScreen {
   async #go(index) {
     if (index === this.#index || index < 0 || index >= this.#count) return;
     this.#follow(index);
+    this.#moves += 1;
+    this.#asked += 1;
     await this.#attempt(() => this.#api.showShort(index));
+    this.#asked -= 1;
     this.refresh();
   }
 }

@@ -1,0 +1,180 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""The poses of the phones in a real browser, against a running lab: poses.py http://127.0.0.1:8080"""
+
+from playwright.sync_api import expect
+
+from planner import Claims, keeps_to_itself, open_lab, run, take_pictures
+
+claims = Claims()
+
+
+class Poses:
+    """The poses of one phone, as a person sees them."""
+
+    def __init__(self, phone, name):
+        self.phone = phone
+        self.name = name
+        self.feed = phone.region.get_by_role("region", name=f"Poses on phone {name}")
+        self.chosen = self.feed.locator("section").first.locator(".pose")
+        self.recommended = self.feed.locator("section").last.locator(".pose")
+        self.pictures = self.feed.locator(".pose img")
+
+    def open(self):
+        self.phone.region.get_by_role("tab", name="Poses").click()
+        expect(self.feed).to_be_visible()
+
+    def chip(self, name):
+        return self.phone.region.get_by_role("button", name=name, exact=True)
+
+    def first_page(self):
+        """How many of the first eight have their pictures."""
+        return self.feed.locator("section").first.locator(".pose:nth-child(-n + 8) img")
+
+    def steps(self, entry):
+        """The steps of the timeline's newest entry of this name."""
+        row = self.phone.page.get_by_role("region", name="Timeline").locator("li.write").filter(
+            has_text=entry, has=self.phone.page.locator(".device", has_text=self.name))
+        return row.first.locator(".steps")
+
+
+def open_poses(page, address, old_way="", network="online", held=0):
+    page.request.put(f"{address}/lab/server/pictures", data={"next": 0})
+    page.goto("about:blank")  # Nobody looks at the screens while they are emptied.
+    for name in "AB":
+        page.request.post(f"{address}/lab/devices/{name}/restart")
+        page.request.post(f"{address}/lab/devices/{name}/sign-in")
+        page.request.delete(f"{address}/lab/devices/{name}/loading")
+        page.request.put(f"{address}/lab/devices/{name}/old-way", data={"on": name in old_way})
+    phones = open_lab(page, address)
+    for name in "AB":
+        page.request.put(f"{address}/lab/devices/{name}/network", data={"profile": network})
+    page.request.put(f"{address}/lab/server/pictures", data={"next": held})
+    return [Poses(phone, name) for phone, name in zip(phones, "AB")]
+
+
+@claims
+def one_hangs_and_seven_show(page, address):
+    """F1: one picture that hangs hides none of the other seven; in the old way it hides all."""
+    new, old = open_poses(page, address, old_way="B", held=1)
+    new.open()
+    expect(new.chosen).not_to_have_count(0)
+    expect(new.first_page()).to_have_count(7)
+    expect(new.feed.locator(".pose[data-phase=placeholder]")).not_to_have_count(0)
+    page.request.put(f"{address}/lab/server/pictures", data={"next": 1})
+    old.open()
+    expect(old.feed).to_contain_text("Loading …")
+    page.get_by_role("button", name="Let them go").wait_for()
+    expect(old.pictures).to_have_count(0)
+    expect(page.get_by_text("2 held back")).to_be_visible()
+    page.get_by_role("button", name="Let them go").click()
+    expect(new.first_page()).to_have_count(8)
+    expect(old.first_page()).to_have_count(8)
+
+
+@claims
+def places_come_first(page, address):
+    """F1: the places of a page are there before its pictures, of the size that they keep."""
+    new, _ = open_poses(page, address, held=100)
+    new.open()
+    expect(new.feed.locator(".pose[data-phase=placeholder]")).not_to_have_count(0)
+    before = new.chosen.first.bounding_box()
+    page.request.put(f"{address}/lab/server/pictures", data={"next": 0})
+    expect(new.chosen.first.locator("img")).to_be_visible()
+    assert new.chosen.first.bounding_box() == before
+    expect(new.steps("First page of chosen")).to_contain_text("first picture")
+
+
+@claims
+def scrolls_without_end(page, address):
+    """F4, F8: the next pages come before the end is reached, each pose once."""
+    new, _ = open_poses(page, address)
+    new.open()
+    expect(new.first_page()).to_have_count(8)
+    while new.recommended.count() < 40:
+        count = new.recommended.count()
+        new.feed.evaluate("feed => feed.scrollBy(0, 900)")
+        page.wait_for_function(
+            "([feed, count]) => feed.querySelectorAll('section:last-child .pose').length > count || feed.scrollHeight > "
+            "feed.scrollTop + feed.clientHeight + 100", arg=[new.feed.element_handle(), count])
+    ids = new.feed.locator(".pose").evaluate_all("cards => cards.map(card => card.dataset.id)")
+    assert len(ids) == len(set(ids))
+    visible = new.feed.evaluate(
+        "feed => [...feed.querySelectorAll('.pose')].filter(card => card.getBoundingClientRect().top >= "
+        "feed.getBoundingClientRect().top && card.getBoundingClientRect().top < feed.getBoundingClientRect().bottom)"
+        ".map(card => card.dataset.id)")
+    assert visible
+    for id in visible:
+        expect(new.feed.locator(f".pose[data-id={id}] img")).to_be_visible()
+    facts = page.request.get(f"{address}/lab/devices/A/loading").json()
+    assert facts["requests"] <= facts["things"] + sum(loader["cancelled"] for loader in facts["loaders"]), facts
+
+
+@claims
+def filters(page, address):
+    """F7: a chip shows another selection, whatever of the former one is still on its way."""
+    new, _ = open_poses(page, address, network="3g")
+    new.open()
+    expect(new.chosen).not_to_have_count(0)
+    new.chip("2 people").click()
+    new.chip("jump").click()
+    expect(new.chip("jump")).to_have_attribute("aria-pressed", "true")
+    expect(new.recommended).not_to_have_count(0)
+    titles = new.feed.locator(".pose").evaluate_all("cards => cards.map(card => card.title)")
+    assert titles and all("2 people" in title and "jump" in title for title in titles), titles
+    new.chip("2 people").click()
+    new.chip("jump").click()
+    expect(new.feed.locator(".pose[title*='3 people']").first).to_be_attached()
+
+
+@claims
+def refreshes_by_difference(page, address):
+    """F6: a new pose comes in by a refresh; what is on the screen stays where it is."""
+    new, _ = open_poses(page, address)
+    new.open()
+    expect(new.recommended).not_to_have_count(0)
+    new.feed.evaluate("feed => feed.scrollBy(0, 3600)")
+    anchor = new.recommended.nth(6)
+    anchor.scroll_into_view_if_needed()
+    expect(anchor.locator("img")).to_be_visible()
+    id, before = anchor.get_attribute("data-id"), anchor.bounding_box()["y"]
+    pose = page.request.post(f"{address}/lab/server/poses").json()
+    new.phone.press("Refresh")
+    expect(new.feed.locator(f".pose[data-id={pose['id']}]")).to_be_attached()
+    card = new.feed.locator(f".pose[data-id={id}]")
+    expect(card.locator("img")).to_be_visible()
+    assert abs(card.bounding_box()["y"] - before) < 400, "what was looked at has gone elsewhere"
+
+
+@claims
+def offline_after_a_restart(page, address):
+    """F2, F6: after a restart without a network the last pages are there, marked, until the network is back."""
+    new, _ = open_poses(page, address)
+    new.open()
+    expect(new.first_page()).to_have_count(8)
+    page.request.put(f"{address}/lab/devices/A/network", data={"profile": "offline"})
+    page.request.post(f"{address}/lab/devices/A/restart")
+    expect(new.first_page()).to_have_count(8)
+    expect(new.feed.locator("h3").first).to_contain_text("from before")
+    again = new.feed.get_by_role("button", name="Try again", exact=True).first
+    expect(again).to_be_visible()
+    again.click()
+    expect(again).to_be_visible()
+    new.phone.network("Online")  # Then it asks by itself.
+    expect(new.feed.locator("h3").first).not_to_contain_text("from before")
+
+
+@claims
+def looks_right(page, address):
+    """The screen fits 420 points of width, and has its picture taken: light, dark and narrow."""
+    new, old = open_poses(page, address, old_way="B", network="3g")
+    for one in (new, old):
+        one.open()
+    expect(new.first_page()).to_have_count(8)
+    take_pictures(page, "poses")
+
+
+claims(keeps_to_itself)
+
+
+if __name__ == "__main__":
+    run(claims)

@@ -1,0 +1,139 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""The short videos of the phones in a real browser, against a running lab: shorts.py http://127.0.0.1:8080"""
+
+from playwright.sync_api import expect
+
+from planner import Claims, keeps_to_itself, open_lab, run, take_pictures
+
+claims = Claims()
+
+
+class Shorts:
+    """The short videos of one phone, as a person sees them."""
+
+    def __init__(self, phone, name):
+        self.phone = phone
+        self.name = name
+        self.list = phone.region.get_by_label(f"Short videos on phone {name}")
+        self.shown = self.list.locator("[aria-current]")
+        self.ways = self.shown.locator(".ways .part")
+        self.ahead = phone.region.get_by_role("list", name="Coming next").locator(".part")
+        self.loading = phone.region.locator(".loading")
+
+    def open(self):
+        self.phone.region.get_by_role("tab", name="Shorts").click()
+        expect(self.shown).to_be_visible()
+
+    def next(self):
+        title = self.shown.inner_text()
+        self.phone.region.get_by_role("button", name="Next video").click()
+        expect(self.shown).not_to_have_text(title)
+
+    def has_loaded(self):
+        """Everything is here that the shown one and the next ones need."""
+        expect(self.shown.locator("img")).to_be_visible()
+        expect(self.shown.locator(".place")).not_to_have_text("…")
+        expect(self.ahead).to_have_count(6)
+        for place in range(6):
+            expect(self.ahead.nth(place)).to_contain_text("here")
+
+    def facts(self):
+        """The server's view: the things that were asked for, and in how many requests."""
+        return self.phone.page.request.get(f"{self.phone.page.url}lab/devices/{self.name}/loading").json()
+
+
+def open_shorts(page, address, old_way="", network="online", held=0):
+    page.request.put(f"{address}/lab/server/pictures", data={"next": 0})
+    page.goto("about:blank")  # Nobody looks at the screens while they are emptied.
+    for name in "AB":
+        page.request.post(f"{address}/lab/devices/{name}/restart")
+        page.request.post(f"{address}/lab/devices/{name}/sign-in")
+        page.request.delete(f"{address}/lab/devices/{name}/loading")
+        page.request.put(f"{address}/lab/devices/{name}/old-way", data={"on": name in old_way})
+    phones = open_lab(page, address)
+    for name in "AB":
+        page.request.put(f"{address}/lab/devices/{name}/network", data={"profile": network})
+    page.request.put(f"{address}/lab/server/pictures", data={"next": held})
+    shorts = [Shorts(phone, name) for phone, name in zip(phones, "AB")]
+    for one in shorts:
+        one.open()
+    return shorts
+
+
+@claims
+def joins_the_prefetch(page, address):
+    """C2: what comes onto the screen while it is prefetched is waited for, and asked for once; the old way asks twice."""
+    new, old = open_shorts(page, address, old_way="B", held=20)
+    for one in (new, old):
+        expect(one.ahead.first).to_have_text("portrait: on its way")
+        one.next()
+    expect(new.ways.first).to_have_text("portrait: joined the prefetch")
+    expect(old.ways.first).to_have_text("portrait: asked for · 2 requests")
+    page.request.put(f"{address}/lab/server/pictures", data={"next": 0})
+    for one in (new, old):
+        expect(one.shown.locator("img")).to_be_visible()
+    facts = new.facts()
+    assert facts["requests"] == facts["things"], facts
+    facts = old.facts()
+    assert facts["requests"] > facts["things"], facts
+    expect(old.loading).to_have_class("panel loading is-double")
+
+
+@claims
+def is_here_at_once(page, address):
+    """C1: what was prefetched is on the screen at once, without another request."""
+    new, _ = open_shorts(page, address)
+    new.has_loaded()
+    new.next()
+    expect(new.ways.first).to_have_text("portrait: was here")
+    expect(new.ways.last).to_have_text("place: was here")
+    new.has_loaded()
+    facts = new.facts()
+    assert facts["requests"] == facts["things"], facts
+
+
+@claims
+def gives_up_what_flew_past(page, address):
+    """C3: what is prefetched and then flown past is given up, and the one that is reached has all it needs."""
+    new, _ = open_shorts(page, address, network="3g")
+    for index in range(4, 40, 4):
+        page.request.post(f"{address}/lab/devices/A/shorts/visible", data={"index": index})
+    expect(new.shown).to_have_attribute("data-index", "36")
+    expect(new.shown.locator("img")).to_be_visible()
+    expect(new.shown.locator(".place")).not_to_have_text("…")
+    given_up = sum(loader["cancelled"] for loader in new.facts()["loaders"])
+    assert given_up > 0, "nothing was given up"
+
+
+@claims
+def works_by_keyboard_and_offline(page, address):
+    """Arrow keys move through the videos; without a network what was prefetched is here, and what was not says so."""
+    new, _ = open_shorts(page, address)
+    new.has_loaded()
+    new.phone.network("Offline")
+    new.list.focus()
+    page.keyboard.press("ArrowDown")
+    expect(new.ways.first).to_have_text("portrait: was here")
+    for _ in range(6):
+        page.keyboard.press("ArrowDown")
+    expect(new.shown).to_have_attribute("data-index", "7")
+    expect(new.shown.get_by_text("failed").first).to_be_visible()
+    new.phone.network("Online")
+    expect(new.shown.locator("img")).to_be_visible()
+
+
+@claims
+def looks_right(page, address):
+    """The screen fits 420 points of width, and has its picture taken: light, dark and narrow."""
+    new, old = open_shorts(page, address, old_way="B", network="3g")
+    for one in (new, old):
+        one.next()
+        expect(one.shown.locator("img")).to_be_visible()
+    take_pictures(page, "shorts")
+
+
+claims(keeps_to_itself)
+
+
+if __name__ == "__main__":
+    run(claims)
