@@ -20,6 +20,9 @@ extension Feed {
         return AsyncStream { await observation.next() }
     }
 
+    /// Hands the machine to a test.
+    func inspect<Result: Sendable>(_ look: (Machine) -> Result) -> Result { state.withLock { look($0.machine) } }
+
     /// An observer's place in a feed, for as long as he holds it.
     private final class Observation: Sendable {
         private weak let feed: Feed?
@@ -120,9 +123,10 @@ extension Feed {
             guard let observer = observers[id], !observer.news.isEmpty else { return nil }
             let sections = machine.shownSections()
             observers[id] = Observer(bell: observer.bell, seen: sections, news: Machine.News())
+            var news = observer.news
+            news.updated = news.updated.filter { machine.layout.place(of: $0) != nil }
             return Taken(
-                filter: machine.filter, former: observer.seen, sections: sections, news: observer.news,
-                phases: machine.phases)
+                filter: machine.filter, former: observer.seen, sections: sections, news: news, phases: machine.phases)
         }
 
         /// Notes for each observer what the machine has changed.

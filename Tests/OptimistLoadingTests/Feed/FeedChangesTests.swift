@@ -1,0 +1,81 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+import Testing
+
+@testable import OptimistLoading
+
+@Suite(.timeLimit(.minutes(5)))
+struct FeedChangesTests {
+    private typealias Changes = FeedChanges<Int, Int>
+
+    private func sections(_ lists: [[Int]], version: Int) -> [FeedSection<Int, Photo>] {
+        lists.enumerated().map { number, ids in
+            FeedSection(
+                id: number, items: ids.map { Photo(id: $0) }, state: .more, isStale: false, version: version)
+        }
+    }
+
+    private func changes(_ old: [[Int]], _ new: [[Int]]) -> Changes {
+        Changes(from: sections(old, version: 1), to: sections(new, version: 2), updated: [], states: [])
+    }
+
+    @Test(arguments: 1...300 as ClosedRange<UInt64>)
+    func `F6 taking away, moving and inserting what is named, and no more, makes the new list of the old one`(
+        seed: UInt64
+    ) {
+        var random = SplitMix64(seed: seed)
+        func draw() -> [[Int]] {
+            let ids = Array(0..<12).shuffled(using: &random).prefix(Int.random(in: 0...12, using: &random))
+            let cut = Int.random(in: 0...ids.count, using: &random)
+            return [Array(ids[..<cut]), Array(ids[cut...])]
+        }
+        let (old, new) = (draw(), draw())
+        let changes = changes(old, new)
+        let (before, after) = (Set(old.joined()), Set(new.joined()))
+        #expect(changes.inserted == after.subtracting(before))
+        #expect(changes.removed == before.subtracting(after))
+        let still = before.intersection(after).subtracting(changes.moved)
+        for (old, new) in zip(old, new) {
+            #expect(old.filter(still.contains) == new.filter(still.contains), "what has not moved is in its order")
+        }
+        // No smaller number of moves would do: the longest common order of each section is what stays.
+        let longest = zip(old, new).reduce(0) { $0 + common($1.0[...], $1.1[...]) }
+        #expect(still.count == longest)
+    }
+
+    private func common(_ old: ArraySlice<Int>, _ new: ArraySlice<Int>) -> Int {
+        var lengths = [Int](repeating: 0, count: new.count + 1)
+        for item in old {
+            var diagonal = 0
+            for (index, other) in new.enumerated() {
+                let above = lengths[index + 1]
+                lengths[index + 1] = item == other ? diagonal + 1 : max(above, lengths[index])
+                diagonal = above
+            }
+        }
+        return lengths[new.count]
+    }
+
+    @Test func `to a new observer all is inserted, and an update of what is new is none`() {
+        let all = Changes(from: [], to: sections([[1, 2], [3]], version: 1), updated: [1], states: [0])
+        #expect(all.inserted == [1, 2, 3])
+        #expect(all.updated == [])
+        #expect(all.sections == [0])
+        let same = Changes(
+            from: sections([[1]], version: 1), to: sections([[1]], version: 1), updated: [1], states: [])
+        #expect(same.changedIDs == [1])
+        #expect(!same.isStructural)
+    }
+
+    @Test func `F3 a pacer tells at once, and then once in an interval`() {
+        var pacer = FramePacer(interval: .milliseconds(16))
+        #expect(pacer.changed(at: .zero) == .tell)
+        #expect(pacer.changed(at: .milliseconds(1)) == .wake(after: .milliseconds(15)))
+        #expect(pacer.changed(at: .milliseconds(2)) == nil)
+        pacer.woke(at: .milliseconds(17))
+        #expect(pacer.changed(at: .milliseconds(18)) == .wake(after: .milliseconds(15)))
+        pacer.woke(at: .milliseconds(33))
+        #expect(pacer.changed(at: .milliseconds(49)) == .tell)
+    }
+}

@@ -1,0 +1,236 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+import OptimistTesting
+import Testing
+
+@testable import OptimistLoading
+
+@Suite(.timeLimit(.minutes(5)))
+struct FeedPagingTests {
+    @Test func `F4 the next page is asked for once, before the end is reached, and the end is a state`() async throws {
+        let wall = await Wall.showing(0..<8, next: "b", limits: FeedLimits(ahead: 0, behind: 0, nextPage: 4))
+        #expect(wall.feed.snapshot.state == "more")
+        wall.feed.show(0..<4)
+        #expect(wall.pages.asked.count == 1, "four follow the screen")
+        for first in 1..<4 { wall.feed.show(first..<first + 4) }
+        wall.feed.loadMore(in: .chosen)
+        #expect(await wall.pages.request()?.cursor == "b")
+        #expect(wall.feed.snapshot.state == "loading")
+        wall.pages.answer(6..<12)
+        let all = await wall.until { $0.state == "ended" }
+        #expect(all?.ids == Array(0..<12), "what comes twice is there once")
+        #expect(all?.changes.inserted == Set(8..<12))
+        wall.feed.show(8..<12)
+        wall.feed.loadMore(in: .chosen)
+        #expect(wall.pages.asked.count == 2)
+    }
+
+    @Test func `F4 a failed page is a state, is not asked for again by itself, and can be retried`() async throws {
+        let wall = await Wall.showing(0..<8, next: "b")
+        wall.feed.show(0..<8)
+        await wall.pages.request()
+        wall.pages.answer(.failure(Broken()))
+        #expect(await wall.until { $0.state == "failed(broken)" }?.ids.count == 8)
+        wall.feed.show(1..<8)
+        wall.feed.loadMore(in: .chosen)
+        #expect(wall.pages.asked.count == 2)
+        wall.feed.retry(section: .chosen)
+        wall.feed.retry(section: .chosen)
+        #expect(await wall.pages.request()?.cursor == "b")
+        wall.pages.answer(8..<10)
+        await wall.until { $0.ids.count == 10 }
+        #expect(wall.pages.asked.count == 3)
+    }
+
+    @Test func `F4 after a page of known items only the next one is asked for`() async throws {
+        let wall = await Wall.showing(0..<8, next: "b")
+        wall.feed.loadMore(in: .chosen)
+        for (cursor, next) in [("b", "c"), ("c", "d")] {
+            #expect(await wall.pages.request()?.cursor == cursor)
+            wall.pages.answer(cursor == "b" ? 2..<6 : 0..<0, next: next)
+        }
+        #expect(await wall.pages.request()?.cursor == "d")
+        wall.pages.answer(8..<9, next: "e")
+        await wall.until { $0.ids == Array(0..<9) && $0.state == "more" }
+        #expect(wall.pages.asked.count == 4)
+    }
+
+    @Test func `F4 a cursor that comes again, and pages without end that bring nothing, are errors`() async throws {
+        let wall = await Wall.showing(0..<8, next: "b")
+        wall.feed.loadMore(in: .chosen)
+        await wall.pages.request()
+        wall.pages.answer(8..<10, next: "b")
+        let stopped = await wall.until { $0.state.hasPrefix("failed(pagesRepeat") }
+        #expect(stopped?.ids.count == 10, "what it brought is shown")
+        wall.feed.retry(section: .chosen)
+        for page in 0..<FeedPages<Photo>.mostBarren {
+            await wall.pages.request()
+            wall.pages.answer(0..<2, next: "c\(page)")
+        }
+        await wall.until { $0.state.hasPrefix("failed(pagesRepeat") }
+        #expect(wall.pages.asked.count == 2 + FeedPages<Photo>.mostBarren)
+    }
+
+    @Test func `F6 while refreshing and after a failure the last pages stay, stale, and change by difference`()
+        async throws
+    {
+        let wall = await Wall.showing(0..<8)
+        wall.feed.refresh()
+        #expect(wall.feed.snapshot.state == "stale loading")
+        #expect(wall.feed.snapshot.ids == Array(0..<8))
+        await wall.pages.request()
+        wall.pages.answer(.failure(Broken()))
+        #expect(await wall.until { $0.state == "stale failed(broken)" }?.ids == Array(0..<8))
+        wall.feed.retry(section: .chosen)
+        await wall.pages.request()
+        let news = [Photo(id: 9), Photo(id: 2), Photo(id: 0), Photo(id: 3, title: "x"), Photo(id: 4)]
+        wall.pages.answer(.success(FeedPage(news)))
+        let changes = await wall.until { $0.state == "ended" }?.changes
+        #expect(changes?.inserted == [9])
+        #expect(changes?.removed == [1, 5, 6, 7])
+        #expect(changes?.moved.count == 1 && changes?.moved.isSubset(of: [0, 2]) == true)
+        #expect(changes?.updated == [3])
+    }
+
+    @Test func `F6 a refresh that meets what was here keeps what followed it, and the place in the pages`() async throws
+    {
+        let wall = await Wall.showing(0..<8, next: "b")
+        wall.feed.loadMore(in: .chosen)
+        await wall.pages.request()
+        wall.pages.answer(8..<16, next: "c")
+        await wall.until { $0.ids.count == 16 }
+        wall.feed.refresh()
+        await wall.pages.request()
+        wall.pages.answer([100, 0, 1, 3, 4], next: "z")
+        let snapshot = await wall.until { $0.state == "more" && !$0.ids.isEmpty && $0.ids[0] == 100 }
+        #expect(snapshot?.ids == [100, 0, 1, 3] + Array(4..<16))
+        #expect(snapshot?.changes.inserted == [100])
+        #expect(snapshot?.changes.removed == [2])
+        #expect(snapshot?.changes.moved == [])
+        wall.feed.loadMore(in: .chosen)
+        #expect(await wall.pages.request()?.cursor == "c")
+    }
+
+    @Test func `F6 a refresh asks for as many pages as the screen has gone by, so that it keeps its place`()
+        async throws
+    {
+        let wall = await Wall.showing(0..<24, next: "b", limits: FeedLimits(ahead: 0, behind: 0, nextPage: 0))
+        wall.feed.show(10..<14)
+        wall.feed.refresh()
+        #expect(await wall.pages.request()?.cursor == nil)
+        wall.pages.answer(100..<108, next: "1")
+        #expect(await wall.pages.request()?.cursor == "1")
+        #expect(wall.feed.snapshot.ids == Array(0..<24), "the old pages stay until the new ones are long enough")
+        wall.pages.answer(108..<112, next: "2")
+        #expect(await wall.pages.request()?.cursor == "2")
+        wall.pages.answer([112, 12], next: "3")
+        let snapshot = await wall.until { $0.ids.first == 100 }
+        #expect(snapshot?.ids == Array(100..<113) + Array(12..<24))
+        #expect(snapshot?.changes.removed == Set(0..<12))
+    }
+
+    @Test func `F6 a refresh that never meets what was here ends where the screen does, or after some pages`()
+        async throws
+    {
+        let limits = FeedLimits(ahead: 0, behind: 0, nextPage: 0, refreshPages: 3)
+        let wall = await Wall.showing(0..<24, next: "b", limits: limits)
+        wall.feed.show(2..<6)
+        wall.feed.refresh()
+        await wall.pages.request()
+        wall.pages.answer(100..<108, next: "1")
+        await wall.until { $0.ids == Array(100..<108) }
+        wall.feed.loadMore(in: .chosen)
+        #expect(await wall.pages.request()?.cursor == "1")
+        wall.pages.answer(108..<140, next: "2")
+        await wall.until { $0.ids.count == 40 }
+        wall.feed.show(130..<134)
+        wall.feed.refresh()
+        for page in 0..<3 {
+            #expect(await wall.pages.request()?.cursor == (page == 0 ? nil : "n\(page)"))
+            wall.pages.answer([200 + page], next: "n\(page + 1)")
+        }
+        await wall.until { $0.ids == [200, 201, 202] }
+    }
+
+    @Test func `F6 an item that is described anew has its value loaded anew, and shows the former one meanwhile`()
+        async throws
+    {
+        let wall = await Wall.showing(0..<2)
+        wall.feed.show(0..<2)
+        await wall.desk.source.begin(2)
+        wall.desk.source.answer("0", 1)
+        await wall.until { $0.text(0) == "loaded(1)" }
+        wall.feed.refresh()
+        await wall.pages.request()
+        wall.pages.answer(.success(FeedPage([Photo(id: 0, title: "x"), Photo(id: 1)])))
+        #expect(await wall.desk.source.begin() == ["0x"])
+        #expect(wall.feed.snapshot.text(0) == "stale(1)")
+        wall.desk.source.answer("0x", 2)
+        await wall.until { $0.text(0) == "loaded(2)" }
+        #expect(wall.desk.source.begun.count == 3, "the other one goes on")
+    }
+}
+
+/// A later launch of the app finds what an earlier one had.
+@Suite(.timeLimit(.minutes(5)))
+struct FeedArchiveTests {
+    private let folder = TemporaryFolder()
+
+    private func archive(limit: Int = 12) -> FeedArchive<Kind, String, Photo> {
+        FeedArchive(folder.cache(), limit: limit) { "\($0) \($1)" }
+    }
+
+    private func fill(_ archive: FeedArchive<Kind, String, Photo>) async {
+        let wall = Wall(archive: archive)
+        wall.feed.refresh()
+        for (cursor, ids) in [("b", 0..<8), ("c", 8..<12), ("d", 12..<20)] {
+            await wall.pages.request()
+            wall.pages.answer(ids, next: cursor)
+            await wall.until { $0.ids.last == ids.last }
+            if cursor != "d" { wall.feed.loadMore(in: .chosen) }
+        }
+        await archive.settled()
+    }
+
+    @Test func `F6 offline the last pages are shown at once, stale, and go on from where they end`() async throws {
+        await fill(archive())
+        let wall = Wall(archive: archive())
+        wall.feed.refresh()
+        await wall.until { $0.state == "stale loading" && $0.ids == Array(0..<12) }
+        await wall.pages.request()
+        wall.pages.answer(.failure(Broken()))
+        await wall.until { $0.state == "stale failed(broken)" }
+        wall.feed.retryAll()
+        await wall.pages.request()
+        wall.pages.answer([20, 0, 1], next: "x")
+        await wall.until { $0.ids == [20] + Array(0..<12) && $0.state == "more" }
+        wall.feed.loadMore(in: .chosen)
+        #expect(await wall.pages.request()?.cursor == "c")
+    }
+
+    @Test func `F6 what was kept comes too late if the source has answered, and is that of its filter`() async throws {
+        await fill(archive())
+        let wall = Wall(archive: archive())
+        wall.feed.refresh()
+        await wall.pages.request()
+        wall.pages.answer([5])
+        await wall.until { $0.ids == [5] && $0.state == "ended" }
+        wall.feed.filter(by: "other")
+        await wall.pages.request()
+        wall.pages.answer(.failure(Broken()))
+        #expect(await wall.until { $0.state == "failed(broken)" }?.ids == [])
+    }
+
+    @Test func `what an older version of the app has kept and nobody can read is none`() async throws {
+        let cache = folder.cache()
+        cache.store(DiskEntry(bytes: [1, 2, 3], storedAt: .distantPast), for: "chosen all")
+        #expect(await archive().page(of: .chosen, "all") == nil)
+    }
+
+    @Test func `whole pages are kept, and the first one though it is longer`() async throws {
+        await fill(archive(limit: 4))
+        #expect(await archive().page(of: .chosen, "all") == FeedPage((0..<8).map { Photo(id: $0) }, next: "b"))
+    }
+}

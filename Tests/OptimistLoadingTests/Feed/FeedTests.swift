@@ -1,0 +1,170 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+import OptimistTesting
+import Testing
+
+@testable import OptimistLoading
+
+@Suite(.timeLimit(.minutes(5)))
+struct FeedTests {
+    @Test func `F1 one hanging picture of eight never hides the other seven`() async throws {
+        let wall = await Wall.showing(0..<8)
+        #expect(wall.feed.snapshot.ids == Array(0..<8), "the places are there before any picture is")
+        #expect((0..<8).allSatisfy { wall.feed.snapshot.text($0) == "placeholder" })
+        wall.feed.show(0..<8)
+        await wall.desk.source.begin(8)
+        for id in (0..<8).reversed() where id != 3 { wall.desk.source.answer("\(id)", id * 10) }
+        let last = await wall.until { snapshot in (0..<8).count { snapshot.phase(of: $0).value != nil } == 7 }
+        #expect(last?.ids == Array(0..<8), "order comes from the page and not from what is here first")
+        #expect(last?.text(3) == "placeholder")
+        #expect(last?.text(7) == "loaded(70)")
+    }
+
+    @Test func `F2 an item that failed says so, holds nothing up, and can be retried`() async throws {
+        let wall = await Wall.showing(0..<3)
+        wall.feed.show(0..<3)
+        await wall.desk.source.begin(3)
+        wall.desk.source.answer("1", .failure(Broken()))
+        wall.desk.source.answer("2", 2)
+        await wall.until { $0.text(1) == "failed(broken)" && $0.text(2) == "loaded(2)" }
+        wall.feed.retry(1)
+        wall.feed.retry(2)
+        #expect(await wall.desk.source.begin() == ["1"])
+        #expect(wall.feed.snapshot.text(1) == "placeholder")
+        wall.desk.source.answer("1", 1)
+        #expect(await wall.until { $0.text(1) == "loaded(1)" }?.changes.updated == [1])
+        #expect(wall.desk.source.begun.count == 4)
+    }
+
+    @Test func `F2 a part of a value is shown, and is stale until the whole is here`() async throws {
+        let wall = await Wall.showing(0..<1)
+        wall.feed.show([0])
+        await wall.desk.source.begin()
+        wall.desk.source.show("0", 5)
+        await wall.until { $0.text(0) == "stale(5)" }
+        wall.desk.source.answer("0", 6)
+        await wall.until { $0.text(0) == "loaded(6)" }
+    }
+
+    @Test func `F3 a thousand changes are one snapshot a frame, and the last one is the newest`() async throws {
+        let wall = Wall(frame: .milliseconds(16))
+        #expect(await wall.next()?.ids == [])
+        wall.feed.refresh()
+        #expect(await wall.next()?.state == "loading", "the first change is told at once")
+        await wall.pages.request()
+        wall.pages.answer(0..<1_000)
+        await wall.desk.clock.sleepers(atLeast: 1)
+        wall.feed.show(0..<1_000)
+        await wall.desk.source.begin(100)
+        wall.desk.clock.advance(by: .milliseconds(16))
+        let page = await wall.next()
+        #expect(page?.changes.inserted.count == 1_000)
+        for id in 0..<1_000 {
+            wall.desk.source.answer("\(id)", id)
+            if id < 900 { await wall.desk.source.begin() }
+        }
+        while wall.feed.snapshot.phases.count < 1_000 { await Task.yield() }
+        wall.desk.clock.advance(by: .milliseconds(16))
+        let last = await wall.next()
+        #expect(last?.changes.updated.count == 1_000, "all of them in one snapshot")
+        #expect(last?.changes.isStructural == false)
+        #expect(wall.desk.clock.untilNextSleeper == nil, "nothing is left to be told")
+    }
+
+    @Test func `F3 what is in memory is in one snapshot, at once`() async throws {
+        let wall = await Wall.showing(0..<8)
+        for id in 0..<8 { wall.desk.loader.store(id, for: "\(id)") }
+        wall.feed.show(0..<8)
+        #expect(await wall.next()?.changes.updated == Set(0..<8))
+        #expect(wall.desk.source.begun.isEmpty)
+    }
+
+    @Test func `F3 an observer who is slow gets the newest, with all that has changed for him`() async throws {
+        let wall = await Wall.showing(0..<4)
+        wall.feed.show(0..<4)
+        await wall.desk.source.begin(4)
+        for id in 0..<4 { wall.desk.source.answer("\(id)", id) }
+        while wall.feed.snapshot.phases.count < 4 { await Task.yield() }
+        let other = await wall.feed.snapshots().first { _ in true }
+        #expect(other?.changes.inserted == Set(0..<4), "to a new observer all of it is new")
+        #expect(await wall.next()?.changes.changedIDs == Set(0..<4))
+    }
+
+    @Test func `F5 sections load and fail independently`() async throws {
+        let wall = Wall([.chosen, .recommended])
+        wall.feed.refresh()
+        for _ in 0..<2 { await wall.pages.request() }
+        wall.pages.answer(in: .recommended, 10..<14)
+        let first = await wall.until { $0.section(.recommended)?.items.count == 4 }
+        #expect(first?.state == "loading")
+        wall.pages.answer(in: .chosen, .failure(Broken()))
+        let second = await wall.until { $0.state == "failed(broken)" }
+        #expect(second?.section(.recommended)?.items.count == 4)
+        #expect(second?.changes.sections == [.chosen])
+        wall.feed.retry(section: .recommended)
+        wall.feed.retryAll()
+        #expect(await wall.pages.request()?.section == .chosen)
+        wall.pages.answer(in: .chosen, 0..<4)
+        #expect(await wall.until { $0.ids.count == 4 }?.changes.inserted == Set(0..<4))
+        #expect(wall.pages.asked.count == 3)
+    }
+
+    @Test func `F4 F5 an item of two sections is in the first of them only, whichever was here first`() async throws {
+        let wall = Wall([.chosen, .recommended])
+        wall.feed.refresh()
+        for _ in 0..<2 { await wall.pages.request() }
+        wall.pages.answer(in: .recommended, [1, 2, 3])
+        await wall.until { $0.section(.recommended)?.items.count == 3 }
+        wall.pages.answer(in: .chosen, [2, 4])
+        let both = await wall.until { $0.ids == [2, 4] }
+        #expect(both?.section(.recommended)?.items.map(\.id) == [1, 3])
+        #expect(both?.changes.moved == [2])
+        #expect(both?.changes.inserted == [4])
+        wall.feed.refresh()
+        for _ in 0..<2 { await wall.pages.request() }
+        wall.pages.answer(in: .chosen, [4])
+        let last = await wall.until { $0.ids == [4] }
+        #expect(last?.section(.recommended)?.items.map(\.id) == [1, 2, 3], "it comes back where it also is")
+    }
+
+    @Test func `F7 late answers for a former filter never appear`() async throws {
+        let wall = Wall()
+        wall.feed.refresh()
+        await wall.pages.request()
+        wall.feed.filter(by: "two people")
+        #expect(await wall.pages.request()?.filter == "two people")
+        wall.pages.answer(filter: "two people", [1, 2])
+        await wall.until { $0.ids == [1, 2] }
+        wall.pages.answer(filter: "all", [7, 8, 9])
+        wall.feed.show([1])
+        await wall.desk.source.begin()
+        wall.feed.filter(by: "all")
+        #expect(wall.feed.snapshot.ids == [], "what does not pass the filter is not shown meanwhile")
+        #expect(await wall.pages.request()?.filter == "all")
+        wall.desk.source.answer("1", 1)
+        wall.pages.answer(filter: "all", [1, 5])
+        let last = await wall.until { !$0.ids.isEmpty }
+        #expect(last?.ids == [1, 5])
+        #expect(last?.filter == "all")
+        #expect(wall.desk.loader.counts.cancelled == 1)
+        wall.feed.filter(by: "all")
+        #expect(wall.pages.asked.count == 3, "the same filter asks nobody")
+    }
+
+    @Test func `a feed that is let go stops what it has begun, and ends its streams`() async throws {
+        let (source, loader, ending) = await begin()
+        #expect(await source.cancellation() == "0")
+        await ending.value
+        #expect(loader.inspect { $0.machine.holders.count } == 0)
+    }
+
+    /// What is left when the feed has gone.
+    private func begin() async -> (Source, Loader<String, Int>, ending: Task<Void, Never>) {
+        let wall = await Wall.showing(0..<2)
+        let snapshots = wall.feed.snapshots()
+        wall.feed.show([0])
+        await wall.desk.source.begin()
+        return (wall.desk.source, wall.desk.loader, Task { for await _ in snapshots {} })
+    }
+}

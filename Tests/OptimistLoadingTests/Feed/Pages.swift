@@ -1,0 +1,115 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+import OptimistTesting
+import Synchronization
+
+@testable import OptimistLoading
+
+struct Photo: Identifiable, Codable, Equatable, Sendable {
+    let id: Int
+    var title = ""
+    var key: String { "\(id)\(title)" }
+}
+
+enum Kind: Hashable, Sendable { case chosen, recommended }
+
+typealias PhotoFeed = Feed<Kind, String, Photo, Int>
+
+/// A source of pages that answers when the test says so.
+final class Pages: Sendable {
+    typealias Answer = Result<FeedPage<Photo>, any Error>
+
+    private struct State {
+        var waiting: [(request: PhotoFeed.Request, answer: CheckedContinuation<FeedPage<Photo>, any Error>)] = []
+        var asked: [PhotoFeed.Request] = []
+    }
+
+    private let state = Mutex(State())
+    private let requests: AsyncStream<PhotoFeed.Request>
+    private let ask: AsyncStream<PhotoFeed.Request>.Continuation
+
+    init() { (requests, ask) = AsyncStream.makeStream() }
+
+    /// All that was asked for, in the order in which that began.
+    var asked: [PhotoFeed.Request] { state.withLock { $0.asked } }
+
+    /// Cares for no cancellation: so answers may come late.
+    func page(_ request: PhotoFeed.Request) async throws -> FeedPage<Photo> {
+        try await withCheckedThrowingContinuation { continuation in
+            state.withLock { state in
+                state.asked.append(request)
+                state.waiting.append((request, continuation))
+            }
+            ask.yield(request)
+        }
+    }
+
+    /// Waits until one more page is asked for.
+    @discardableResult
+    func request() async -> PhotoFeed.Request? { await requests.first { _ in true } }
+
+    /// Answers the first request for a section that waits, or any with this filter.
+    func answer(in section: Kind = .chosen, filter: String? = nil, _ answer: Answer) {
+        let continuation = state.withLock { state in
+            state.waiting.firstIndex {
+                $0.request.section == section && (filter ?? $0.request.filter) == $0.request.filter
+            }.map { state.waiting.remove(at: $0).answer }
+        }
+        continuation?.resume(with: answer)
+    }
+
+    func answer(in section: Kind = .chosen, filter: String? = nil, _ ids: some Sequence<Int>, next: String? = nil) {
+        answer(in: section, filter: filter, .success(FeedPage(ids.map { Photo(id: $0) }, next: next)))
+    }
+}
+
+/// A feed of photos, with its pages, the source of its pictures, and a clock that the test sets.
+struct Wall {
+    let pages = Pages()
+    let desk: Desk
+    let feed: PhotoFeed
+    private let snapshots: AsyncStream<PhotoFeed.Snapshot>
+
+    /// - Parameter frame: By default observers are told of every change.
+    init(
+        _ sections: [Kind] = [.chosen], frame: Duration = .zero, limits: FeedLimits = FeedLimits(ahead: 0, behind: 0),
+        archive: FeedArchive<Kind, String, Photo>? = nil, desk: Desk = Desk(LoaderLimits(fetches: 100, linger: .zero))
+    ) {
+        self.desk = desk
+        var limits = limits
+        limits.frame = frame
+        feed = Feed(
+            sections: sections, filter: "all", limits: limits, archive: archive, values: desk.loader, key: \.key,
+            surroundings: Surroundings(clock: desk.clock), source: pages.page)
+        snapshots = feed.snapshots()
+    }
+
+    /// A feed that shows its first page.
+    static func showing(_ ids: Range<Int>, next: String? = nil, limits: FeedLimits = FeedLimits(ahead: 0, behind: 0))
+        async -> Self
+    {
+        let wall = Wall(limits: limits)
+        wall.feed.refresh()
+        await wall.pages.request()
+        wall.pages.answer(ids, next: next)
+        await wall.until { $0.ids == Array(ids) }
+        return wall
+    }
+
+    func next() async -> PhotoFeed.Snapshot? { await snapshots.first { _ in true } }
+
+    /// Waits for a snapshot of which something holds.
+    @discardableResult
+    func until(_ condition: @Sendable (PhotoFeed.Snapshot) -> Bool) async -> PhotoFeed.Snapshot? {
+        await snapshots.first { condition($0) }
+    }
+}
+
+extension FeedSnapshot where Section == Kind, Item == Photo {
+    /// Those of the first section.
+    var ids: [Int] { sections.first?.items.map(\.id) ?? [] }
+    var state: String { sections.first.map { "\($0.isStale ? "stale " : "")\($0.state)" } ?? "" }
+    func text(_ id: Int) -> String { "\(phase(of: id))" }
+}
