@@ -90,6 +90,8 @@ struct FeedScrollingTests {
         _ = await shown.first { _ in true }
         network.change()
         feed.refresh()
+        await network.until { feed.snapshot.sections[0].items.first?.id == -3 }
+        await network.frame()
         let changed = await shown.first { $0.changes.isStructural }
         #expect(changed?.changes.inserted == [-3, -2, -1])
         #expect(changed?.changes.removed == [2])
