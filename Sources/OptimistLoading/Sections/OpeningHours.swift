@@ -1,0 +1,83 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+
+/// When something is open, by the clock on the wall of one place (H3).
+///
+/// It is open whenever that clock shows a time between the two, whatever the clock does: where it is set forward over the
+/// beginning, it opens at that moment; where it is set back and shows a time twice, both count.
+public struct OpeningHours: Hashable, Sendable {
+    public let from: TimeOfDay
+    public let to: TimeOfDay
+    /// Those on which it opens. Over midnight, it closes on the day after.
+    public let weekdays: Set<Weekday>
+    public let timeZone: TimeZone
+
+    /// - Parameters:
+    ///   - from: Opens with this time.
+    ///   - to: Is closed from this time on. Earlier than `from`: on the day after. Equal: open for a whole day.
+    ///   - weekdays: Default: every day.
+    ///   - timeZone: The place's, with its daylight saving.
+    public init(
+        from: TimeOfDay, to: TimeOfDay, on weekdays: Set<Weekday> = Set(Weekday.allCases), in timeZone: TimeZone
+    ) {
+        self.from = from
+        self.to = to
+        self.weekdays = weekdays
+        self.timeZone = timeZone
+    }
+
+    public func isOpen(at date: Date) -> Bool {
+        guard let second = Int(exactly: date.timeIntervalSince1970.rounded(.down)) else { return false }
+        let local = second + offset(at: second)
+        let day = Self.day(of: local)
+        let time = local - day * Self.daySeconds
+        let opensToday = weekdays.contains(Weekday(ofDay: day))
+        let openedYesterday = weekdays.contains(Weekday(ofDay: day - 1))
+        if from < to { return opensToday && from.seconds <= time && time < to.seconds }
+        return (opensToday && from.seconds <= time) || (openedYesterday && time < to.seconds)
+    }
+
+    /// When it next opens or closes.
+    ///
+    /// - Returns: Later than the date. Nil: it stays as it is for more than a week.
+    public func nextChange(after date: Date) -> Date? {
+        guard let second = Int(exactly: date.timeIntervalSince1970.rounded(.down)) else { return nil }
+        let isOpen = isOpen(at: date)
+        let today = Self.day(of: second)
+        let days = (today - 1)...(today + 9)
+        let moments = days.flatMap { day in
+            [from, to].flatMap { self.moments(showing: day * Self.daySeconds + $0.seconds) } + jumps(onDay: day)
+        }
+        return moments.filter { $0 > second }.sorted().lazy.map { Date(timeIntervalSince1970: Double($0)) }
+            .first { self.isOpen(at: $0) != isOpen }
+    }
+
+    // MARK: - The clock on the wall, in seconds since 1970
+
+    private static var daySeconds: Int { 86_400 }
+
+    private static func day(of second: Int) -> Int { Int((Double(second) / Double(daySeconds)).rounded(.down)) }
+
+    private func offset(at second: Int) -> Int {
+        timeZone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(second)))
+    }
+
+    /// When the clock shows a time: once, or never or twice where it is set.
+    private func moments(showing local: Int) -> [Int] {
+        let offsets = Set([offset(at: local - Self.daySeconds), offset(at: local + Self.daySeconds)])
+        return offsets.map { local - $0 }.filter { $0 + offset(at: $0) == local }
+    }
+
+    /// When the clock is set, in the 24 hours of a day in Greenwich.
+    private func jumps(onDay day: Int) -> [Int] {
+        var (before, after) = (day * Self.daySeconds, (day + 1) * Self.daySeconds)
+        let former = offset(at: before)
+        guard offset(at: after) != former else { return [] }
+        while after - before > 1 {
+            let middle = (before + after) / 2
+            if offset(at: middle) == former { before = middle } else { after = middle }
+        }
+        return [after]
+    }
+}

@@ -1,0 +1,87 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Synchronization
+
+extension Sections {
+    /// The screen as it is now. Nil: not every source has answered yet. Nothing in it is marked as changed.
+    public var snapshot: Snapshot? {
+        state.withLock { state in
+            state.machine.isComplete ? state.machine.snapshot(changed: []) : nil
+        }
+    }
+
+    /// The screen as soon as each source has answered or failed, and then whenever it has changed.
+    ///
+    /// Whoever is slow misses what was between, and is given the newest, with all that has changed since the one before. Each
+    /// call observes for itself. The stream ends when its task is cancelled, or the sections go.
+    public func snapshots() -> AsyncStream<Snapshot> {
+        let observation = Observation(self)
+        return AsyncStream { await observation.next() }
+    }
+
+    /// An observer's place, for as long as he holds it.
+    private final class Observation: Sendable {
+        private weak let sections: Sections?
+        private let bell = Bell()
+        private let id: Int
+
+        init(_ sections: Sections) {
+            self.sections = sections
+            id = sections.state.withLock { [bell] in $0.add(bell) }
+        }
+
+        deinit { _ = sections?.state.withLock { [id] in $0.observers.removeValue(forKey: id) } }
+
+        func next() async -> Snapshot? {
+            while !Task.isCancelled, sections != nil {
+                if let snapshot = sections?.state.withLock({ [id] in $0.take(id) }) { return snapshot }
+                guard await bell.wait() else { return nil }
+            }
+            return nil
+        }
+    }
+}
+
+extension Sections {
+    /// The machine, and who is told.
+    struct State: Sendable {
+        var machine: Machine
+        var tasks: [Int: Task<Void, Never>] = [:]
+        /// When it next looks at the time, by the stopwatch.
+        var alarm: Duration?
+        /// Whether it has been asked for anything.
+        var hasBegun = false
+        var observers: [Int: (bell: Bell, changed: Set<ID>)] = [:]
+        private var lastObserver = 0
+
+        init(_ machine: Machine) { self.machine = machine }
+
+        mutating func add(_ bell: Bell) -> Int {
+            lastObserver += 1
+            observers[lastObserver] = (bell, Set(machine.phases.keys))
+            return lastObserver
+        }
+
+        /// Notes for each observer what the machine has changed.
+        ///
+        /// - Returns: Who is to be told.
+        mutating func bells() -> [Bell] {
+            guard machine.hasNews else { return [] }
+            let changed = machine.takeChanged()
+            for id in observers.keys { observers[id]?.changed.formUnion(changed) }
+            return observers.values.map(\.bell)
+        }
+
+        mutating func take(_ id: Int) -> ScreenSnapshot<ID, Screen>? {
+            guard machine.isComplete, let changed = observers[id]?.changed, !changed.isEmpty else { return nil }
+            observers[id]?.changed = []
+            return machine.snapshot(changed: changed)
+        }
+    }
+}
+
+extension SectionsMachine {
+    fileprivate func snapshot(changed: Set<ID>) -> ScreenSnapshot<ID, Screen> {
+        ScreenSnapshot(screen: shown, ids: ids, changed: changed, phases: phases)
+    }
+}

@@ -1,0 +1,26 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// What a clock on the wall shows.
+public struct TimeOfDay: Hashable, Comparable, Sendable {
+    let seconds: Int
+
+    /// - Precondition: From 00:00 to 24:00.
+    public init(_ hour: Int, _ minute: Int = 0) {
+        precondition((0...24).contains(hour) && (0..<60).contains(minute), "a time of day is from 00:00 to 24:00")
+        precondition(hour < 24 || minute == 0, "a day ends at 24:00")
+        seconds = hour * 3_600 + minute * 60
+    }
+
+    public static func < (left: Self, right: Self) -> Bool { left.seconds < right.seconds }
+}
+
+/// A day of the week, in the Gregorian calendar.
+public enum Weekday: Int, CaseIterable, Hashable, Sendable {
+    case sunday, monday, tuesday, wednesday, thursday, friday, saturday
+
+    /// - Parameter day: Counted from 1 January 1970, a Thursday.
+    init(ofDay day: Int) {
+        let number = (day + Weekday.thursday.rawValue) % 7
+        self = Weekday.allCases[number < 0 ? number + 7 : number]
+    }
+}
