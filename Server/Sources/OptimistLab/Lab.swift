@@ -84,6 +84,7 @@ public final class Lab: Sendable {
         DeviceRoutes(park: park).add(to: router)
         SessionRoutes(park: park, server: server).add(to: router)
         TodoRoutes(park: park).add(to: router)
+        HomeRoutes(park: park, content: content).add(to: router)
         PosesRoutes(park: park, content: content).add(to: router)
         ShortsRoutes(park: park).add(to: router)
         LoadingRoutes(park: park, content: content).add(to: router)

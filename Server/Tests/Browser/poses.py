@@ -55,12 +55,13 @@ def open_poses(page, address, old_way="", network="online", held=0):
 @claims
 def one_hangs_and_seven_show(page, address):
     """F1: one picture that hangs hides none of the other seven; in the old way it hides all."""
-    new, old = open_poses(page, address, old_way="B", held=1)
+    new, old = open_poses(page, address, old_way="B")
+    page.request.put(f"{address}/lab/server/pictures", data={"id": "c3"})
     new.open()
     expect(new.chosen).not_to_have_count(0)
     expect(new.first_page()).to_have_count(7)
     expect(new.feed.locator(".pose[data-phase=placeholder]")).not_to_have_count(0)
-    page.request.put(f"{address}/lab/server/pictures", data={"next": 1})
+    page.request.put(f"{address}/lab/server/pictures", data={"id": "c3"})
     old.open()
     expect(old.feed).to_contain_text("Loading …")
     page.get_by_role("button", name="Let them go").wait_for()

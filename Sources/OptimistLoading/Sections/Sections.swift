@@ -91,6 +91,9 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
         ask(source)
     }
 
+    /// Looks at the time, as when the clock has been set: without it that is noticed within a minute (H3).
+    public func clockHasChanged() { update { machine, date in machine.look(at: date) } }
+
     private func ask(_ source: Int) {
         let run = state.withLock { $0.machine.ask(source) }
         let task = surroundings.spawn { [weak self, definition = sources[source], empty] in

@@ -11,6 +11,15 @@ public struct TimeOfDay: Hashable, Comparable, Sendable {
         seconds = hour * 3_600 + minute * 60
     }
 
+    /// A time as servers write it: `09:30` or `9:30`, from `00:00` to `24:00`. Nil: the text is none.
+    public init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts.allSatisfy({ (1...2).contains($0.utf8.count) }), let hour = UInt(parts[0]),
+            let minute = UInt(parts[1]), hour < 24 && minute < 60 || (hour, minute) == (24, 0)
+        else { return nil }
+        self.init(Int(hour), Int(minute))
+    }
+
     public static func < (left: Self, right: Self) -> Bool { left.seconds < right.seconds }
 }
 

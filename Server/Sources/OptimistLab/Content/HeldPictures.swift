@@ -6,6 +6,7 @@ import Synchronization
 final class HeldPictures: Sendable {
     private struct State {
         var toCome = 0
+        var names: Set<String> = []
         var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
         var last = 0
         var isOver = false
@@ -14,18 +15,24 @@ final class HeldPictures: Sendable {
     private let state = Mutex(State())
 
     /// How many are to be held, and how many are.
-    var counts: (toCome: Int, held: Int) { state.withLock { ($0.toCome, $0.waiting.count) } }
+    var counts: (toCome: Int, held: Int) { state.withLock { ($0.toCome + $0.names.count, $0.waiting.count) } }
 
     /// Holds so many of the requests to come. Zero lets all go that are held.
     func hold(next count: Int) {
         let released = state.withLock { state in
             state.toCome = count
+            if count == 0 { state.names = [] }
             if count > 0 { return [] as [CheckedContinuation<Void, Never>] }
             defer { state.waiting = [:] }
             return Array(state.waiting.values)
         }
         for one in released { one.resume() }
     }
+
+    /// Holds the next request for one picture.
+    ///
+    /// - Parameter name: The id of a pose or of an author.
+    func hold(_ name: String) { _ = state.withLock { $0.names.insert(name) } }
 
     /// Lets all go, now and from now on.
     func end() {
@@ -34,11 +41,14 @@ final class HeldPictures: Sendable {
     }
 
     /// Waits as long as a picture is held, which most are not.
-    func pass() async {
+    func pass(_ name: String) async {
         await withCheckedContinuation { continuation in
             let isHeld = state.withLock { state in
-                guard state.toCome > 0, !state.isOver else { return false }
-                state.toCome -= 1
+                guard !state.isOver else { return false }
+                if state.names.remove(name) == nil {
+                    guard state.toCome > 0 else { return false }
+                    state.toCome -= 1
+                }
                 state.last += 1
                 state.waiting[state.last] = continuation
                 return true

@@ -33,17 +33,19 @@ struct LabContent: Sendable {
         [
             AppRoute("/poses") { call in try json(page(call.request)) },
             AppRoute("/poses/:id/picture") { call in
-                await held.pass()
+                let id = try call.parameters.require("id")
+                await held.pass(id)
                 let width = call.request.uri.queryParameters.get("width", as: Int.self)
                 let picture = try await poses.picture(
-                    of: try call.parameters.require("id"), width: width.map { min(max($0, 16), 4096) })
+                    of: id, width: width.map { min(max($0, 16), 4096) })
                 return try answer(picture, to: call.request)
             },
             AppRoute("/home") { _ in try json(home.current) },
             AppRoute("/shorts") { _ in try json(Short.all) },
             AppRoute("/authors/:id/portrait") { call in
-                await held.pass()
-                return try answer(Short.portrait(of: try call.parameters.require("id")), to: call.request)
+                let id = try call.parameters.require("id")
+                await held.pass(id)
+                return try answer(Short.portrait(of: id), to: call.request)
             },
         ]
     }

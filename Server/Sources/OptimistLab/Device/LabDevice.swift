@@ -101,7 +101,7 @@ actor LabDevice {
     /// Empties the phone's caches, as if the app had just been installed, and puts its screens back to their beginnings.
     func forgetLoaded() async throws {
         try await phone().forgetLoaded()
-        news.changed(.feed, .shorts, .loading)
+        news.changed(.home, .feed, .shorts, .loading)
     }
 
     // MARK: - Old way

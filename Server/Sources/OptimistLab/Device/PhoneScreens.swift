@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Optimist
 import OptimistSession
 import Synchronization
 
@@ -10,19 +11,24 @@ struct PhoneScreens: Sendable {
     let oldShorts: OldShorts
     let poses: PosesScreen
     let oldPoses: OldPoses
+    let home: HomeScreen
+    let oldHome: OldHome
 
-    init(_ loaders: PhoneLoaders, _ session: Session, _ news: NewsDesk) {
+    init(_ loaders: PhoneLoaders, _ session: Session, _ store: Store, _ clock: PhoneClock, _ news: NewsDesk) {
         shorts = ShortsScreen(loaders: loaders, shelf: shelf, news: news)
         oldShorts = OldShorts(session: session, shelf: shelf, news: news)
         let source = PoseSource(session: session)
         poses = PosesScreen(loaders: loaders, source: source, shelf: shelf, news: news)
         oldPoses = OldPoses(session: session, source: source, shelf: shelf, news: news)
+        home = HomeScreen(session: session, store: store, clock: clock, news: news)
+        oldHome = OldHome(session: session, store: store, clock: clock, news: news)
     }
 
     /// The network is back: asks once more for what has failed.
     func retry() async {
         await shorts.retry()
         poses.retry(nil)
+        home.retry()
     }
 
     func close() async {
@@ -30,6 +36,8 @@ struct PhoneScreens: Sendable {
         await oldShorts.close()
         poses.close()
         await oldPoses.close()
+        home.close()
+        await oldHome.close()
     }
 }
 
@@ -38,8 +46,9 @@ final class CurrentScreens: Sendable {
     private let make: @Sendable () -> PhoneScreens
     private let state: Mutex<PhoneScreens>
 
-    init(_ loaders: PhoneLoaders, _ session: Session, _ news: NewsDesk) {
-        make = { PhoneScreens(loaders, session, news) }
+    /// - Parameter make: Makes screens that show nothing yet.
+    init(_ make: @escaping @Sendable () -> PhoneScreens) {
+        self.make = make
         state = Mutex(make())
     }
 

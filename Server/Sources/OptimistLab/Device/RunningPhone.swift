@@ -23,6 +23,7 @@ final class RunningPhone: Sendable {
     let news: NewsDesk
     let wire: Wire
     let loaders: PhoneLoaders
+    let clock: PhoneClock
     /// The screens that show what is loaded.
     private let screens: CurrentScreens
     private let work: Task<Void, Never>
@@ -47,7 +48,9 @@ final class RunningPhone: Sendable {
         self.news = news
         self.wire = wire
         loaders = PhoneLoaders(folder: folder.appending(path: "loaded"), session: session)
-        let screens = CurrentScreens(loaders, session, news)
+        let clock = PhoneClock()
+        self.clock = clock
+        let screens = CurrentScreens { [loaders] in PhoneScreens(loaders, session, store, clock, news) }
         self.screens = screens
         // Unstructured on purpose: a phone lives until it is crashed, whichever request switched it on.
         work = Task {

@@ -10,6 +10,8 @@ struct TimelineEvent: Codable, Sendable, Equatable {
         case short, atOnce, joined, asked, loaded, failed
         /// A page of poses is asked for; its places are there, its first picture, and all of them.
         case page, places, firstPicture, allPictures
+        /// The first screen is asked for, and drawn.
+        case home, redraw
     }
 
     var at: Date

@@ -11,7 +11,10 @@ struct LoadingRoutes {
     let park: DevicePark
     let content: LabContent
 
-    private struct Hold: Decodable { var next: Int }
+    private struct Hold: Decodable {
+        var next: Int?
+        var id: String?
+    }
 
     func add(to router: Router<some RequestContext>) {
         let device = router.group("lab/devices/:device")
@@ -43,11 +46,13 @@ struct LoadingRoutes {
 
     private func addServer(to router: Router<some RequestContext>) {
         router.put("lab/server/pictures") { request, context in
-            let next = try await request.decode(as: Hold.self, context: context).next
-            guard (0...1000).contains(next) else {
-                throw OptimistError(.badLabRequest, "\"next\" is a number of pictures from 0 to 1000.")
+            let hold = try await request.decode(as: Hold.self, context: context)
+            guard hold.id != nil || hold.next != nil, (0...1000).contains(hold.next ?? 0) else {
+                throw OptimistError(
+                    .badLabRequest, "\"next\" is a number of pictures from 0 to 1000, or \"id\" names one.")
             }
-            content.held.hold(next: next)
+            if let next = hold.next { content.held.hold(next: next) }
+            if let id = hold.id { content.held.hold(id) }
             return HeldAnswer(content.held)
         }
         router.get("lab/server/pictures") { _, _ in HeldAnswer(content.held) }

@@ -34,6 +34,7 @@ export const lab = {
   devices: () => call('GET', '/lab/devices'),
   heldPictures: () => call('GET', '/lab/server/pictures'),
   holdPictures: (next) => call('PUT', '/lab/server/pictures', { next }),
+  publishHome: (section) => call('POST', '/lab/server/home', { section }),
   publishPose: () => call('POST', '/lab/server/poses'),
   serverTodos: (account) => call('GET', `/lab/server/todos?account=${encodeURIComponent(account)}`),
   device: (name) => new Device(name),
@@ -76,6 +77,11 @@ class Device {
 
   shorts() { return call('GET', `${this.#path}/shorts`); }
   showShort(index) { return call('POST', `${this.#path}/shorts/visible`, { index }); }
+
+  home() { return call('GET', `${this.#path}/home`); }
+  refreshHome() { return call('POST', `${this.#path}/home/refresh`); }
+  /** A time such as 09:59:55. Undefined: the right one. */
+  setClock(time) { return call('PUT', `${this.#path}/clock`, { time }); }
 
   feed() { return call('GET', `${this.#path}/feed`); }
   filterFeed(filter) { return call('PUT', `${this.#path}/feed/filter`, filter); }

@@ -20,6 +20,7 @@ export class ContentPanel {
     this.element = el('section', { class: 'panel content', 'aria-label': 'What the server shows' },
       el('div', { class: 'heading' }, el('h3', {}, 'What the server shows')),
       el('div', { class: 'buttons' },
+        button('New notice', () => lab.publishHome('notices')),
         button('New pose', () => lab.publishPose()),
         button('Hold the next picture', () => lab.holdPictures(1)),
         this.#release),

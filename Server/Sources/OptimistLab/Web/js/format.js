@@ -68,6 +68,7 @@ const steps = {
   asked: (text) => `asked for the ${text}`,
   loaded: (text) => `${text} shown`,
   failed: (text) => `${text} failed`,
+  redraw: (text) => `drawn ${text}`,
   places: (text) => `${text} places`,
   firstPicture: () => 'first picture',
   allPictures: (text) => `all ${text} pictures`,

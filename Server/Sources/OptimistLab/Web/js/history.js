@@ -7,7 +7,7 @@ import { signOutReasons } from './format.js';
 const kept = 60;
 
 /** What others follow from. */
-const beginnings = new Set(['write', 'short', 'page']);
+const beginnings = new Set(['write', 'short', 'page', 'home']);
 
 const happenings = {
   network: (event) => `network: ${event.text ?? 'changed'}`,

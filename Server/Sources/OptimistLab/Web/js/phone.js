@@ -3,6 +3,7 @@
 import { lab } from './api.js';
 import { el, setText } from './dom.js';
 import { networkNames } from './format.js';
+import { HomeScreen } from './home.js';
 import { LoadingPanel } from './loading.js';
 import { NetworkPanel } from './network.js';
 import { OutboxPanel } from './outbox.js';
@@ -14,10 +15,10 @@ import { ShortsScreen } from './shorts.js';
 import { Tabs } from './tabs.js';
 
 /** What a phone can show, in the order of the bar. */
-const screens = [PlannerScreen, PosesScreen, ShortsScreen];
+const screens = [PlannerScreen, HomeScreen, PosesScreen, ShortsScreen];
 
 /** Which hint of the lab is about which screen. */
-const topics = { todos: 'Planner', feed: 'Poses', shorts: 'Shorts' };
+const topics = { todos: 'Planner', home: 'Home', feed: 'Poses', shorts: 'Shorts' };
 
 /** One phone: its frame, its screens, and below it what can be done to it. */
 export class Phone {

@@ -1,0 +1,31 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import Synchronization
+
+/// A phone's clock, which can be set.
+final class PhoneClock: Sendable {
+    static let chapelZone = "Europe/Berlin"
+
+    private let ahead = Mutex<TimeInterval>(0)
+
+    var now: Date { Date() + ahead.withLock { $0 } }
+
+    /// - Parameter date: Nil: right again.
+    func set(to date: Date?) { ahead.withLock { $0 = date?.timeIntervalSinceNow ?? 0 } }
+
+    /// What a clock on the wall shows of a time zone.
+    func text(in zone: String) -> String {
+        let style = Date.ISO8601FormatStyle(timeZone: TimeZone(identifier: zone) ?? .gmt)
+        return now.formatted(style.time(includingFractionalSeconds: false))
+    }
+
+    /// The moment at which a clock in the time zone shows this time today. Nil: the text is no time, such as `09:59:55`.
+    func today(at text: String, in zone: String) -> Date? {
+        let parts = text.split(separator: ":").compactMap { Int($0) }
+        guard parts.count == 3, let zone = TimeZone(identifier: zone) else { return nil }
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = zone
+        return calendar.date(bySettingHour: parts[0], minute: parts[1], second: parts[2], of: Date())
+    }
+}

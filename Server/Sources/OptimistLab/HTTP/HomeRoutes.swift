@@ -1,0 +1,60 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import Hummingbird
+import OptimistCore
+
+/// The first screen of one phone, its clock, and what is new on the server.
+struct HomeRoutes {
+    let park: DevicePark
+    let content: LabContent
+
+    private struct Clock: Decodable { var time: String? }
+    private struct New: Decodable { var section: String }
+
+    func add(to router: Router<some RequestContext>) {
+        let device = router.group("lab/devices/:device")
+        device.get("home") { request, context in try await answer(request, context) }
+        device.post("home/refresh") { request, context in
+            try await answer(request, context) { _, screen in await screen.refresh() }
+        }
+        device.put("clock") { request, context in
+            let bytes = try await request.collected()
+            let time = try bytes.isEmpty ? nil : JSONDecoder().decode(Clock.self, from: bytes).time
+            return try await answer(request, context) { phone, screen in
+                let date = time.flatMap { phone.clock.today(at: $0, in: content.home.current.chapel.timeZone) }
+                if time != nil, date == nil {
+                    throw OptimistError(.badLabRequest, "\"time\" is a time such as 09:59:55, where the chapel is.")
+                }
+                phone.clock.set(to: date)
+                await screen.clockHasChanged()
+            }
+        }
+        router.post("lab/server/home") { request, context in
+            let section = try await request.decode(as: New.self, context: context).section
+            guard content.home.publish(section) != nil else {
+                throw OptimistError(.badLabRequest, "\"section\" is news, banner or notices.")
+            }
+            return EmptyAnswer()
+        }
+    }
+
+    /// What the screen shows after something was done; nothing if the phone is off.
+    private func answer(
+        _ request: Request, _ context: some RequestContext,
+        _ work: (RunningPhone, any HomeShowing) async throws -> Void = { _, _ in }
+    ) async throws -> Response {
+        let device = try await park.device(try context.parameters.require("device"))
+        guard let phone = try? await device.phone() else { return Response(status: .noContent) }
+        let screen: any HomeShowing = await device.isOldWay ? phone.shown.oldHome : phone.shown.home
+        await screen.open()
+        try await work(phone, screen)
+        return try HomeAnswer(snapshot: screen.snapshot).response(from: request, context: context)
+    }
+}
+
+private struct HomeAnswer: ResponseEncodable {
+    let snapshot: HomeSnapshot
+
+    func encode(to encoder: any Encoder) throws { try snapshot.encode(to: encoder) }
+}
