@@ -84,6 +84,9 @@ public final class Feed<
     /// its place if it is still there. What was here before the item at which both meet, and is not in the new pages, goes.
     public func refresh() { update { $0.refresh() } }
 
+    /// Loads the first pages, unless that has been done.
+    func begin() { update { if !$0.hasBegun { $0.refresh() } } }
+
     /// Shows another selection. The items of the former one go at once, and late answers for it never appear (F7).
     ///
     /// Does nothing if the filter is the same. Loads the first pages if the feed has been refreshed before.

@@ -77,12 +77,19 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
     /// Asks every source, anew if they have answered before: what is here stays until they do. Each answer is then reported by
     /// itself.
     public func refresh() {
+        let isFirst = beginning()
         for source in sources.indices { ask(source) }
-        let isFirst = state.withLock { state in
+        if isFirst, let patience { sleep(patience) { $0.update { machine, date in machine.waitedEnough(at: date) } } }
+    }
+
+    /// Asks every source, unless that has been done.
+    func begin() { if !state.withLock(\.hasBegun) { refresh() } }
+
+    private func beginning() -> Bool {
+        state.withLock { state in
             defer { state.hasBegun = true }
             return !state.hasBegun
         }
-        if isFirst, let patience { sleep(patience) { $0.update { machine, date in machine.waitedEnough(at: date) } } }
     }
 
     /// Asks the source of a section anew. Unknown ids do nothing.

@@ -1,0 +1,34 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Observation
+
+/// A feed for views that observe: SwiftUI draws again what has read it.
+///
+/// ```swift
+/// @State private var model = FeedModel(feed)
+///
+/// List(model.snapshot.section(.chosen)?.items ?? []) { PhotoRow($0, model.snapshot.phase(of: $0.id)) }
+///     .task { await model.follow() }
+/// ```
+@MainActor
+@Observable
+public final class FeedModel<
+    Section: Hashable & Sendable, Filter: Hashable & Sendable, Item: Identifiable & Equatable & Sendable,
+    Value: Sendable
+> where Item.ID: Sendable {
+    public let feed: Feed<Section, Filter, Item, Value>
+    /// The newest.
+    public private(set) var snapshot: FeedSnapshot<Section, Filter, Item, Value>
+
+    public init(_ feed: Feed<Section, Filter, Item, Value>) {
+        self.feed = feed
+        snapshot = feed.snapshot
+    }
+
+    /// Keeps ``snapshot`` the newest until the task is cancelled. Loads the first pages if ``Feed/refresh()`` has not been
+    /// called yet.
+    public func follow() async {
+        feed.begin()
+        for await snapshot in feed.snapshots() { self.snapshot = snapshot }
+    }
+}
