@@ -139,7 +139,7 @@ extension Feed {
 
         private mutating func ring() -> [Bell] {
             hasNews = false
-            return observers.values.map(\.bell)
+            return observers.sorted { $0.key < $1.key }.map(\.value.bell)
         }
     }
 }

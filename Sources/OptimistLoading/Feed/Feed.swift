@@ -96,7 +96,8 @@ public final class Feed<
     ///
     /// They are loaded first, then some more in the direction of scrolling. What has left is let go, and its fetch is
     /// cancelled if nobody else wants it (F8). The next page is asked for when its section's end comes near (F4). Values that
-    /// are in memory are in the snapshot when this returns. Ids that are not here are passed over.
+    /// are in memory are in the snapshot when this returns. Ids that are not here are passed over. None at all lets everything go.
+    /// Until the first call, what comes first in the feed is loaded ahead.
     public func show(_ ids: some Sequence<Item.ID>) {
         let ids = Array(ids)
         update { $0.show(ids) }
@@ -167,8 +168,8 @@ public final class Feed<
     private func want(_ item: Item, _ priority: LoadPriority, _ number: Int) {
         let id = item.id
         let ticket = values.subscribe(item, priority) { [weak self, values] event in
-            let isFetching = values.isFetching(item)
-            self?.update { $0.received(event, of: id, number: number, isFetching: isFetching) }
+            let isExpired = values.isExpired(item)
+            self?.update { $0.received(event, of: id, number: number, isExpired: isExpired) }
         }
         switch state.withLock({ $0.machine.keep(ticket, of: id, number: number) }) {
         case nil: ticket.cancel()

@@ -3,11 +3,9 @@
 extension FeedMachine {
     /// Says what is on the screen. What is near it is loaded, what has left it is not (F8).
     mutating func show(_ ids: [Item.ID]) {
-        let former = visible.compactMap { layout.place(of: $0) }.min()
+        let former = visiblePlaces.first
         visible = ids
-        if let former, let first = ids.compactMap({ layout.place(of: $0) }).min(), first != former {
-            isForward = former < first
-        }
+        if let former, let first = visiblePlaces.first, first != former { isForward = former < first }
         settle()
     }
 
@@ -20,7 +18,7 @@ extension FeedMachine {
     /// Asks again for all pages and values that have failed.
     mutating func retryAll() {
         for section in sections { retry(section: section) }
-        for id in wishes.keys { retry(id) }
+        for wish in wishes.values.sorted(by: { $0.number < $1.number }) { retry(wish.item.id) }
     }
 
     /// - Returns: How soon the value is needed by now. Nil: not at all any more.
@@ -30,15 +28,15 @@ extension FeedMachine {
         return wishes[id]?.priority
     }
 
-    /// - Parameter isFetching: Whether another event will follow.
-    mutating func received(_ event: LoadEvent<Value>, of id: Item.ID, number: Int, isFetching: Bool) {
+    /// - Parameter isExpired: Whether a value that was here already is to be replaced.
+    mutating func received(_ event: LoadEvent<Value>, of id: Item.ID, number: Int, isExpired: Bool) {
         guard wishes[id]?.number == number else { return act(.drop(event)) }
         let former = phases[id]
         let phase: FeedPhase<Value>
         switch event {
         case .progress: return
         case .partial(let value): phase = .stale(value)
-        case .value(let value, let origin): phase = origin == .source || !isFetching ? .loaded(value) : .stale(value)
+        case .value(let value, let origin): phase = origin == .source || !isExpired ? .loaded(value) : .stale(value)
         case .failure(let error): phase = former?.value.map { .stale($0) } ?? .failed(error)
         }
         change(id, to: phase)
@@ -48,7 +46,7 @@ extension FeedMachine {
 
     /// Wants what is near the screen and no more, and asks for the pages that it will need.
     mutating func settle() {
-        let places = visible.compactMap { layout.place(of: $0) }.sorted()
+        let places = visiblePlaces
         let wanted = wanted(around: places)
         let ids = Set(wanted.map(\.item.id))
         var hasChanged = false
@@ -65,32 +63,35 @@ extension FeedMachine {
             }
             if wish.item != item { renew(wish, item) }
         }
-        for (id, wish) in wishes where !ids.contains(id) {
-            wishes[id] = nil
-            change(id, to: nil)
+        let left = wishes.values.filter { !ids.contains($0.item.id) }
+        for wish in left.sorted(by: { $0.number < $1.number }) {
+            wishes[wish.item.id] = nil
+            change(wish.item.id, to: nil)
             letGo(wish)
         }
         if hasChanged { act(.order(wanted.map(\.item))) }
         askAhead(of: places)
     }
 
-    /// The nearest first. Before anything is on the screen, what will be there first.
+    /// The nearest first. Before anybody has said what is on the screen, what will be there first.
     private func wanted(around places: [FeedLayout<Item>.Place]) -> [(item: Item, priority: LoadPriority)] {
         var wanted = places.map { (item: layout.item(at: $0), priority: LoadPriority.visible) }
+        if places.isEmpty, visible != nil { return [] }
         let (first, last) = (places.first, places.last)
         let ahead = layout.items(beside: isForward ? last : first, isForward: isForward, count: limits.ahead)
-        wanted += ahead.map { ($0, .soon) }
+        // What is a little farther may never come onto the screen.
+        let soon = (limits.ahead + 3) / 4
+        wanted += ahead.enumerated().map { ($1, $0 < soon ? .soon : .prefetch) }
         guard let first, let last else { return wanted }
         let behind = layout.items(beside: isForward ? first : last, isForward: !isForward, count: limits.behind)
-        let known = Set(wanted.map(\.item.id))
-        return wanted + behind.filter { !known.contains($0.id) }.map { ($0, .prefetch) }
+        return wanted + behind.map { ($0, .prefetch) }
     }
 
     private mutating func askAhead(of places: [FeedLayout<Item>.Place]) {
-        var last: [Int: Int] = [:]
-        for place in places { last[place.section] = place.index }
-        for (section, index) in last where layout.pages[section].list.items.count - 1 - index < limits.nextPage {
-            next(in: sections[section])
+        for section in sections.indices {
+            guard let last = places.last(where: { $0.section == section }) else { continue }
+            let rest = layout.pages[section].list.items.count - 1 - last.index
+            if rest < limits.nextPage { next(in: sections[section]) }
         }
     }
 

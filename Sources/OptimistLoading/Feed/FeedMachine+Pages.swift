@@ -21,7 +21,7 @@ extension FeedMachine {
         for section in sections.indices { stop(section) }
         act(.drop(layout))
         layout = FeedLayout(replacing: layout)
-        visible = []
+        visible = nil
         isForward = true
         settle()
         for section in sections.indices { tell(section: section) }
@@ -66,7 +66,7 @@ extension FeedMachine {
 
     private mutating func take(_ page: FeedPage<Item>, _ section: Int) {
         let hasNews = layout.hasNews(page, in: section)
-        let reach = visible.compactMap { layout.place(of: $0) }.filter { $0.section == section }.map(\.index).max()
+        let reach = visiblePlaces.last { $0.section == section }?.index
         let wasRefreshing = layout.pages[section].isRefreshing
         if wasRefreshing { act(.drop(layout.pages[section].list)) }
         let mostPages = limits.refreshPages

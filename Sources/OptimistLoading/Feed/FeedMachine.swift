@@ -51,7 +51,8 @@ struct FeedMachine<
     var hasBegun = false
     /// By section. An answer to any other one comes too late (F7).
     var requests: [Int: Request] = [:]
-    var visible: [Item.ID] = []
+    /// Nil: nobody has said yet.
+    var visible: [Item.ID]?
     var isForward = true
     var wishes: [Item.ID: Wish] = [:]
     /// Of what is wanted only: what is far from the screen costs its description and no more.
@@ -92,6 +93,9 @@ struct FeedMachine<
         lastNumber += 1
         return lastNumber
     }
+
+    /// Where the items are that are on the screen, in the order of the sections.
+    var visiblePlaces: [FeedLayout<Item>.Place] { (visible ?? []).compactMap { layout.place(of: $0) }.sorted() }
 
     /// The sections as an observer is shown them.
     mutating func shownSections() -> [FeedSection<Section, Item>] {

@@ -1,22 +1,29 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import OptimistCore
+
 /// Where a feed gets the values of its items: a loader, whatever its keys are.
 struct FeedValues<Item: Sendable, Value: Sendable>: Sendable {
     let subscribe: @Sendable (Item, LoadPriority, @escaping @Sendable (LoadEvent<Value>) -> Void) -> Ticket
     /// Says what is wanted, the nearest first.
     let order: @Sendable ([Item]) -> Void
-    let isFetching: @Sendable (Item) -> Bool
+    /// Whether the value that has come is to be replaced.
+    let isExpired: @Sendable (Item) -> Bool
 
     init<Key>(_ loader: Loader<Key, Value>, _ freshness: Freshness, _ key: @escaping @Sendable (Item) -> Key) {
         subscribe = { loader.subscribe(key($0), priority: $1, freshness: freshness, receive: $2) }
         order = { loader.order($0.map(key)) }
-        isFetching = { loader.isFetching(key($0)) }
+        isExpired = { loader.isExpired(key($0)) }
     }
 }
 
 extension Loader {
-    /// Whether more is to come for those who want a key.
-    fileprivate func isFetching(_ key: Key) -> Bool {
-        inspect { state in state.places[key].map { state.machine.isFlying($0) } ?? false }
+    /// Whether the value that somebody has been given is to be replaced. One that is not kept in memory is, if it is fetched.
+    fileprivate func isExpired(_ key: Key) -> Bool {
+        let now = elapsed()
+        return inspect { state in
+            guard let place = state.places[key] else { return false }
+            return state.machine.kept[place].map { !$0.isFresh(at: now) } ?? state.machine.isFlying(place)
+        }
     }
 }

@@ -69,7 +69,7 @@ extension Sections {
             guard machine.hasNews else { return [] }
             let changed = machine.takeChanged()
             for id in observers.keys { observers[id]?.changed.formUnion(changed) }
-            return observers.values.map(\.bell)
+            return observers.sorted { $0.key < $1.key }.map(\.value.bell)
         }
 
         mutating func take(_ id: Int) -> ScreenSnapshot<ID, Screen>? {

@@ -36,6 +36,9 @@ struct FeedScrollingTests {
             desk.source.answer("\(id)", id)
         }
         #expect(desk.source.begun.count == 10)
+        wall.feed.show([])
+        #expect(wall.feed.snapshot.phases.isEmpty)
+        #expect(desk.loader.inspect { $0.machine.holders.count } == 0, "nothing is on the screen")
     }
 
     @Test func `F8 an item that failed is tried again when it comes back`() async throws {

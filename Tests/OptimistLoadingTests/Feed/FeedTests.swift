@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Foundation
 import OptimistCore
 import OptimistTesting
 import Testing
@@ -45,6 +46,34 @@ struct FeedTests {
         await wall.until { $0.text(0) == "stale(5)" }
         wall.desk.source.answer("0", 6)
         await wall.until { $0.text(0) == "loaded(6)" }
+    }
+
+    @Test func `F6 a value that has expired is shown, stale, while it is asked for anew, and stays if that fails`()
+        async throws
+    {
+        let desk = Desk(LoaderLimits(linger: .zero))
+        async let former = desk.loader.value(for: "0")
+        await desk.source.begin()
+        desk.source.answer("0", 1, Validity(expiresAt: .distantPast))
+        _ = try await former
+        desk.loader.store(2, for: "1")
+        let wall = Wall(desk: desk)
+        wall.feed.refresh()
+        await wall.pages.request()
+        wall.pages.answer(0..<2)
+        await wall.until { $0.ids.count == 2 }
+        wall.feed.show(0..<2)
+        #expect(wall.feed.snapshot.text(0) == "stale(1)")
+        #expect(wall.feed.snapshot.text(1) == "loaded(2)")
+        await desk.source.begin()
+        desk.source.answer("0", .failure(Broken()))
+        while desk.loader.counts.failures == 0 { await Task.yield() }
+        #expect(wall.feed.snapshot.text(0) == "stale(1)")
+        wall.feed.show([])
+        wall.feed.show([0])
+        await desk.source.begin()
+        desk.source.answer("0", 3)
+        await wall.until { $0.text(0) == "loaded(3)" }
     }
 
     @Test func `F3 a thousand changes are one snapshot a frame, and the last one is the newest`() async throws {
