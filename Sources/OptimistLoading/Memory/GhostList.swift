@@ -15,8 +15,10 @@ struct GhostList {
     /// The oldest first, from `start` on.
     private var ghosts: [Ghost] = []
     private var start = 0
-    /// How often each is in the list.
-    private var counts: [Int: Int] = [:]
+    /// How many have been forgotten by now: the number of the one at `start`.
+    private var forgotten = 0
+    /// The number of the latest ghost of each, unless it was taken.
+    private var latest: [Int: Int] = [:]
     private var cost = 0
 
     init(costLimit: Int, countLimit: Int) {
@@ -25,8 +27,8 @@ struct GhostList {
     }
 
     mutating func add(_ hash: Int, cost ghostCost: Int) {
+        latest[hash] = forgotten + ghosts.count - start
         ghosts.append(Ghost(hash: hash, cost: ghostCost))
-        counts[hash, default: 0] += 1
         cost += ghostCost
         while start < ghosts.count, cost > costLimit || ghosts.count - start > countLimit { forgetOldest() }
         if start > 64, start * 2 > ghosts.count {
@@ -36,13 +38,13 @@ struct GhostList {
     }
 
     /// Whether a key was let go lately. It is asked for now, so it is so no more.
-    mutating func take(_ hash: Int) -> Bool { counts.removeValue(forKey: hash) != nil }
+    mutating func take(_ hash: Int) -> Bool { latest.removeValue(forKey: hash) != nil }
 
     private mutating func forgetOldest() {
         let ghost = ghosts[start]
-        start += 1
         cost -= ghost.cost
-        guard let count = counts[ghost.hash] else { return }
-        counts[ghost.hash] = count > 1 ? count - 1 : nil
+        if latest[ghost.hash] == forgotten { latest[ghost.hash] = nil }
+        start += 1
+        forgotten += 1
     }
 }

@@ -5,7 +5,7 @@
 /// A new value waits in a small queue, so that those that nobody asks for again soon make room. One that was asked for
 /// meanwhile, or that comes back soon after it was let go, moves on to the main queue, where each use earns another round.
 /// The queue whose values come back too late grows at the other's expense. What somebody holds on to is passed over, up to
-/// half of the limits.
+/// half of the limits. A seed stays until it is replaced or removed, beside all limits.
 ///
 /// > Source: Yang, Zhang, Qiu, Yue, Rashmi: FIFO queues are all you need for cache eviction, SOSP 2023 (S3-FIFO); the sizes of
 /// > the queues as in Megiddo, Modha: ARC, a self-tuning, low overhead replacement cache, FAST 2003.
@@ -14,14 +14,16 @@ struct MemoryQueue {
         /// The key's.
         let hash: Int
         var cost: Int
-        var storedAt: Duration
+        var storedAt = Duration.zero
         /// Distinguishes the values that follow each other in a place.
         let serial: Int
         var uses: UInt8 = 0
         /// How many hold on to it.
         var pins = 0
         /// Nobody has asked for it since it was prefetched.
-        var isUnseen: Bool
+        var isUnseen = false
+        /// It is in no queue, costs nothing and is not counted.
+        var isSeed: Bool
     }
 
     /// A value that somebody holds on to.
@@ -45,11 +47,15 @@ struct MemoryQueue {
     private let limits: MemoryLimits
     private var nodes: [Node?] = []
     private var queues = Lists(2)
+    /// All that can become too old, as they were stored. Empty if nothing can.
+    private var ages = Lists(1)
     private var ghosts: [GhostList]
     /// How much the small queue may cost before the main one has to make room.
     private var smallShare: Int
     private var lastSerial = 0
+    /// Without seeds, and how many of those there are.
     private(set) var count = 0
+    private(set) var seedCount = 0
     private(set) var cost = 0
     private var smallCost = 0
     private var smallCount = 0
@@ -73,7 +79,7 @@ struct MemoryQueue {
     /// Whether a value is here.
     func has(_ place: Int, at now: Duration) -> Bool {
         guard place < nodes.count, let node = nodes[place] else { return false }
-        return limits.age.map { now - node.storedAt <= $0 } ?? true
+        return node.isSeed || limits.age.map { now - node.storedAt <= $0 } ?? true
     }
 
     /// Whether values are let go when they are too old.
@@ -95,25 +101,32 @@ struct MemoryQueue {
     // MARK: - Storing
 
     /// Keeps a value, unless it costs more than all values may. One that it replaces was in the same place.
-    mutating func store(_ place: Int, hash: Int, cost: Int, at now: Duration, isUnseen: Bool) -> Released {
+    mutating func store(
+        _ place: Int, hash: Int, cost: Int, at now: Duration, isUnseen: Bool, isSeed: Bool = false
+    ) -> Released {
         precondition(cost >= 0, "a cost is not negative")
         while nodes.count <= place { nodes.append(nil) }
         var released = Released()
-        guard cost <= limits.costBytes, limits.count > 0 else {
+        guard isSeed || cost <= limits.costBytes && limits.count > 0 else {
             remove(place, into: &released)
             return released
         }
-        if let node = nodes[place] {
-            change(place, by: cost - node.cost)
-            nodes[place]?.storedAt = now
+        if let node = nodes[place], node.isUnseen { released.unseenBytes += node.cost }
+        if !isSeed, nodes[place]?.isSeed == false {
+            change(place, to: cost)
         } else {
-            lastSerial += 1
-            nodes[place] = Node(hash: hash, cost: cost, storedAt: now, serial: lastSerial, isUnseen: isUnseen)
-            count += 1
-            self.cost += cost
-            let isBack = learn(from: hash, cost)
-            queues.append(place, to: isBack ? Queue.main : Queue.small)
-            if !isBack { (smallCost, smallCount) = (smallCost + cost, smallCount + 1) }
+            let former = leave(place)
+            if former == nil { lastSerial += 1 }
+            nodes[place] = Node(
+                hash: hash, cost: isSeed ? 0 : cost, serial: former?.serial ?? lastSerial, pins: former?.pins ?? 0,
+                isSeed: isSeed)
+            enter(place)
+        }
+        nodes[place]?.storedAt = now
+        nodes[place]?.isUnseen = isUnseen
+        if hasAge {
+            ages.remove(place)
+            if !isSeed { ages.append(place, to: 0) }
         }
         makeRoom(limits.costBytes, limits.count, sparing: place, &released)
         return released
@@ -128,11 +141,38 @@ struct MemoryQueue {
         return wasSmall || wasMain
     }
 
-    private mutating func change(_ place: Int, by difference: Int) {
-        nodes[place]?.cost += difference
-        cost += difference
-        if queues.list(of: place) == Queue.small { smallCost += difference }
-        if let pins = nodes[place]?.pins, pins > 0 { pinnedCost += difference }
+    private mutating func change(_ place: Int, to newCost: Int) {
+        guard let node = nodes[place] else { return }
+        nodes[place]?.cost = newCost
+        cost += newCost - node.cost
+        if queues.list(of: place) == Queue.small { smallCost += newCost - node.cost }
+        if node.pins > 0 { pinnedCost += newCost - node.cost }
+    }
+
+    /// Enters a node into the books, all but what could be too old.
+    private mutating func enter(_ place: Int) {
+        guard let node = nodes[place] else { return }
+        if node.isSeed { return seedCount += 1 }
+        (count, cost) = (count + 1, cost + node.cost)
+        let isBack = learn(from: node.hash, node.cost)
+        queues.append(place, to: isBack ? Queue.main : Queue.small)
+        if !isBack { (smallCost, smallCount) = (smallCost + node.cost, smallCount + 1) }
+        if node.pins > 0 { (pinnedCost, pinnedCount) = (pinnedCost + node.cost, pinnedCount + 1) }
+    }
+
+    /// Takes a node out of the books, if there is one.
+    private mutating func leave(_ place: Int) -> Node? {
+        guard let node = nodes[place] else { return nil }
+        nodes[place] = nil
+        if node.isSeed {
+            seedCount -= 1
+            return node
+        }
+        (count, cost) = (count - 1, cost - node.cost)
+        if queues.list(of: place) == Queue.small { (smallCost, smallCount) = (smallCost - node.cost, smallCount - 1) }
+        queues.remove(place)
+        if node.pins > 0 { (pinnedCost, pinnedCount) = (pinnedCost - node.cost, pinnedCount - 1) }
+        return node
     }
 
     // MARK: - Letting go
@@ -165,23 +205,15 @@ struct MemoryQueue {
     mutating func expire(at now: Duration) -> Released {
         var released = Released()
         guard let age = limits.age else { return released }
-        for (place, node) in nodes.enumerated() {
-            if let node, now - node.storedAt > age { remove(place, into: &released) }
+        while let place = ages.first(of: 0), let node = nodes[place], now - node.storedAt > age {
+            remove(place, into: &released)
         }
         return released
     }
 
     private mutating func remove(_ place: Int, into released: inout Released) {
-        guard place < nodes.count, let node = nodes[place] else { return }
-        if queues.list(of: place) == Queue.small { (smallCost, smallCount) = (smallCost - node.cost, smallCount - 1) }
-        if node.pins > 0 {
-            pinnedCost -= node.cost
-            pinnedCount -= 1
-        }
-        queues.remove(place)
-        nodes[place] = nil
-        count -= 1
-        cost -= node.cost
+        guard place < nodes.count, let node = leave(place) else { return }
+        ages.remove(place)
         released.places.append(place)
         if node.isUnseen { released.unseenBytes += node.cost }
     }
@@ -191,7 +223,7 @@ struct MemoryQueue {
     /// Holds on to a value for somebody, so that others make room first. Nil: it is not here, or too much is held already.
     mutating func pin(_ place: Int) -> Pin? {
         guard place < nodes.count, let node = nodes[place] else { return nil }
-        if node.pins == 0 {
+        if node.pins == 0, !node.isSeed {
             guard pinnedCost + node.cost <= limits.costBytes / 2, pinnedCount < max(limits.count / 2, 1) else {
                 return nil
             }
@@ -207,7 +239,7 @@ struct MemoryQueue {
             return
         }
         nodes[pin.place]?.pins -= 1
-        if node.pins == 1 {
+        if node.pins == 1, !node.isSeed {
             pinnedCost -= node.cost
             pinnedCount -= 1
         }

@@ -11,19 +11,28 @@ struct MemoryQueueTests {
     private struct Books {
         var queue: MemoryQueue
         var costs: [Int: Int] = [:]
+        var seeds: Set<Int> = []
 
         init(_ limits: MemoryLimits) { queue = MemoryQueue(limits) }
 
-        mutating func store(_ place: Int, cost: Int, isUnseen: Bool = false) -> MemoryQueue.Released {
-            costs[place] = cost
-            let released = queue.store(place, hash: place, cost: cost, at: .zero, isUnseen: isUnseen)
+        mutating func store(
+            _ place: Int, cost: Int, isUnseen: Bool = false, isSeed: Bool = false
+        ) -> MemoryQueue.Released {
+            costs[place] = isSeed ? nil : cost
+            let released = queue.store(
+                place, hash: place, cost: cost, at: .zero, isUnseen: isUnseen, isSeed: isSeed)
             forget(released)
+            seeds.remove(place)
+            if isSeed { seeds.insert(place) }
             if !queue.has(place, at: .zero) { costs[place] = nil }
             return released
         }
 
         mutating func forget(_ released: MemoryQueue.Released) {
-            for place in released.places { costs[place] = nil }
+            for place in released.places {
+                costs[place] = nil
+                seeds.remove(place)
+            }
         }
     }
 
@@ -37,7 +46,9 @@ struct MemoryQueueTests {
         for _ in 0..<2_000 {
             let place = Int.random(in: 0..<60, using: &random)
             switch Int.random(in: 0..<10, using: &random) {
-            case 0...4: _ = books.store(place, cost: Int.random(in: 0...80, using: &random))
+            case 0...4:
+                let isSeed = Int.random(in: 0..<10, using: &random) == 0
+                _ = books.store(place, cost: Int.random(in: 0...80, using: &random), isSeed: isSeed)
             case 5...6: if books.queue.has(place, at: .zero) { books.queue.use(place) }
             case 7: if let pin = books.queue.pin(place) { pins.append(pin) }
             case 8:
@@ -54,7 +65,21 @@ struct MemoryQueueTests {
             #expect(books.queue.cost == books.queue.addedCost)
             #expect(books.queue.cost == books.costs.values.reduce(0, +))
             #expect(books.queue.count == books.costs.count)
+            #expect(books.queue.seedCount == books.seeds.count)
+            #expect(books.seeds.allSatisfy { books.queue.has($0, at: .zero) })
         }
+    }
+
+    @Test func `C5 values go by their age as they were stored last, and seeds do not`() {
+        var queue = MemoryQueue(MemoryLimits(costBytes: 100, count: 100, age: .seconds(10)))
+        for place in 0..<4 {
+            _ = queue.store(
+                place, hash: place, cost: 1, at: .seconds(place), isUnseen: false, isSeed: place == 2)
+        }
+        _ = queue.store(0, hash: 0, cost: 1, at: .seconds(5), isUnseen: false)
+        let gone = [12, 15, 16].map { queue.expire(at: .seconds($0)).places }
+        #expect(gone == [[1], [3], [0]])
+        #expect(queue.has(2, at: .seconds(16)))
     }
 
     @Test func `C5 what is asked for again stays, and what passes by once goes`() {
@@ -107,6 +132,27 @@ struct MemoryQueueTests {
         for place in 0..<10 { _ = books.store(place, cost: 1, isUnseen: true) }
         for place in 0..<5 { books.queue.use(place) }
         #expect(books.queue.trim(to: 0).unseenBytes == 5)
+    }
+
+    @Test func `what was never seen goes when another takes its place, which is seen or not by itself`() {
+        var books = Books(MemoryLimits(costBytes: 10, count: 10))
+        _ = books.store(1, cost: 4, isUnseen: true)
+        #expect(books.store(1, cost: 3).unseenBytes == 4)
+        #expect(books.store(1, cost: 2, isUnseen: true).unseenBytes == 0)
+        #expect(books.queue.remove(1).unseenBytes == 2)
+    }
+
+    @Test func `C5 a key that came back and went again is remembered for as long as any`() {
+        var ghosts = GhostList(costLimit: 100, countLimit: 3)
+        ghosts.add(1, cost: 1)
+        let wasTaken = ghosts.take(1)
+        #expect(wasTaken)
+        for hash in [2, 1, 3] { ghosts.add(hash, cost: 1) }
+        let isThere = ghosts.take(1)
+        #expect(isThere)
+        for hash in 4..<7 { ghosts.add(hash, cost: 1) }
+        let left = (2..<7).filter { ghosts.take($0) }
+        #expect(left == [4, 5, 6])
     }
 
     @Test func `what costs more than all may is not kept, nor what it was to replace`() {
