@@ -7,6 +7,7 @@ public import Synchronization
 final class Subscriber<Value: Sendable>: Sendable {
     @usableFromInline
     struct State: Sendable {
+        /// At most one of each kind.
         @usableFromInline var waiting: [LoadEvent<Value>] = []
         @usableFromInline var isTelling = false
         @usableFromInline var isClosed = false
@@ -27,16 +28,14 @@ final class Subscriber<Value: Sendable>: Sendable {
     /// - Parameter version: What was decided later has a higher one. Whatever comes after it is dropped.
     @inlinable
     func tell(_ event: LoadEvent<Value>, version: Int) {
-        let isMine = state.withLock { state in
-            guard !state.isClosed, version > state.version else { return false }
+        let (isMine, overtaken) = state.withLock { state -> (Bool, [LoadEvent<Value>]) in
+            guard !state.isClosed, version > state.version else { return (false, []) }
             state.version = version
-            if state.isTelling {
-                state.waiting.append(event)
-                return false
-            }
+            if state.isTelling { return (false, state.wait(event)) }
             state.isTelling = true
-            return true
+            return (true, [])
         }
+        _ = overtaken  // Released here, where no lock is held.
         guard isMine else { return }
         receive(event)
         while let next = next() { receive(next) }
@@ -56,9 +55,32 @@ final class Subscriber<Value: Sendable>: Sendable {
     /// Nothing more is told from now on.
     @inlinable
     func close() {
-        state.withLock { state in
+        let untold = state.withLock { state in
             state.isClosed = true
-            state.waiting = []
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        _ = untold  // Released here, where no lock is held.
+    }
+}
+
+extension Subscriber.State {
+    /// Lets an event wait. Returns those that need not be told any more.
+    @usableFromInline
+    mutating func wait(_ event: LoadEvent<Value>) -> [LoadEvent<Value>] {
+        let former = waiting
+        waiting = former.filter { !event.overtakes($0) } + [event]
+        return former
+    }
+}
+
+extension LoadEvent {
+    /// Whether nobody need be told something any more, since this has come.
+    fileprivate func overtakes(_ former: Self) -> Bool {
+        switch (self, former) {
+        case (.value, _), (.progress, .progress), (.partial, .progress), (.partial, .partial): true
+        case (.failure, .progress), (.failure, .failure): true
+        default: false
         }
     }
 }

@@ -3,11 +3,11 @@
 /// How much a loader keeps in memory (C5).
 public struct MemoryLimits: Sendable, Equatable {
     /// The most that all values together may cost, in bytes. Default: 64 MiB.
-    public var costBytes: Int
+    public let costBytes: Int
     /// The most values. Default: 10,000.
-    public var count: Int
+    public let count: Int
     /// How long a value is kept after it was stored. Nil, the default: as long as there is room.
-    public var age: Duration?
+    public let age: Duration?
 
     /// - Precondition: The limits are not negative. Zero keeps nothing.
     public init(costBytes: Int = 64 << 20, count: Int = 10_000, age: Duration? = nil) {

@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Dispatch
 import OptimistLoading
 import OptimistTesting
 import Testing
@@ -162,5 +163,33 @@ struct OneFetchTests {
         #expect(await latest.next() == "partial 3")
         desk.source.answer("a", 7)
         for listener in [early, late, latest] { #expect(await listener.next() == "7 from source") }
+    }
+
+    @Test func `who is slow is told the newest of each kind, and after a value nothing from before it`() async throws {
+        let desk = Desk()
+        let gate = DispatchSemaphore(value: 0)
+        let (events, told) = AsyncStream<String>.makeStream()
+        let ticket = desk.loader.subscribe("a", freshness: .cachedThenRefreshed) { event in
+            told.yield("\(event)")
+            gate.wait()
+        }
+        await desk.source.begin()
+        let begin = Task.detached { desk.source.report("a", 0.1) }
+        var heard = events.makeAsyncIterator()
+        #expect(await heard.next() == "progress(0.1)")
+        for step in 2...5 {
+            desk.source.report("a", Double(step) / 10)
+            desk.source.show("a", step)
+        }
+        desk.source.report("a", 0.6)
+        for _ in 0..<2 { gate.signal() }
+        #expect(await heard.next() == "partial(5)")
+        #expect(await heard.next() == "progress(0.6)")
+        desk.source.report("a", 0.7)
+        desk.loader.store(7, for: "a")
+        for _ in 0..<2 { gate.signal() }
+        #expect(await heard.next() == "value(7, OptimistLoading.LoadOrigin.memory)")
+        await begin.value
+        ticket.cancel()
     }
 }
