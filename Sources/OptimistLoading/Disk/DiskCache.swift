@@ -77,10 +77,15 @@ public final class DiskCache: Sendable {
     ///   entry then stays as it was.
     @discardableResult
     public func refresh(_ key: String, expiresAt: Date?, etag: String? = nil, lastModified: String? = nil) -> Bool {
-        guard let (entry, place) = stored(for: key) else { return false }
+        refresh(key, to: Validity(expiresAt: expiresAt, etag: etag, lastModified: lastModified)) { _ in true }
+    }
+
+    /// - Parameter isConfirmed: Whether it is this entry that the source has confirmed.
+    func refresh(_ key: String, to validity: Validity, if isConfirmed: (DiskEntry) -> Bool) -> Bool {
+        guard let (entry, place) = stored(for: key), isConfirmed(entry) else { return false }
         let confirmed = DiskEntry(
-            bytes: entry.bytes, storedAt: now(), expiresAt: expiresAt, etag: etag ?? entry.etag,
-            lastModified: lastModified ?? entry.lastModified)
+            bytes: entry.bytes, storedAt: now(), expiresAt: validity.expiresAt, etag: validity.etag ?? entry.etag,
+            lastModified: validity.lastModified ?? entry.lastModified)
         return write(confirmed, for: key, replacing: place) == .stored
     }
 

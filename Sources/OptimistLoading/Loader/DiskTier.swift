@@ -12,16 +12,10 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
     private let encode: (@Sendable (Value) throws -> [UInt8]?)?
     private let now: @Sendable () -> Date
     private let reading: DispatchQueue
-    /// One after the other, so that of two values of a key the later stays.
     private let writing: DispatchQueue
-    private let removals = Mutex(Removals())
-    /// How many values wait to be written.
-    private let writes = Mutex(0)
-
-    private struct Removals {
-        var begun = 0
-        var ended = 0
-    }
+    private let pending = Mutex(PendingWrites<Key, Value>(mostValues: 256))
+    /// Held while the disk is written to or removed from, so that neither happens in the middle of the other.
+    private let atWork = Mutex(())
 
     /// - Parameters:
     ///   - cache: Where the bytes are. Several tiers may share one if their names differ.
@@ -46,57 +40,86 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
         writing = DispatchQueue(label: "optimist.loading.writing")
     }
 
+    // MARK: - Reading
+
+    @usableFromInline
+    func value(for key: Key) async -> (value: Value, validity: Validity)? {
+        switch pending.withLock({ $0.found(key) }) {
+        case .value(let value, let validity): (value, validity)
+        case .removed: nil
+        case .nothing: await offTheTasks { [self] in stored(for: name(key)) }
+        }
+    }
+
     private func offTheTasks<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
         await withCheckedContinuation { continuation in
             reading.async { continuation.resume(returning: work()) }
         }
     }
 
-    @usableFromInline
-    func value(for key: Key) async -> (value: Value, validity: Validity)? {
-        await offTheTasks { [self] in
-            let (name, calm) = (name(key), calm)
-            guard let entry = cache.entry(for: name) else { return nil }
-            do {
-                let validity = Validity(
-                    expiresAt: entry.expiresAt, etag: entry.etag, lastModified: entry.lastModified)
-                let value = try decode(entry.bytes)
-                return calm != nil && calm == self.calm ? (value, validity) : nil
-            } catch {
-                cache.remove(name)
-                return nil
-            }
+    private func stored(for name: String) -> (Value, Validity)? {
+        guard let entry = cache.entry(for: name) else { return nil }
+        do {
+            return (try decode(entry.bytes), entry.validity)
+        } catch {
+            cache.remove(name)
+            return nil
         }
     }
 
-    /// Names the time since the last removal. Nil: one is under way. What begins and ends in the same time was not disturbed.
-    @usableFromInline var calm: Int? { removals.withLock { $0.begun == $0.ended ? $0.begun : nil } }
+    // MARK: - Writing
 
-    /// Keeps a value, soon, unless something is removed meanwhile, or the disk is so far behind that it would hold up too many.
-    /// If it is not kept, neither is the one before it, which would later be taken for it.
+    @usableFromInline typealias Write = PendingWrites<Key, Value>.Write
+
+    /// Takes note of a value that is to be kept. Call it under the loader's lock, so that of two values of a key the later
+    /// stays, and then ``write()`` without it.
     ///
     /// - Parameter former: What the source was asked about.
+    /// - Returns: What need not be written any more. Release it without the lock.
     @usableFromInline
-    func keep(
-        _ fetched: Fetched<Value>, _ value: Value, former: Validity?, for key: Key, during calm: Int?
-    ) {
-        guard let calm, bookWrite() else { return cache.remove(name(key)) }
-        writing.async { [self] in
-            defer { writes.withLock { $0 -= 1 } }
-            let isKept = self.calm == calm && store(fetched, value, former, name(key))
-            if !isKept || self.calm != calm { cache.remove(name(key)) }
+    func book(_ fetched: Fetched<Value>, _ value: Value, former: Validity? = nil, for key: Key) -> Write? {
+        pending.withLock { $0.add(Write(fetched: fetched, value: value, former: former), for: key).replaced }
+    }
+
+    /// Begins to write what is noted, if nobody does.
+    @usableFromInline
+    func write() {
+        if pending.withLock({ $0.begin() }) { writing.async { [self] in writeAll() } }
+    }
+
+    private func writeAll() {
+        while let (number, key, write) = pending.withLock({ $0.first() }) {
+            let name = name(key)
+            let entry = write.flatMap(encoded)
+            let done = atWork.withLock { _ in
+                // It may have been replaced or removed meanwhile.
+                guard pending.withLock({ $0.isStanding(number) }) else { return nil as Write? }
+                if let entry {
+                    cache.store(entry, for: name)
+                } else if !(write.map { refresh(name, $0) } ?? false) {
+                    // If it is not kept, neither is the one before it, which would later be taken for it.
+                    cache.remove(name)
+                }
+                return pending.withLock { $0.end(number) }
+            }
+            _ = done  // Released here, where no lock is held.
         }
     }
 
-    private static var mostWrites: Int { 256 }
+    private func encoded(_ write: Write) -> DiskEntry? {
+        guard write.fetched.value != nil, write.fetched.isKeptOnDisk,
+            let bytes = write.fetched.bytes ?? (try? encode?(write.value)) ?? nil
+        else { return nil }
+        let validity = write.fetched.validity
+        return DiskEntry(
+            bytes: bytes, storedAt: now(), expiresAt: validity.expiresAt, etag: validity.etag,
+            lastModified: validity.lastModified)
+    }
 
-    /// Takes the place of one more write, if there is room for it.
-    private func bookWrite() -> Bool {
-        writes.withLock { writes in
-            guard writes < Self.mostWrites else { return false }
-            writes += 1
-            return true
-        }
+    /// Notes that a source has confirmed a value. Returns false if the disk has another one, or may have none.
+    private func refresh(_ name: String, _ write: Write) -> Bool {
+        guard write.fetched.value == nil, write.fetched.isKeptOnDisk else { return false }
+        return cache.refresh(name, to: write.fetched.validity) { $0.validity.isOfSameVersion(as: write.former) }
     }
 
     /// Waits until what was to be kept by now is on the disk.
@@ -104,37 +127,32 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
         await withCheckedContinuation { continuation in writing.async { continuation.resume() } }
     }
 
-    private func store(_ fetched: Fetched<Value>, _ value: Value, _ former: Validity?, _ name: String) -> Bool {
-        let validity = fetched.validity
-        guard fetched.isKeptOnDisk else { return false }
-        if fetched.value == nil {
-            // What was confirmed need not be what is here.
-            guard let entry = cache.entry(for: name), entry.etag == former?.etag,
-                entry.lastModified == former?.lastModified
-            else { return false }
-            return cache.refresh(
-                name, expiresAt: validity.expiresAt, etag: validity.etag, lastModified: validity.lastModified)
+    // MARK: - Removing
+
+    /// Takes note that a key's value is to go: from now on it is not found here. Call it under the loader's lock, and then
+    /// ``remove(_:noted:)`` without it.
+    func bookRemoval(of key: Key) -> (number: Int, replaced: Write?) { pending.withLock { $0.add(nil, for: key) } }
+
+    func remove(_ key: Key, noted number: Int) {
+        let name = name(key)
+        atWork.withLock { _ in
+            guard pending.withLock({ $0.isStanding(number) }) else { return }
+            cache.remove(name)
+            _ = pending.withLock { $0.end(number) }
         }
-        guard let bytes = fetched.bytes ?? (try? encode?(value)) ?? nil else { return false }
-        let entry = DiskEntry(
-            bytes: bytes, storedAt: now(), expiresAt: validity.expiresAt, etag: validity.etag,
-            lastModified: validity.lastModified)
-        return cache.store(entry, for: name)
     }
 
-    /// - Parameter also: What is removed elsewhere: whoever sees that gone does not find the value here either.
-    func remove(_ key: Key, also: () -> Void) {
-        remove(also) { cache.remove(name(key)) }
-    }
+    /// As ``bookRemoval(of:)``, for all keys; ``removeAll()`` follows.
+    func bookRemovalOfAll() -> [Write] { pending.withLock { $0.beginRemovingAll() } }
 
-    func removeAll(also: () -> Void) {
-        remove(also) { cache.removeAll() }
+    func removeAll() {
+        atWork.withLock { _ in
+            cache.removeAll()
+            pending.withLock { $0.endRemovingAll() }
+        }
     }
+}
 
-    private func remove(_ elsewhere: () -> Void, _ here: () -> Void) {
-        removals.withLock { $0.begun += 1 }
-        elsewhere()
-        here()
-        removals.withLock { $0.ended += 1 }
-    }
+extension DiskEntry {
+    fileprivate var validity: Validity { Validity(expiresAt: expiresAt, etag: etag, lastModified: lastModified) }
 }

@@ -24,11 +24,11 @@ public struct Fetched<Value: Sendable>: Sendable {
         self.isKeptOnDisk = isKeptOnDisk
     }
 
-    private init(unchanged validity: Validity) {
+    private init(unchanged validity: Validity, isKeptOnDisk: Bool) {
         value = nil
         self.validity = validity
         bytes = nil
-        isKeptOnDisk = true
+        self.isKeptOnDisk = isKeptOnDisk
     }
 
     /// The same, of which the disk keeps what the loader's ``DiskTier`` makes of the value and not what came.
@@ -37,7 +37,21 @@ public struct Fetched<Value: Sendable>: Sendable {
     }
 
     /// What the source was asked with is still right, from now on as long as is said here.
-    public static func unchanged(_ validity: Validity) -> Self { Self(unchanged: validity) }
+    ///
+    /// - Parameter isKeptOnDisk: Whether it may stay on a disk. Default: yes.
+    public static func unchanged(_ validity: Validity, isKeptOnDisk: Bool = true) -> Self {
+        Self(unchanged: validity, isKeptOnDisk: isKeptOnDisk)
+    }
+
+    /// The same, after the source has said that it is unchanged.
+    func confirmed(by answer: Self) -> Self {
+        value.map {
+            var validity = answer.validity
+            validity.etag = validity.etag ?? self.validity.etag
+            validity.lastModified = validity.lastModified ?? self.validity.lastModified
+            return Self($0, validity: validity, bytes: bytes, isKeptOnDisk: isKeptOnDisk && answer.isKeptOnDisk)
+        } ?? answer
+    }
 }
 
 /// How long a value is right, and how its source is asked whether it still is.
@@ -54,4 +68,7 @@ public struct Validity: Sendable, Equatable {
         self.etag = etag
         self.lastModified = lastModified
     }
+
+    /// Whether both are of the same bytes, as far as the source tells.
+    func isOfSameVersion(as other: Self?) -> Bool { etag == other?.etag && lastModified == other?.lastModified }
 }

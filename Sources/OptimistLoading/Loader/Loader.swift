@@ -37,8 +37,8 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///   - pause: How long whoever asks for a key gets the error that its fetch ended with, before it is tried again. Never
     ///     give one for being offline or for what took too long. Default: none.
     ///   - surroundings: Time and tasks.
-    ///   - fetch: Gets a value from its source. Called once at a time for each key, in a task of its own, which is cancelled
-    ///     when nobody wants the value any more.
+    ///   - fetch: Gets a value from its source, in a task of its own, which is cancelled when nobody wants the value any more.
+    ///     There is one at a time for each key, beside those that were given up, or whose key was removed, and still run.
     public init(
         limits: LoaderLimits = LoaderLimits(), disk: DiskTier<Key, Value>? = nil,
         lane: (@Sendable (Key) -> String)? = nil, cost: @escaping @Sendable (Value) -> Int = { _ in 1 },
@@ -68,7 +68,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///   - priority: How soon. Default: it is being looked at.
     ///   - freshness: Whether a value that is here already will do. Default: if it has not expired.
     ///   - receive: Told what becomes of it: one thing after the other, on any thread, what is known already before this
-    ///     function returns.
+    ///     function returns. While it is busy the newest of each kind waits, and a value takes the place of all the rest.
     @inlinable
     public func subscribe(
         _ key: Key, priority: LoadPriority = .visible, freshness: Freshness = .cached,
@@ -147,26 +147,47 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// Puts a value here that did not come by a fetch.
     ///
-    /// - Parameter isSeed: Whether the source does not have it yet, as a picture that is still being uploaded: it is then
-    ///   held on to until a fetch confirms it, or it is removed. Default: no.
+    /// It is the newest: no fetch that has begun by now undoes it. Who waits for the key gets it, and the fetch is given up;
+    /// for those who want a ``Freshness/fresh`` one it begins anew. The disk has it soon too, as the tier encodes it, and
+    /// otherwise nothing under this key. Returns without waiting for that.
+    ///
+    /// A seed is what the source does not have yet, such as a picture that is still being uploaded. It is shown until a fetch
+    /// that begins later brings or confirms the key's value, or until another is stored or it is removed; no limit of the
+    /// memory applies to it. The disk stays as it is.
+    ///
+    /// - Parameters:
+    ///   - validity: How long it is right, and what to ask the source with when that is over. Default: for ever.
+    ///   - isSeed: Whether it is a seed. Default: no.
     @inlinable
-    public func store(_ value: Value, for key: Key, isSeed: Bool = false) {
+    public func store(_ value: Value, for key: Key, validity: Validity = Validity(), isSeed: Bool = false) {
         let now = elapsed()
-        let arrival = self.arrival(value, key, Validity(), now)
-        run(state.withLock { $0.store(value, for: key, arrival, isSeed: isSeed, at: now) })
+        let arrival = self.arrival(value, key, validity, now)
+        let (actions, replaced) = state.withLock { state in
+            let replaced = isSeed ? nil : disk?.book(Fetched(value, validity: validity), value, for: key)
+            return (state.store(value, for: key, arrival, isSeed: isSeed, at: now), replaced)
+        }
+        _ = replaced  // Released here, where no lock is held.
+        if !isSeed { disk?.write() }
+        run(actions)
     }
 
-    /// Forgets a value, on the disk too. Those who wait for it get what comes; whoever asks next has it fetched anew.
+    /// Forgets a value, on the disk too, for which it waits. Those who wait for the value get what comes; whoever asks next
+    /// has it fetched anew.
     public func remove(_ key: Key) {
-        let forget = { self.run(self.state.withLock { $0.remove(key) }) }
-        if let disk { disk.remove(key, also: forget) } else { forget() }
+        let (actions, removal) = state.withLock { ($0.remove(key), disk?.bookRemoval(of: key)) }
+        run(actions)
+        if let removal { disk?.remove(key, noted: removal.number) }
     }
 
-    /// Forgets everything, on the disk too, and gives up what is under way: who waits gets a `CancellationError`. For signing
-    /// out (C10).
+    /// Forgets everything, on the disk too, for which it waits, and gives up what is under way: who waits gets a
+    /// `CancellationError`. For signing out (C10).
     public func removeAll() {
-        let forget = { self.run(self.state.withLock { $0.actions($0.machine.removeAll(CancellationError())) }) }
-        if let disk { disk.removeAll(also: forget) } else { forget() }
+        let (actions, replaced) = state.withLock {
+            ($0.actions($0.machine.removeAll(CancellationError())), disk?.bookRemovalOfAll())
+        }
+        _ = replaced  // Released here, where no lock is held.
+        run(actions)
+        disk?.removeAll()
     }
 
     /// Makes room in memory: what is held on to goes last.
@@ -180,7 +201,9 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// What this loader has done since it was made.
     public var counts: LoaderCounts { state.withLock { $0.machine.counts } }
 
-    func order(_ keys: [Key]) { state.withLock { state in state.machine.order(keys.compactMap { state.places[$0] }) } }
+    func order(_ keys: [Key], at priority: LoadPriority) {
+        state.withLock { state in state.machine.order(keys.compactMap { state.places[$0] }, at: priority) }
+    }
 
     /// Hands the machine to a test.
     func inspect<Result: Sendable>(_ look: (State) -> Result) -> Result { state.withLock { look($0) } }
@@ -230,11 +253,12 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             guard let value = fetched.value ?? former else { throw OptimistError.nothingToKeep }
             let now = elapsed()
             let (arrival, isUnchanged) = (self.arrival(value, key, fetched.validity, now), fetched.value == nil)
-            let calm = disk?.calm
-            let (isKept, actions) = state.withLock {
-                $0.fetched(value, arrival, isUnchanged: isUnchanged, of: id, at: now)
+            let (actions, replaced) = state.withLock { state in
+                let (isKept, actions) = state.fetched(value, arrival, isUnchanged: isUnchanged, of: id, at: now)
+                return (actions, isKept ? disk?.book(fetched, value, former: validity, for: key) : nil)
             }
-            if isKept, let disk { disk.keep(fetched, value, former: validity, for: key, during: calm) }
+            _ = replaced  // Released here, where no lock is held.
+            disk?.write()
             run(actions)
         } catch {
             let (pause, now) = (error is CancellationError ? nil : self.pause(error), elapsed())

@@ -31,8 +31,7 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     @usableFromInline var machine: LoaderMachine
     @usableFromInline var places: [Key: Int] = [:]
-    @usableFromInline var slots: [Slot?] = []
-    @usableFromInline var free: [Int] = []
+    @usableFromInline var slots = Slab<Slot>()
     /// By the places of their holders.
     @usableFromInline var subscribers: [Subscriber<Value>?] = []
 
@@ -44,8 +43,7 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @inlinable
     mutating func place(of key: Key) -> Int {
         if let known = places[key] { return known }
-        let place = free.popLast() ?? slots.count
-        if place == slots.count { slots.append(Slot(key: key)) } else { slots[place] = Slot(key: key) }
+        let place = slots.insert(Slot(key: key))
         places[key] = place
         return place
     }
@@ -65,8 +63,7 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             }
             guard machine.isIdle(place) else { continue }
             if places[slot.key] == place { places[slot.key] = nil }
-            slots[place] = nil
-            free.append(place)
+            slots.remove(place)
         }
     }
 

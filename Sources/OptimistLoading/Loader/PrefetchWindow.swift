@@ -6,9 +6,16 @@ import Synchronization
 ///
 /// One for each list that scrolls. What leaves the window is wanted by it no more; a view that wants it keeps its own ticket.
 public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private struct State {
+        var wanted: Set<Key> = []
+        var tickets: [Key: Ticket] = [:]
+        /// How often something was shown.
+        var number = 0
+    }
+
     private let loader: Loader<Key, Value>
     private let priority: LoadPriority
-    private let tickets = Mutex<[Key: Ticket]>([:])
+    private let state = Mutex(State())
 
     /// - Parameter priority: How soon what is in it is needed. Default: perhaps never.
     public init(_ loader: Loader<Key, Value>, priority: LoadPriority = .prefetch) {
@@ -17,18 +24,31 @@ public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Se
     }
 
     /// Says what is near, the nearest first. What was near and is not named any more is let go.
+    ///
+    /// A key that is named twice is as near as it is first. Any thread may call; of several calls at once the last one counts.
     public func show(_ keys: [Key]) {
-        let wanted = Set(keys)
-        let (gone, new) = tickets.withLock { tickets in
-            let gone = tickets.filter { !wanted.contains($0.key) }
-            for key in gone.keys { tickets[key] = nil }
-            return (gone, keys.filter { tickets[$0] == nil })
+        var wanted: Set<Key> = []
+        let keys = keys.filter { wanted.insert($0).inserted }
+        let (number, gone, new) = state.withLock { state in
+            state.number += 1
+            state.wanted = wanted
+            let gone = state.tickets.filter { !wanted.contains($0.key) }
+            for key in gone.keys { state.tickets[key] = nil }
+            return (state.number, gone, keys.filter { state.tickets[$0] == nil })
         }
+        for key in new { hold(loader.subscribe(key, priority: priority) { _ in }, for: key) }
+        if state.withLock({ $0.number }) == number { loader.order(keys, at: priority) }
+        // Last, so that what takes their turn is what is near now.
         for ticket in gone.values { ticket.cancel() }
-        for key in new {
-            let ticket = loader.subscribe(key, priority: priority) { _ in }
-            tickets.withLock { $0[key] = ticket }
+    }
+
+    /// Keeps a ticket, unless its key has left the window meanwhile or another call has one.
+    private func hold(_ ticket: Ticket, for key: Key) {
+        let isHeld = state.withLock { state in
+            guard state.wanted.contains(key), state.tickets[key] == nil else { return false }
+            state.tickets[key] = ticket
+            return true
         }
-        loader.order(keys)
+        if !isHeld { ticket.cancel() }
     }
 }

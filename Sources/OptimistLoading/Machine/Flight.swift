@@ -16,8 +16,8 @@ struct Flight {
     var waiting = Waiting()
     /// Nobody has looked at it so far.
     var isUnseen = true
-    /// Somebody wants it from the source.
-    var mustFetch = false
+    /// How many of those who wait want it from the source.
+    var waitingForSource = 0
     /// It goes on when nobody waits any more: somebody has what has expired, and it is to be refreshed for the next.
     var isOfItsOwn = false
     /// Whether that is to be so once somebody has what has expired.
@@ -30,6 +30,21 @@ struct Flight {
     /// When it is cancelled, since nobody waits any more.
     var lingersUntil: Duration?
     var task: Task<Void, Never>?
+
+    /// Whether somebody wants it from the source.
+    var mustFetch: Bool { waitingForSource > 0 }
+
+    /// Somebody waits for it from now on.
+    mutating func join(_ holder: Holder) {
+        waiting[holder.priority] += 1
+        if holder.freshness == .fresh { waitingForSource += 1 }
+    }
+
+    /// Somebody who waited does so no more.
+    mutating func leave(_ holder: Holder) {
+        waiting[holder.priority] -= 1
+        if holder.freshness == .fresh { waitingForSource -= 1 }
+    }
 
     /// Whether it is more urgent or less than it is taken for.
     var hasOtherUrgency: Bool { waiting.urgency != priority }

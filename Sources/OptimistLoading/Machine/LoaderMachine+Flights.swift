@@ -33,11 +33,7 @@ extension LoaderMachine {
     /// Nobody waits for a flight any more.
     mutating func abandon(_ place: Int, _ decision: inout Decision, at now: Duration) {
         guard let flight = flights[place], !flight.isOfItsOwn else { return reconsider(place, &decision, at: now) }
-        guard flight.stage.isUnderWay else {
-            counts.dropped += 1
-            return remove(place, &decision)
-        }
-        guard limits.linger > .zero else { return cancel(place, &decision, at: now) }
+        guard flight.stage.isUnderWay, limits.linger > .zero else { return giveUp(place, &decision, at: now) }
         flights[place]?.lingersUntil = now + limits.linger
         let isFirst = lists.first(of: lingering) == nil
         lists.append(place, to: lingering)
@@ -46,11 +42,46 @@ extension LoaderMachine {
         reconsider(place, &decision, at: now)
     }
 
-    /// Gives up a flight that has begun.
-    private mutating func cancel(_ place: Int, _ decision: inout Decision, at now: Duration) {
-        guard let lane = flights[place].map(laneNumber) else { return }
+    /// Gives up a flight that nobody needs, or no more.
+    mutating func giveUp(_ place: Int, _ decision: inout Decision, at now: Duration) {
+        guard let flight = flights[place] else { return }
+        guard flight.stage.isUnderWay else {
+            counts.dropped += 1
+            return remove(place, &decision)
+        }
         stop(place, &decision)
+        pump(laneNumber(flight), &decision, at: now)
+    }
+
+    /// What a flight brings would be older than what is here: it asks the source now, and anew if it has asked before.
+    mutating func askAnew(_ place: Int, _ decision: inout Decision, at now: Duration) {
+        guard let flight = flights[place], flight.stage != .queuedToFetch else {
+            return reconsider(place, &decision, at: now)
+        }
+        let lane = laneNumber(flight)
+        lists.remove(place)
+        if flight.stage.isUnderWay {
+            counts.cancelled += 1
+            lanes[lane].end(flight.priority)
+            if let task = flight.task { decision.actions.append(.cancel(task)) }
+        }
+        flights[place]?.progress = nil
+        flights[place]?.hasPartial = false
+        askSource(place, &decision, at: now)
         pump(lane, &decision, at: now)
+    }
+
+    /// A flight that holds no slot, and is in no list, goes on to the source.
+    mutating func askSource(_ place: Int, _ decision: inout Decision, at now: Duration) {
+        guard let flight = flights[place] else { return }
+        // The task that it had is not this one's.
+        let serial = nextSerial()
+        flights[place]?.serial = serial
+        flights[place]?.task = nil
+        flights[place]?.stage = .queuedToFetch
+        flights[place]?.priority = flight.waiting.urgency
+        flights[place]?.queuedAt = now
+        queue(place, &decision, at: now)
     }
 
     private mutating func stop(_ place: Int, _ decision: inout Decision) {
@@ -124,7 +155,7 @@ extension LoaderMachine {
                 decision.actions.append(.wake(at: until))
                 break
             }
-            cancel(place, &decision, at: now)
+            giveUp(place, &decision, at: now)
         }
         for number in lanes.indices where lanes[number].opensAt != nil { pump(number, &decision, at: now) }
         return decision

@@ -41,8 +41,7 @@ extension LoaderMachine {
                 news = news ?? .failure(failure.error)
             } else {
                 news = news ?? knownOfFlight(place)
-                board(
-                    place, holder, priority, freshness, lane: lane, isRead: hasDisk && !isHere, &decision, at: now)
+                board(place, holder, lane: lane, isRead: hasDisk && !isHere, &decision, at: now)
                 if outlives, case .value? = news { flights[place]?.isOfItsOwn = true }
                 if outlives { flights[place]?.mayOutlive = true }
             }
@@ -58,23 +57,22 @@ extension LoaderMachine {
 
     /// Joins the flight of a key, or begins it: there is never a second one (C2).
     private mutating func board(
-        _ place: Int, _ holder: Int, _ priority: LoadPriority, _ freshness: Freshness, lane: String?, isRead: Bool,
-        _ decision: inout Decision, at now: Duration
+        _ place: Int, _ number: Int, lane: String?, isRead: Bool, _ decision: inout Decision, at now: Duration
     ) {
+        guard let holder = holders[number] else { return }
         let isNew = flights[place] == nil
         if isNew {
             if !failures.isEmpty { failures[place] = nil }
             flights[place] = Flight(
                 serial: nextSerial(), lane: self.lane(named: lane), stage: isRead ? .queuedToRead : .queuedToFetch,
-                priority: priority, queuedAt: now)
+                priority: holder.priority, queuedAt: now)
         } else {
             counts.joins += 1
         }
-        holders[holder]?.isWaiting = true
-        waiters.append(holder, to: place)
-        flights[place]?.waiting[priority] += 1
-        if freshness == .fresh { flights[place]?.mustFetch = true }
-        if priority != .prefetch { flights[place]?.isUnseen = false }
+        holders[number]?.isWaiting = true
+        waiters.append(number, to: place)
+        flights[place]?.join(holder)
+        if holder.priority != .prefetch { flights[place]?.isUnseen = false }
         if flights[place]?.lingersUntil != nil {
             flights[place]?.lingersUntil = nil
             lists.remove(place)
@@ -107,7 +105,7 @@ extension LoaderMachine {
         if let pin = holder.pin { memory.unpin(pin) }
         guard holder.isWaiting else { return decision }
         waiters.remove(id.place)
-        flights[holder.place]?.waiting[holder.priority] -= 1
+        flights[holder.place]?.leave(holder)
         if flights[holder.place]?.waiting.isEmpty == false {
             reconsider(holder.place, &decision, at: now)
         } else {
@@ -116,13 +114,13 @@ extension LoaderMachine {
         return decision
     }
 
-    /// Those that wait to be fetched ahead are fetched in this order.
+    /// Of those that wait for their turn and are as urgent as this, these come after all others, in this order.
     @usableFromInline
-    mutating func order(_ places: [Int]) {
+    mutating func order(_ places: [Int], at priority: LoadPriority) {
         for place in places {
-            guard let flight = flights[place], flight.priority == .prefetch, !flight.stage.isUnderWay else { continue }
+            guard let flight = flights[place], flight.priority == priority, !flight.stage.isUnderWay else { continue }
             lists.remove(place)
-            lists.append(place, to: lanes[laneNumber(flight)].queue(.prefetch))
+            lists.append(place, to: lanes[laneNumber(flight)].queue(priority))
         }
     }
 }

@@ -35,8 +35,6 @@ struct LoaderMachine: Sendable {
     var lists = Lists(1)
     var lingering: Int { 0 }
     var failures: [Int: PausedFailure] = [:]
-    /// Values that are shown before the source has them.
-    var seeds: [Int: MemoryQueue.Pin] = [:]
     @usableFromInline var counts = LoaderCounts()
     private var lastSerial = 0
     private var lastVersion = 0

@@ -72,12 +72,109 @@ struct DiskTierTests {
     @Test func `C6 bytes that are no value are a miss, and are removed`() async throws {
         folder.cache().store(DiskEntry(bytes: Array("seven".utf8), storedAt: Date()), for: "a")
         let desk = desk()
-        async let value = desk.loader.value(for: "a")
+        let listener = Listener(desk.loader, "a")
         await desk.source.begin()
-        desk.source.answer("a", 7)
-        #expect(try await value == 7)
+        #expect(folder.cache().entry(for: "a") == nil)
+        withExtendedLifetime(listener) {}
+    }
+
+    @Test(arguments: [nil, Date(timeIntervalSince1970: 1)])
+    func `C7 who wants it fresh takes nothing from those to whom the disk's will do`(expiresAt: Date?) async throws {
+        try await have(7, Validity(expiresAt: expiresAt, etag: "one"))
+        let (desk, gate) = slowDesk()
+        let listeners = [Freshness.cached, .cachedThenRefreshed, .fresh].map {
+            Listener(desk.loader, "a", $0 == .cached ? .visible : .prefetch, $0)
+        }
+        gate.signal()
+        if expiresAt == nil { #expect(await listeners[0].next() == "7 from disk") }
+        #expect(await listeners[1].next() == "7 from disk")
+        await desk.source.begin()
+        #expect(desk.source.former("a")?.etag == "one")
+        desk.source.answer("a", 8)
+        if expiresAt != nil { for listener in listeners[..<2] { #expect(await listener.next() == "8 from source") } }
+        #expect(await listeners[2].next() == "8 from source")
+        desk.loader.inspect { state in
+            #expect(state.machine.lanes.allSatisfy { $0.running == 0 && $0.unseenRunning == 0 })
+        }
+    }
+
+    @Test func `C3 when who wanted it fresh has left, the disk's will do`() async throws {
+        try await have(7)
+        let (desk, gate) = slowDesk()
+        let (listener, fresh) = (Listener(desk.loader, "a"), Listener(desk.loader, "a", .visible, .fresh))
+        fresh.ticket.cancel()
+        gate.signal()
+        #expect(await listener.next() == "7 from disk")
+        #expect(desk.source.begun.isEmpty)
+        #expect(desk.loader.inspect { $0.machine.flights.allSatisfy { $0 == nil } })
+    }
+
+    @Test func `what the app stores is on the disk at the next launch, in place of what was there`() async throws {
+        try await have(7)
+        let desk = desk()
+        desk.loader.store(8, for: "a")
+        await desk.loader.disk?.settled()
+        #expect(try await self.desk().loader.value(for: "a") == 8)
+    }
+
+    @Test func `what the app stores and the disk cannot keep takes what was there along`() async throws {
+        try await have(7)
+        let (desk, _) = slowDesk()
+        desk.loader.store(8, for: "a")
+        await desk.loader.disk?.settled()
+        #expect(folder.cache().entry(for: "a") == nil)
+    }
+
+    @Test func `a seed stays in memory, and leaves the disk as it was`() async throws {
+        try await have(7)
+        let desk = desk()
+        desk.loader.store(8, for: "a", isSeed: true)
         await desk.loader.disk?.settled()
         #expect(try await self.desk().loader.value(for: "a") == 7)
+    }
+
+    @Test func `C7 what the app stores while the disk is read is newer than that`() async throws {
+        try await have(7)
+        let (desk, gate) = slowDesk()
+        let (listener, fresh) = (Listener(desk.loader, "a"), Listener(desk.loader, "a", .visible, .fresh))
+        desk.loader.store(8, for: "a")
+        #expect(await listener.next() == "8 from memory")
+        gate.signal()
+        await desk.source.begin()
+        #expect(desk.loader.cached("a") == 8)
+        desk.source.answer("a", 9)
+        #expect(await fresh.next() == "9 from source")
+        desk.loader.inspect { state in #expect(state.machine.lanes.allSatisfy { $0.running == 0 }) }
+    }
+
+    @Test func `what is still to be written is found as if it were`() async throws {
+        try await have(7)
+        let gate = DispatchSemaphore(value: 0)
+        let tier = DiskTier<String, Int>(
+            folder.cache(), name: { $0 }, decode: { _ in throw Broken() },
+            encode: { value in
+                gate.wait()
+                return Array("\(value)".utf8)
+            })
+        let desk = Desk(disk: tier)
+        desk.loader.store(8, for: "a")
+        desk.loader.trim(to: 0)
+        let listener = Listener(desk.loader, "a")
+        #expect(await listener.next() == "8 from disk")
+        gate.signal()
+        await tier.settled()
+        #expect(try await self.desk().loader.value(for: "a") == 8)
+    }
+
+    @Test func `C7 what a source confirms and forbids to keep is on the disk no more`() async throws {
+        try await have(7, Validity(expiresAt: Date(timeIntervalSince1970: 1), etag: "one"))
+        let desk = desk()
+        let listener = Listener(desk.loader, "a", .visible, .fresh)
+        await desk.source.begin()
+        desk.source.answer("a", .success(.unchanged(Validity(etag: "one"), isKeptOnDisk: false)))
+        #expect(await listener.next() == "7 from source")
+        await desk.loader.disk?.settled()
+        #expect(folder.cache().entry(for: "a") == nil)
     }
 
     @Test(arguments: [true, false])

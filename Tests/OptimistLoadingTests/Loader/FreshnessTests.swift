@@ -108,15 +108,4 @@ struct FreshnessTests {
         #expect(desk.loader.inspect { $0.machine.memory.count } == 0)
     }
 
-    @Test func `a seed is shown until the source confirms it, however much comes meanwhile`() async throws {
-        let desk = Desk(LoaderLimits(memory: MemoryLimits(count: 4)))
-        desk.loader.store(1, for: "a", isSeed: true)
-        for number in 0..<100 { desk.loader.store(number, for: "\(number)") }
-        #expect(desk.loader.cached("a") == 1)
-        async let value = desk.loader.value(for: "a", freshness: .fresh)
-        await desk.source.begin()
-        desk.source.answer("a", 2)
-        #expect(try await value == 2)
-        #expect(desk.loader.inspect { $0.machine.seeds.isEmpty }, "it is a value like others now")
-    }
 }

@@ -48,7 +48,7 @@ struct RemovalTests {
         }
         desk.loader.inspect { state in
             #expect(state.places.count == 10)
-            #expect(state.slots.count <= 12)
+            #expect(state.slots.elements.count <= 12)
         }
     }
 

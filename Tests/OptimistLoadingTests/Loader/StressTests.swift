@@ -12,20 +12,37 @@ import Testing
 struct StressTests {
     private static let isSoak = ProcessInfo.processInfo.environment["OPTIMIST_SOAK"] != nil
 
-    @Test
-    func `C2 C3 C5 whatever eight threads do, in the end nobody waits, nothing is fetched, and the cost is right`()
-        async
-    {
-        let loader = Loader<Int, Int>(
-            limits: LoaderLimits(linger: .milliseconds(1), memory: MemoryLimits(costBytes: 5_000, count: 300)),
-            cost: { $0 % 50 + 1 }
+    private let folder = TemporaryFolder()
+
+    /// A loader of keys by themselves, which has the whole of what one may have, or as little as it can.
+    private func loader(isWhole: Bool) -> Loader<Int, Int> {
+        let tier = DiskTier<Int, Int>(
+            folder.cache(DiskLimits(sizeBytes: 60_000)), name: { "\($0)" },
+            decode: { Int(String(decoding: $0, as: UTF8.self)) ?? 0 },
+            encode: { $0 % 4 == 0 ? nil : Array("\($0)".utf8) })
+        let memory = MemoryLimits(costBytes: 5_000, count: 300, age: isWhole ? .milliseconds(5) : nil)
+        let limits = LoaderLimits(
+            interval: isWhole ? .microseconds(20) : nil, linger: .milliseconds(1), memory: memory)
+        let lane: @Sendable (Int) -> String = { isWhole ? "\($0 % 3)" : "" }
+        let pause: Duration? = isWhole ? .milliseconds(1) : nil
+        return Loader<Int, Int>(
+            limits: limits, disk: isWhole ? tier : nil, lane: lane, cost: { $0 % 50 + 1 }, pause: { _ in pause }
         ) { fetch in
             fetch.report(0.5)
             if fetch.key % 3 == 0 { for _ in 0..<20 { await Task.yield() } }
             if fetch.key % 7 == 0 { throw Broken() }
             fetch.show(-fetch.key)
-            return Fetched(fetch.key, validity: Validity(expiresAt: fetch.key % 5 == 0 ? .distantPast : nil))
+            let validity = Validity(expiresAt: fetch.key % 5 == 0 ? .distantPast : nil)
+            let isUnchanged = fetch.former != nil && fetch.key % 2 == 0
+            return isUnchanged ? .unchanged(validity) : Fetched(fetch.key, validity: validity)
         }
+    }
+
+    @Test(arguments: [false, true])
+    func `C2 C3 C5 whatever eight threads do, in the end nobody waits, nothing is fetched, and the cost is right`(
+        isWhole: Bool
+    ) async {
+        let loader = loader(isWhole: isWhole)
         let wrong = Tally()
         let steps = Self.isSoak ? 200_000 : 4_000
         await withTaskGroup(of: Void.self) { group in
@@ -67,16 +84,27 @@ struct StressTests {
         // Those that nobody wants any more end by themselves.
         while loader.inspect({ $0.machine.flights.contains { $0 != nil } }) { await Task.yield() }
         #expect(wrong.count == 0)
+        // What was a seed counts like any other now.
+        for key in 0..<500 where loader.cached(key) != nil { loader.store(key, for: key) }
         loader.inspect { state in
             #expect(state.machine.holders.count == 0)
             #expect(state.machine.lanes.allSatisfy { $0.running == 0 && $0.unseenRunning == 0 })
             #expect(state.machine.memory.cost == state.machine.memory.addedCost)
             #expect(state.machine.memory.cost <= 5_000)
-            let values = state.slots.compactMap { $0?.value }
+            let values = state.slots.all.compactMap(\.element.value)
             #expect(values.count == state.machine.memory.count)
             #expect(values.reduce(0) { $0 + $1 % 50 + 1 } == state.machine.memory.cost)
             #expect(state.subscribers.allSatisfy { $0 == nil })
         }
+        guard isWhole else { return }
+        await loader.disk?.settled()
+        let kept = (0..<500).compactMap { key in
+            folder.cache().entry(for: "\(key)").map { (key, String(decoding: $0.bytes, as: UTF8.self)) }
+        }
+        #expect(!kept.isEmpty)
+        #expect(kept.allSatisfy { "\($0)" == $1 })
+        loader.removeAll()
+        #expect((0..<500).allSatisfy { folder.cache().entry(for: "\($0)") == nil })
     }
 }
 

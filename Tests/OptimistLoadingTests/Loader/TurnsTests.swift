@@ -96,4 +96,49 @@ struct TurnsTests {
         #expect(desk.loader.counts.dropped == 1)
         withExtendedLifetime(window) {}
     }
+
+    @Test(arguments: [LoadPriority.prefetch, .soon])
+    func `F8 a window's order counts, however urgent it is, and a key that is named twice is held once`(
+        priority: LoadPriority
+    ) async throws {
+        let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1, linger: .zero))
+        let window = PrefetchWindow(desk.loader, priority: priority)
+        window.show(["1", "2", "3", "2", "1"])
+        #expect(desk.loader.inspect { $0.machine.holders.count } == 3)
+        await desk.source.begin()
+        window.show(["3", "2", "3"])
+        #expect(await desk.source.begin() == ["3"])
+        window.show([])
+        #expect(desk.loader.inspect { $0.machine.holders.count } == 0)
+    }
+
+    @Test func `F8 of windows that are shown at once the last one counts, and no ticket is left over`() async throws {
+        let desk = Desk()
+        let window = PrefetchWindow(desk.loader)
+        await withTaskGroup(of: Void.self) { group in
+            for thread in 0..<4 {
+                group.addTask { for step in 0..<200 { window.show((0..<8).map { "\(thread * step + $0)" }) } }
+            }
+        }
+        window.show(["last"])
+        #expect(desk.loader.inspect { $0.machine.holders.count } == 1)
+    }
+
+    @Test func `what is fetched ahead is counted, and what of that nobody looked at`() async throws {
+        let desk = Desk(LoaderLimits(memory: MemoryLimits(costBytes: 4)))
+        for key in ["seen", "unseen"] {
+            let ahead = Listener(desk.loader, key, .prefetch)
+            await desk.source.begin()
+            desk.source.answer(key, 1)
+            _ = await ahead.next()
+        }
+        let shown = Listener(desk.loader, "shown")
+        await desk.source.begin()
+        desk.source.answer("shown", 1)
+        _ = await shown.next()
+        #expect(desk.loader.counts.prefetchedBytes == 2)
+        #expect(desk.loader.cached("seen") == 1)
+        desk.loader.trim(to: 0)
+        #expect(desk.loader.counts.unseenBytes == 1)
+    }
 }

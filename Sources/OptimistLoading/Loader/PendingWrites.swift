@@ -1,0 +1,114 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// What is still to be written to a disk: the latest of each key, in the order in which it was decided.
+///
+/// Whoever reads looks here first. What is replaced or removed is handed back, to be released where no lock is held.
+@usableFromInline
+struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    @usableFromInline
+    struct Write: Sendable {
+        var fetched: Fetched<Value>
+        let value: Value
+        /// What the source was asked about, if it has said that nothing has changed.
+        let former: Validity?
+    }
+
+    private struct Entry {
+        let number: Int
+        /// Nil: what the disk has is to be removed.
+        let write: Write?
+    }
+
+    enum Finding {
+        /// What the disk has is the latest.
+        case nothing
+        case removed
+        case value(Value, Validity)
+    }
+
+    private let mostValues: Int
+    private var entries: [Key: Entry] = [:]
+    private var keys: [Int: Key] = [:]
+    private var lastNumber = 0
+    private var firstNumber = 1
+    private var values = 0
+    private var removalsOfAll = 0
+    private var isWorking = false
+
+    /// - Parameter mostValues: How many values wait at most. Of what comes beyond them the key waits alone: the disk is behind,
+    ///   and has nothing under it rather than what is no longer so.
+    init(mostValues: Int) { self.mostValues = mostValues }
+
+    func found(_ key: Key) -> Finding {
+        guard let entry = entries[key] else { return removalsOfAll > 0 ? .removed : .nothing }
+        guard let write = entry.write, write.fetched.isKeptOnDisk else { return .removed }
+        return .value(write.value, write.fetched.validity)
+    }
+
+    // MARK: - Deciding
+
+    /// A value is to be written, or nil: what the disk has under the key is to go.
+    ///
+    /// - Returns: The number of what is to be done, and what it takes the place of.
+    mutating func add(_ write: Write?, for key: Key) -> (number: Int, replaced: Write?) {
+        let former = entries[key]
+        var write = write
+        if let former, write?.fetched.value == nil { write = write.flatMap { former.write?.confirmed(by: $0) } }
+        if former?.write != nil { values -= 1 }
+        if values >= mostValues { write = nil }
+        if write != nil { values += 1 }
+        lastNumber += 1
+        if let former { keys[former.number] = nil }
+        keys[lastNumber] = key
+        entries[key] = Entry(number: lastNumber, write: write)
+        return (lastNumber, former?.write)
+    }
+
+    /// All that the disk has is to go, and nothing of what was to be written is.
+    mutating func beginRemovingAll() -> [Write] {
+        defer { (entries, keys, values, firstNumber) = ([:], [:], 0, lastNumber + 1) }
+        removalsOfAll += 1
+        return entries.values.compactMap(\.write)
+    }
+
+    mutating func endRemovingAll() { removalsOfAll -= 1 }
+
+    // MARK: - Working
+
+    /// Returns whether somebody has to begin to work.
+    mutating func begin() -> Bool {
+        if isWorking || entries.isEmpty { return false }
+        isWorking = true
+        return true
+    }
+
+    /// The first thing to do. Nil: there is none, and whoever worked is done.
+    mutating func first() -> (number: Int, key: Key, write: Write?)? {
+        while firstNumber <= lastNumber {
+            if let key = keys[firstNumber] { return (firstNumber, key, entries[key]?.write) }
+            firstNumber += 1
+        }
+        isWorking = false
+        return nil
+    }
+
+    /// Whether something is still to be done, and nothing else instead.
+    func isStanding(_ number: Int) -> Bool { keys[number] != nil }
+
+    mutating func end(_ number: Int) -> Write? {
+        guard let key = keys.removeValue(forKey: number) else { return nil }
+        let write = entries.removeValue(forKey: key)?.write
+        if write != nil { values -= 1 }
+        return write
+    }
+}
+
+extension PendingWrites.Write {
+    /// The same, confirmed by a source. Nil: it has confirmed something else.
+    fileprivate func confirmed(by other: Self) -> Self? {
+        guard fetched.validity.isOfSameVersion(as: other.former) else { return nil }
+        var confirmed = self
+        confirmed.fetched = fetched.confirmed(by: other.fetched)
+        return confirmed
+    }
+}

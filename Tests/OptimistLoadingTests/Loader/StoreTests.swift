@@ -1,0 +1,106 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistTesting
+import Testing
+
+@testable import OptimistLoading
+
+/// What an app puts into a loader by its own word.
+@Suite(.timeLimit(.minutes(5)))
+struct StoreTests {
+    @Test func `a seed is shown until the source confirms it, however much comes meanwhile`() async throws {
+        let desk = Desk(LoaderLimits(memory: MemoryLimits(count: 4)))
+        desk.loader.store(1, for: "a", isSeed: true)
+        for number in 0..<100 { desk.loader.store(number, for: "\(number)") }
+        #expect(desk.loader.cached("a") == 1)
+        async let value = desk.loader.value(for: "a", freshness: .fresh)
+        await desk.source.begin()
+        desk.source.answer("a", 2)
+        #expect(try await value == 2)
+        #expect(desk.loader.inspect { $0.machine.memory.seedCount == 0 }, "it is a value like others now")
+    }
+
+    @Test func `C5 seeds stay beyond all limits and any age, and take no room from others`() {
+        let desk = Desk(LoaderLimits(memory: MemoryLimits(costBytes: 4, count: 4, age: .seconds(10))))
+        for number in 0..<100 { desk.loader.store(number, for: "seed \(number)", isSeed: true) }
+        desk.clock.advance(by: .seconds(100))
+        for number in 0..<4 { desk.loader.store(number, for: "\(number)") }
+        for number in 0..<4 { #expect(desk.loader.cached("\(number)") == number) }
+        desk.loader.trim(to: 0)
+        for number in 0..<100 { #expect(desk.loader.cached("seed \(number)") == number) }
+        for number in 0..<100 { desk.loader.store(number, for: "seed \(number)") }
+        desk.loader.inspect { state in
+            #expect(state.machine.memory.seedCount == 0)
+            #expect(state.machine.memory.count <= 4)
+            #expect(state.machine.memory.cost == state.machine.memory.addedCost)
+        }
+        desk.loader.store(1, for: "seed", isSeed: true)
+        desk.loader.removeAll()
+        #expect(desk.loader.cached("seed") == nil)
+    }
+
+    @Test(arguments: [true, false])
+    func `C2 who waits has what the app stores, and the fetch that nobody needs any more is given up`(isSeed: Bool)
+        async throws
+    {
+        let desk = Desk()
+        let (waiting, ahead) = (Listener(desk.loader, "a"), Listener(desk.loader, "a", .prefetch, .cachedThenRefreshed))
+        await desk.source.begin()
+        desk.loader.store(7, for: "a", isSeed: isSeed)
+        #expect(await waiting.next() == "7 from memory")
+        #expect(await ahead.next() == "7 from memory")
+        #expect(await desk.source.cancellation() == "a")
+        desk.source.answer("a", 1)
+        #expect(try await desk.loader.value(for: "a") == 7)
+        #expect(desk.source.begun == ["a"])
+    }
+
+    @Test(arguments: [true, false])
+    func `C7 a fetch from before what the app stored does not undo it: who asked for a fresh one has it fetched anew`(
+        isSeed: Bool
+    ) async throws {
+        let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1))
+        let (fresh, waiting) = (Listener(desk.loader, "a", .visible, .fresh), Listener(desk.loader, "a"))
+        await desk.source.begin()
+        desk.source.report("a", 0.5)
+        _ = await fresh.next()
+        desk.loader.store(7, for: "a", isSeed: isSeed)
+        #expect(await waiting.next() == "progress 0.5")
+        #expect(await waiting.next() == "7 from memory")
+        #expect(await desk.source.cancellation() == "a")
+        await desk.source.begin()
+        #expect(desk.loader.cached("a") == 7)
+        desk.source.answer("a", 8)
+        #expect(await fresh.next() == "8 from source")
+        #expect(desk.loader.cached("a") == 8)
+        desk.loader.inspect { state in #expect(state.machine.lanes.allSatisfy { $0.running == 0 }) }
+    }
+
+    @Test func `C3 what waits for its turn is not fetched when the app has stored it`() async throws {
+        let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1))
+        let first = Listener(desk.loader, "first")
+        await desk.source.begin()
+        let (waiting, fresh) = (Listener(desk.loader, "a"), Listener(desk.loader, "b", .visible, .fresh))
+        desk.loader.store(7, for: "a")
+        desk.loader.store(7, for: "b")
+        #expect(await waiting.next() == "7 from memory")
+        desk.source.answer("first", 0)
+        #expect(await desk.source.begin() == ["b"])
+        desk.source.answer("b", 8)
+        #expect(await fresh.next() == "8 from source")
+        withExtendedLifetime(first) {}
+    }
+
+    @Test func `C7 what the source confirms of a stored value is that one`() async throws {
+        let desk = Desk()
+        desk.loader.store(7, for: "a", validity: Validity(expiresAt: Date(timeIntervalSince1970: 1_060), etag: "one"))
+        #expect(try await desk.loader.value(for: "a") == 7)
+        desk.clock.advance(by: .seconds(60))
+        async let value = desk.loader.value(for: "a")
+        await desk.source.begin()
+        #expect(desk.source.former("a")?.etag == "one")
+        desk.source.answer("a", .success(.unchanged(Validity(etag: "one"))))
+        #expect(try await value == 7)
+    }
+}
