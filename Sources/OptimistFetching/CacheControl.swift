@@ -7,7 +7,7 @@ import OptimistSession
 
 /// How long an answer is right, as it says itself.
 ///
-/// > Source: RFC 9111, sections 4.2 and 5.2.2. This is a private cache: what is said to shared ones does not concern it.
+/// > Source: RFC 9111, sections 4.2, 4.3.4 and 5.2.2. This is a private cache: what is said to shared ones does not concern it.
 struct CacheControl {
     private let directives: [String: String]
     private let head: HTTPResponse
@@ -27,12 +27,18 @@ struct CacheControl {
     /// Whether it may be kept on a disk.
     var mayBeStored: Bool { directives["no-store"] == nil }
 
-    /// - Parameter now: When it came.
-    func validity(at now: Date) -> Validity {
-        Validity(
-            expiresAt: now + max(lifetime(at: now) - age, 0), etag: head.headerFields[.eTag],
-            lastModified: head.headerFields[.lastModified])
+    /// - Parameters:
+    ///   - now: When it came.
+    ///   - former: The lifetime of what it confirms, which stays if it says nothing of one. Nil: it is unknown, or it confirms
+    ///     nothing.
+    func validity(at now: Date, former: Duration? = nil) -> Validity {
+        let lifetime = saysLifetime ? lifetime(at: now) : former.map { $0 / .seconds(1) } ?? lifetime(at: now)
+        return Validity(
+            expiresAt: now + max(lifetime - age, 0), etag: head.headerFields[.eTag],
+            lastModified: head.headerFields[.lastModified], lifetime: .seconds(lifetime))
     }
+
+    private var saysLifetime: Bool { head.headerFields[.cacheControl] != nil || head.headerFields[.expires] != nil }
 
     /// For how many seconds it was right when it left its source.
     private func lifetime(at now: Date) -> TimeInterval {

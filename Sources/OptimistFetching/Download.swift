@@ -19,6 +19,10 @@ struct Download {
 
     private let former: Validity?
     private let limitBytes: Int
+    /// Of the first answer, with what those that brought the rest say in its place. Nil: none has brought anything.
+    private(set) var head: HTTPResponse?
+    /// Whether none of the answers forbids to keep it.
+    private(set) var mayBeStored = true
     private(set) var bytes: [UInt8] = []
     /// How many there will be. Nil: the server does not say.
     private var total: Int?
@@ -53,16 +57,20 @@ struct Download {
 
     mutating func begin(_ head: HTTPResponse) throws -> Head {
         switch head.status {
-        case .notModified where former != nil && bytes.isEmpty: return .unchanged
+        case .notModified where former != nil && bytes.isEmpty:
+            take(head)
+            return .unchanged
         case .partialContent where !bytes.isEmpty:
             guard let range = Self.range(head), range.first == bytes.count, fits(range.total),
                 head.headerFields[.eTag].map({ $0 == validator }) ?? true
             else { return startAgain() }
             total = total ?? range.total
+            take(head)
             return .bytes
         case .rangeNotSatisfiable where !bytes.isEmpty: return startAgain()
         case .ok, .noContent:
             _ = startAgain()
+            take(head)
             // What is unpacked on the way has another length.
             total = Self.isAsSent(head) ? head.headerFields[.contentLength].flatMap { Int($0) } : nil
             validator = Self.validator(of: head)
@@ -82,8 +90,19 @@ struct Download {
 
     /// What has come is let go.
     mutating func startAgain() -> Head {
-        (bytes, total, validator) = ([], nil, nil)
+        (bytes, total, validator, head, mayBeStored) = ([], nil, nil, nil, true)
         return .useless
+    }
+
+    /// > Source: RFC 9111, sections 3.2 and 3.4: of each field the latest counts. But what one answer forbids to keep, no later
+    /// > one allows.
+    private mutating func take(_ latest: HTTPResponse) {
+        var combined = head ?? latest
+        for name in Set(latest.headerFields.map(\.name)) where name != .contentRange && name != .contentLength {
+            combined.headerFields[fields: name] = latest.headerFields[fields: name]
+        }
+        head = combined
+        mayBeStored = mayBeStored && CacheControl(latest).mayBeStored
     }
 
     /// A weak tag may stand for other bytes, and what is unpacked on the way has other places than the server's.

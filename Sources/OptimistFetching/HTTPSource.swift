@@ -60,30 +60,32 @@ public struct HTTPSource: Sendable {
         var breaks = 0
         while true {
             do {
-                let request = SessionRequest(.get, target, headerFields: running.fields, answerLimitBytes: limitBytes)
-                let answer = try await session.stream(request, idleTimeout: Self.idleTimeout) { head, body in
-                    (head, try await running.take(head, body) { fetch.report($0) })
+                let request = SessionRequest(
+                    .get, target, headerFields: running.download.fields, answerLimitBytes: limitBytes)
+                let meaning = try await session.stream(request, idleTimeout: Self.idleTimeout) { head, body in
+                    try await running.take(head, body) { fetch.report($0) }
                 }
-                switch answer {
-                case (let head, .unchanged): return .unchanged(validity(head, CacheControl(head), fetch.former))
-                case (let head, .bytes):
-                    let bytes = running.bytes
-                    let control = CacheControl(head)
+                let download = running.download
+                switch (meaning, download.head) {
+                case (.unchanged, let head?):
+                    return .unchanged(validity(head, fetch.former), isKeptOnDisk: download.mayBeStored)
+                case (.bytes, let head?):
                     return Fetched(
-                        try await decode(bytes), validity: validity(head, control, nil), bytes: bytes,
-                        isKeptOnDisk: control.mayBeStored)
-                case (_, .useless): breaks += 1
+                        try await decode(download.bytes), validity: validity(head, nil), bytes: download.bytes,
+                        isKeptOnDisk: download.mayBeStored)
+                case (_, nil), (.useless, _): breaks += 1
                 }
-            } catch let error as TransportError where error.isBreak && running.canGoOn && breaks < Self.mostBreaks {
+            } catch let error as TransportError where error.isBreak && breaks < Self.mostBreaks {
+                guard running.download.canGoOn else { throw error }
                 breaks += 1
             }
             if breaks > Self.mostBreaks { throw TransportError(.broken, .responseStarted) }
         }
     }
 
-    /// What an answer says of its value. One that says nothing of a tag or a date leaves those of the former one as they were.
-    private func validity(_ head: HTTPResponse, _ control: CacheControl, _ former: Validity?) -> Validity {
-        var validity = control.validity(at: now())
+    /// What an answer says of its value. What it says nothing of stays as the former one had it: tag, date and lifetime.
+    private func validity(_ head: HTTPResponse, _ former: Validity?) -> Validity {
+        var validity = CacheControl(head).validity(at: now(), former: former?.lifetime)
         validity.etag = validity.etag ?? former?.etag
         validity.lastModified = validity.lastModified ?? former?.lastModified
         return self.validity(head, validity)
@@ -92,27 +94,25 @@ public struct HTTPSource: Sendable {
 
 /// A download between its attempts.
 private final class Running: Sendable {
-    private let download: Mutex<Download>
+    private let state: Mutex<Download>
 
-    init(_ download: Download) { self.download = Mutex(download) }
+    init(_ download: Download) { state = Mutex(download) }
 
-    var fields: HTTPFields { download.withLock { $0.fields } }
-    var bytes: [UInt8] { download.withLock { $0.bytes } }
-    var canGoOn: Bool { download.withLock { $0.canGoOn } }
+    var download: Download { state.withLock { $0 } }
 
     func take(
         _ head: HTTPResponse, _ body: ResponseBody, _ report: @Sendable (Double) -> Void
     ) async throws -> Download.Head {
-        let meaning = try download.withLock { try $0.begin(head) }
+        let meaning = try state.withLock { try $0.begin(head) }
         guard meaning == .bytes else { return meaning }
         for try await chunk in body {
-            let progress = try download.withLock { download in
+            let progress = try state.withLock { download in
                 try download.append(chunk)
                 return download.progress
             }
             if let progress { report(progress) }
         }
-        guard download.withLock({ $0.isWhole }) else { throw TransportError(.broken, .responseStarted) }
+        guard state.withLock({ $0.isWhole }) else { throw TransportError(.broken, .responseStarted) }
         return .bytes
     }
 }

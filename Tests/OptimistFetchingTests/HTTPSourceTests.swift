@@ -4,11 +4,12 @@ import Foundation
 import HTTPTypes
 import OptimistCore
 import OptimistFetching
-import OptimistLoading
 import OptimistSession
 import OptimistTesting
 import Synchronization
 import Testing
+
+@testable import OptimistLoading
 
 @Suite(.timeLimit(.minutes(5)))
 struct HTTPSourceTests {
@@ -59,6 +60,35 @@ struct HTTPSourceTests {
             continuation.finish(throwing: TransportError(.broken, .responseStarted))
         }
         return TransportResponse(head: HTTPResponse(status: .ok, headerFields: fields), body: ResponseBody(chunks))
+    }
+
+    /// A loader of texts that keeps them on a disk, in a folder that goes with it.
+    private final class Disk: Sendable {
+        private let folder = FileManager.default.temporaryDirectory.appending(path: "texts-\(UUID().uuidString)")
+        private let cache: DiskCache
+        private let tier: DiskTier<String, String>
+        let loader: Loader<String, String>
+
+        init(_ source: HTTPSource) {
+            cache = DiskCache(folder: folder, now: { HTTPSourceTests.now })
+            tier = DiskTier(
+                cache, name: { $0 }, decode: { String(decoding: $0, as: UTF8.self) }, now: { HTTPSourceTests.now })
+            loader = Loader(disk: tier, surroundings: Surroundings(now: { HTTPSourceTests.now })) { fetch in
+                try await source.fetch(fetch, from: "/texts/\(fetch.key)") { String(decoding: $0, as: UTF8.self) }
+            }
+        }
+
+        deinit { try? FileManager.default.removeItem(at: folder) }
+
+        /// What the disk has, once it has all that it is to have.
+        func entry() async -> DiskEntry? {
+            await tier.settled()
+            return cache.entry(for: "a")
+        }
+    }
+
+    private static func diskLoader(_ transport: InMemoryTransport) throws -> Disk {
+        Disk(HTTPSource(try session(transport), now: { Self.now }))
     }
 
     private static func field(_ name: HTTPField.Name, _ request: TransportRequest) -> String? {
@@ -162,6 +192,79 @@ struct HTTPSourceTests {
             }
         ])
         #expect(try await loader.value(for: "a") == "hello")
+    }
+
+    private static let heads: [(first: HTTPFields, rest: HTTPFields, isKept: Bool, seconds: TimeInterval)] = [
+        ([.cacheControl: "max-age=60"], [:], true, 60),
+        ([.cacheControl: "max-age=60"], [.cacheControl: "max-age=10"], true, 10),
+        ([.cacheControl: "no-store"], [.cacheControl: "max-age=60"], false, 60),
+        ([.cacheControl: "max-age=60"], [.cacheControl: "no-store"], false, 0),
+    ]
+
+    @Test(arguments: heads)
+    func `C7 what comes in parts is right for as long as all of them say, and none may forbid to keep it`(
+        first: HTTPFields, rest: HTTPFields, isKept: Bool, seconds: TimeInterval
+    ) async throws {
+        let transport = Self.transport([
+            { _ in
+                var fields = first
+                fields[.eTag] = "\"one\""
+                return Self.broken("hello", of: 10, fields)
+            },
+            { _ in
+                var fields = rest
+                fields[.contentRange] = "bytes 5-9/10"
+                return TransportResponse(.partialContent, " more", headerFields: fields)
+            },
+        ])
+        let disk = try Self.diskLoader(transport)
+        #expect(try await disk.loader.value(for: "a") == "hello more")
+        let entry = await disk.entry()
+        #expect((entry != nil) == isKept)
+        if isKept {
+            #expect(entry?.etag == "\"one\"")
+            #expect(entry?.expiresAt == Self.now + seconds)
+        }
+    }
+
+    @Test func `C7 a confirmation that forbids to keep a value takes it from the disk`() async throws {
+        let disk = try Self.diskLoader(
+            Self.transport([
+                { _ in TransportResponse(.ok, "hello", headerFields: [.eTag: "\"one\""]) },
+                { _ in TransportResponse(.notModified, headerFields: [.cacheControl: "no-store"]) },
+            ]))
+        #expect(try await disk.loader.value(for: "a") == "hello")
+        #expect(await disk.entry() != nil)
+        #expect(try await disk.loader.value(for: "a", freshness: .fresh) == "hello")
+        #expect(await disk.entry() == nil)
+    }
+
+    private static let confirmations: [(first: HTTPFields, second: HTTPFields, seconds: TimeInterval)] = [
+        ([.cacheControl: "max-age=60"], [:], 60), ([.cacheControl: "max-age=60", .age: "20"], [:], 60),
+        ([.cacheControl: "max-age=60"], [.cacheControl: "max-age=10"], 10),
+        ([.cacheControl: "max-age=60"], [.age: "20"], 40), ([.cacheControl: "no-cache"], [:], 0),
+    ]
+
+    @Test(arguments: confirmations, [true, false])
+    func `C7 a confirmation that says nothing of a lifetime leaves it as it was`(
+        _ answers: (first: HTTPFields, second: HTTPFields, seconds: TimeInterval), isRelaunched: Bool
+    ) async throws {
+        var first = answers.first
+        first[.eTag] = "\"one\""
+        let transport = Self.transport([
+            { [first] _ in TransportResponse(.ok, "hello", headerFields: first) },
+            { _ in TransportResponse(.notModified, headerFields: answers.second) },
+        ])
+        let disk = try Self.diskLoader(transport)
+        #expect(try await disk.loader.value(for: "a") == "hello")
+        if isRelaunched {
+            _ = await disk.entry()
+            disk.loader.trim(to: 0)
+        }
+        #expect(try await disk.loader.value(for: "a", freshness: .fresh) == "hello")
+        // The disk knows what was left of the lifetime.
+        let left = isRelaunched && answers.first[.age] != nil ? 40 : answers.seconds
+        #expect(await disk.entry()?.expiresAt == Self.now + left)
     }
 
     @Test func `a download that breaks off again and again is given up`() async throws {

@@ -154,5 +154,10 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
 }
 
 extension DiskEntry {
-    fileprivate var validity: Validity { Validity(expiresAt: expiresAt, etag: etag, lastModified: lastModified) }
+    fileprivate var validity: Validity {
+        // What is left of the lifetime when it is stored is at most that.
+        let seconds = expiresAt.map { min(max($0.timeIntervalSince(storedAt), 0), 1e9) }
+        return Validity(
+            expiresAt: expiresAt, etag: etag, lastModified: lastModified, lifetime: seconds.map { .seconds($0) })
+    }
 }

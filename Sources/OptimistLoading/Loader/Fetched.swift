@@ -62,11 +62,16 @@ public struct Validity: Sendable, Equatable {
     public var etag: String?
     /// > Source: RFC 9110, section 8.8.2.
     public var lastModified: String?
+    /// How long the source gave it when it came, for an answer that confirms it and says nothing of that. Nil: unknown.
+    public var lifetime: Duration?
 
-    public init(expiresAt: Date? = nil, etag: String? = nil, lastModified: String? = nil) {
+    public init(
+        expiresAt: Date? = nil, etag: String? = nil, lastModified: String? = nil, lifetime: Duration? = nil
+    ) {
         self.expiresAt = expiresAt
         self.etag = etag
         self.lastModified = lastModified
+        self.lifetime = lifetime
     }
 
     /// Whether both are of the same bytes, as far as the source tells.
