@@ -16,14 +16,25 @@ extension Loader where Key == PlaceKey, Value == Place {
         surroundings: Surroundings = Surroundings()
     ) {
         self.init(disk: disk, pause: HTTPStatusError.pauseIfMissing, surroundings: surroundings) { fetch in
-            let key = fetch.key
-            let target = "/places?lat=\(key.latitude)&lon=\(key.longitude)&lang=\(key.language)"
-            let answer = try await source.fetch(fetch, from: target) { bytes in
+            let answer = try await source.fetch(fetch, from: fetch.key.question) { bytes in
                 // No content: nothing is near.
                 if bytes.isEmpty { return Place.nowhere }
                 return .named(try JSONDecoder().decode(PlaceName.self, from: Data(bytes)))
             }
             return answer.keptAsValue
         }
+    }
+}
+
+extension PlaceKey {
+    /// The path and query that the server answers to.
+    fileprivate var question: String {
+        var components = URLComponents()
+        components.path = "/places"
+        components.queryItems = [
+            URLQueryItem(name: "lat", value: "\(latitude)"), URLQueryItem(name: "lon", value: "\(longitude)"),
+            URLQueryItem(name: "lang", value: language),
+        ]
+        return components.string ?? components.path
     }
 }

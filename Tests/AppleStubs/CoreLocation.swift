@@ -13,6 +13,15 @@ public final class CLPlacemark: Sendable {
     public var isoCountryCode: String? { nil }
 }
 
+public struct CLError: Error, Sendable {
+    public enum Code: Int, Sendable {
+        case network = 2
+        case geocodeFoundNoResult = 8
+    }
+
+    public var code: Code { .network }
+}
+
 public final class CLGeocoder: Sendable {
     public init() {}
     public func reverseGeocodeLocation(

@@ -345,11 +345,11 @@ struct HTTPSourceTests {
             #expect(
                 try await places.value(for: key) == .named(PlaceName(place: "渋谷区", area: "東京都", country: "JP")))
         }
-        let sea = try #require(PlaceKey(latitude: 0, longitude: -30, language: "ja"))
+        let sea = try #require(PlaceKey(latitude: 0, longitude: -30, language: "zh-Hant-TW"))
         #expect(try await places.value(for: sea) == .nowhere)
         #expect(
             transport.requests.map(\.head.path) == [
-                "/places?lat=35.658&lon=139.7&lang=ja", "/places?lat=0.0&lon=-30.0&lang=ja",
+                "/places?lat=35.658&lon=139.7&lang=ja", "/places?lat=0.0&lon=-30.0&lang=zh-Hant",
             ])
     }
 }

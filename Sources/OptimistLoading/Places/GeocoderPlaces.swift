@@ -7,7 +7,7 @@
 
     extension Loader where Key == PlaceKey, Value == Place {
         /// Place names by the system's reverse geocoder, which throttles: it is asked once in two seconds at most, and one request
-        /// at a time.
+        /// at a time. Where it finds nothing, that is the answer, and is kept; other errors are thrown.
         ///
         /// - Parameters:
         ///   - disk: Where names are kept between launches. Default: nowhere.
@@ -20,15 +20,25 @@
                 surroundings: surroundings
             ) { fetch in
                 let location = CLLocation(latitude: fetch.key.latitude, longitude: fetch.key.longitude)
-                let found = try await CLGeocoder().reverseGeocodeLocation(
-                    location, preferredLocale: Locale(identifier: fetch.key.language))
-                guard let first = found.first, let place = first.locality ?? first.administrativeArea else {
+                do {
+                    let found = try await CLGeocoder().reverseGeocodeLocation(
+                        location, preferredLocale: Locale(identifier: fetch.key.language))
+                    return Fetched(Place(found.first))
+                } catch let error as CLError where error.code == .geocodeFoundNoResult {
                     return Fetched(.nowhere)
                 }
-                return Fetched(
-                    .named(
-                        PlaceName(place: place, area: first.administrativeArea, country: first.isoCountryCode)))
             }
+        }
+    }
+
+    extension Place {
+        fileprivate init(_ placemark: CLPlacemark?) {
+            guard let placemark, let place = placemark.locality ?? placemark.administrativeArea else {
+                self = .nowhere
+                return
+            }
+            self = .named(
+                PlaceName(place: place, area: placemark.administrativeArea, country: placemark.isoCountryCode))
         }
     }
 #endif

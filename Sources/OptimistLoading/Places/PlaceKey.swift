@@ -5,7 +5,8 @@ public struct PlaceKey: Hashable, Sendable {
     /// In thousandths of a degree: some hundred metres.
     private let north: Int
     private let east: Int
-    /// The language of the names, such as `ja`, without its region.
+    /// The language of the names, such as `ja` or `zh-Hant`: with its script if that is named, without its region. Letters
+    /// and a hyphen only.
     public let language: String
 
     private static let perDegree = 1_000.0
@@ -13,17 +14,28 @@ public struct PlaceKey: Hashable, Sendable {
     /// - Parameters:
     ///   - latitude: In degrees, from -90 to 90.
     ///   - longitude: In degrees, from -180 to 180.
-    ///   - language: A language tag, such as `ja` or `ja-JP`.
-    /// - Returns: Nil if the coordinate is not on the Earth, or the language is empty.
+    ///   - language: A language tag, such as `ja` or `zh-Hant-TW`. What is none stands for an unknown language, `und`.
+    /// - Returns: Nil if the coordinate is not on the Earth.
     public init?(latitude: Double, longitude: Double, language: String) {
         guard (-90...90).contains(latitude), (-180...180).contains(longitude) else { return nil }
-        guard let tag = language.split(whereSeparator: { $0 == "-" || $0 == "_" }).first else { return nil }
         north = Int((latitude * Self.perDegree).rounded())
         let east = Int((longitude * Self.perDegree).rounded())
         // Both are the same meridian.
         self.east = east == -180_000 ? 180_000 : east
-        self.language = tag.lowercased()
+        self.language = Self.languageAndScript(language)
     }
+
+    /// > Source: RFC 5646, section 2.1: two to eight letters are a language, and four after them, or after its extensions of
+    /// > three, a script.
+    private static func languageAndScript(_ tag: String) -> String {
+        let parts = tag.split(maxSplits: 5, omittingEmptySubsequences: false) { $0 == "-" || $0 == "_" }
+        guard let language = parts.first, isWord(language), (2...8).contains(language.count) else { return "und" }
+        let script = parts.dropFirst().drop { isWord($0) && $0.count == 3 }.first
+        guard let script, isWord(script), script.count == 4 else { return language.lowercased() }
+        return "\(language.lowercased())-\(script.prefix(1).uppercased())\(script.dropFirst().lowercased())"
+    }
+
+    private static func isWord(_ text: Substring) -> Bool { text.allSatisfy { $0.isASCII && $0.isLetter } }
 
     /// In degrees: the middle of what the key stands for.
     public var latitude: Double { Double(north) / Self.perDegree }

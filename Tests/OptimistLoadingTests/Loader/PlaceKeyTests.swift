@@ -26,5 +26,13 @@ struct PlaceKeyTests {
         #expect(PlaceKey(latitude: latitude, longitude: longitude, language: "en") == nil)
     }
 
-    @Test func `no language has no key`() { #expect(PlaceKey(latitude: 0, longitude: 0, language: "") == nil) }
+    @Test(arguments: [
+        ("ja-JP", "ja"), ("zh-Hans-CN", "zh-Hans"), ("ZH_hant_TW", "zh-Hant"), ("zh-TW", "zh"),
+        ("zh-cmn-Hans-CN", "zh-Hans"), ("sr-Latn", "sr-Latn"), ("de-1996", "de"), ("en-US-x-Latn", "en"),
+        ("", "und"), ("e", "und"), ("-Latn", "und"), ("日本語", "und"), ("en&lat=1", "und"), ("ja-\u{ff21}bcd", "ja"),
+        ("en/../a", "und"), ("ja-La%n", "ja"), ("abcdefghi", "und"),
+    ])
+    func `C9 a language is named with its script, and what is none is unknown`(tag: String, language: String) {
+        #expect(PlaceKey(latitude: 0, longitude: 0, language: tag)?.language == language)
+    }
 }
