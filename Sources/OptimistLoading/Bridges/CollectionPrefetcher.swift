@@ -11,6 +11,9 @@
     /// collectionView.prefetchDataSource = prefetcher
     /// // In the cell, for as long as it shows the item:
     /// cell.ticket = pictures.subscribe(item.url) { … }
+    /// // Whenever the items are others:
+    /// collectionView.reloadData()
+    /// prefetcher.reload()
     /// ```
     @MainActor
     public final class CollectionPrefetcher<Key: Hashable & Sendable, Value: Sendable>: NSObject,
@@ -18,32 +21,33 @@
     {
         private let loader: Loader<Key, Value>
         private let key: (IndexPath) -> Key?
-        private let limit: Int
-        /// The oldest first: the view does not say when it has shown what it had announced.
-        private var tickets: [(path: IndexPath, ticket: Ticket)] = []
+        private var announced: AnnouncedItems<IndexPath, Key, Ticket>
 
         /// - Parameters:
         ///   - loader: Fetches the values.
         ///   - limit: The most items that are held ahead. What was announced before those is let go. Default: 32.
         ///   - key: Names what an item shows. Nil: nothing is fetched for it.
+        /// - Precondition: The limit is not negative.
         public init(_ loader: Loader<Key, Value>, limit: Int = 32, key: @escaping (IndexPath) -> Key?) {
             self.loader = loader
-            self.limit = limit
             self.key = key
+            announced = AnnouncedItems(limit: limit)
         }
 
+        /// Lets go of all that was announced. Call it when the data source is reloaded: paths name other items then.
+        public func reload() { announced.removeAll() }
+
         public func collectionView(_ collectionView: UICollectionView, prefetchItemsAt indexPaths: [IndexPath]) {
-            for path in indexPaths where !tickets.contains(where: { $0.path == path }) {
+            for path in indexPaths {
                 guard let key = key(path) else { continue }
-                tickets.append((path, loader.subscribe(key, priority: .prefetch) { _ in }))
+                announced.announce(path, key) { loader.subscribe(key, priority: .prefetch) { _ in } }
             }
-            tickets.removeFirst(max(tickets.count - limit, 0))
         }
 
         public func collectionView(
             _ collectionView: UICollectionView, cancelPrefetchingForItemsAt indexPaths: [IndexPath]
         ) {
-            tickets.removeAll { indexPaths.contains($0.path) }
+            announced.cancel(indexPaths)
         }
     }
 #endif

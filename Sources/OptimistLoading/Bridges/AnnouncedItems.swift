@@ -1,0 +1,36 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// What a view has announced that it will show: which key at which path, and somebody's hold on each (F8).
+///
+/// A path names an item until the next reload only, so the key is remembered that it stood for when it was announced.
+struct AnnouncedItems<Path: Hashable, Key: Hashable, Hold> {
+    private struct Item {
+        let path: Path
+        let key: Key
+        let hold: Hold
+    }
+
+    private let limit: Int
+    /// The oldest first: a view does not say when it has shown what it had announced.
+    private var items: [Item] = []
+
+    /// - Parameter limit: The most items. What was announced before those is let go.
+    init(limit: Int) {
+        precondition(limit >= 0, "a limit is not negative")
+        self.limit = limit
+    }
+
+    var count: Int { items.count }
+
+    /// Holds on to an item, unless it is held already. Another one that was at its path is let go.
+    mutating func announce(_ path: Path, _ key: Key, hold: () -> Hold) {
+        if items.contains(where: { $0.path == path && $0.key == key }) { return }
+        items.removeAll { $0.path == path }
+        items.append(Item(path: path, key: key, hold: hold()))
+        items.removeFirst(max(items.count - limit, 0))
+    }
+
+    mutating func cancel(_ paths: [Path]) { items.removeAll { paths.contains($0.path) } }
+
+    mutating func removeAll() { items = [] }
+}
