@@ -17,7 +17,11 @@ public struct LoaderCounts: Sendable, Equatable {
     public var prefetchedBytes = 0
     public var unseenBytes = 0
     /// How long fetches waited for their turn, by the priority at which it came.
-    public var waits: [LoadPriority: Waits] = [:]
+    public var waits: [LoadPriority: Waits] {
+        let counted = LoadPriority.allCases.map { ($0, waitsByUrgency[$0.rawValue]) }
+        return Dictionary(uniqueKeysWithValues: counted.filter { $0.1.count > 0 })
+    }
+    private var waitsByUrgency = LoadPriority.allCases.map { _ in Waits() }
 
     public struct Waits: Sendable, Equatable {
         public var count = 0
@@ -26,10 +30,8 @@ public struct LoaderCounts: Sendable, Equatable {
     }
 
     mutating func waited(_ wait: Duration, at priority: LoadPriority) {
-        var waits = waits[priority, default: Waits()]
-        waits.count += 1
-        waits.total += wait
-        waits.longest = max(waits.longest, wait)
-        self.waits[priority] = waits
+        waitsByUrgency[priority.rawValue].count += 1
+        waitsByUrgency[priority.rawValue].total += wait
+        waitsByUrgency[priority.rawValue].longest = max(waitsByUrgency[priority.rawValue].longest, wait)
     }
 }

@@ -5,82 +5,110 @@ public import Synchronization
 /// Tells somebody what becomes of a key: one thing after the other, and nothing that has been overtaken.
 @usableFromInline
 final class Subscriber<Value: Sendable>: Sendable {
-    @usableFromInline
-    struct State: Sendable {
-        /// At most one of each kind.
-        @usableFromInline var waiting: [LoadEvent<Value>] = []
-        @usableFromInline var isTelling = false
-        @usableFromInline var isClosed = false
-        @usableFromInline var version = 0
-
-        @inlinable init() {}
-    }
-
     @usableFromInline let receive: @Sendable (LoadEvent<Value>) -> Void
-    @usableFromInline let state: Mutex<State>
+    @usableFromInline let turns = Mutex(Turns())
 
     @inlinable
-    init(_ receive: @escaping @Sendable (LoadEvent<Value>) -> Void) {
-        self.receive = receive
-        state = Mutex(State())
-    }
+    init(_ receive: @escaping @Sendable (LoadEvent<Value>) -> Void) { self.receive = receive }
 
     /// - Parameter version: What was decided later has a higher one. Whatever comes after it is dropped.
     @inlinable
     func tell(_ event: LoadEvent<Value>, version: Int) {
-        let (isMine, overtaken) = state.withLock { state -> (Bool, [LoadEvent<Value>]) in
-            guard !state.isClosed, version > state.version else { return (false, []) }
-            state.version = version
-            if state.isTelling { return (false, state.wait(event)) }
-            state.isTelling = true
-            return (true, [])
+        let (isMine, overtaken) = turns.withLock { turns in
+            turns.take(version) { Turns.Untold(kind: event.kind) { [receive] in receive(event) } }
         }
         _ = overtaken  // Released here, where no lock is held.
         guard isMine else { return }
         receive(event)
-        while let next = next() { receive(next) }
-    }
-
-    @inlinable
-    func next() -> LoadEvent<Value>? {
-        state.withLock { state in
-            guard !state.isClosed, !state.waiting.isEmpty else {
-                state.isTelling = false
-                return nil
-            }
-            return state.waiting.removeFirst()
-        }
+        while let next = turns.withLock({ $0.next() }) { next.tell() }
     }
 
     /// Nothing more is told from now on.
     @inlinable
     func close() {
-        let untold = state.withLock { state in
-            state.isClosed = true
-            defer { state.waiting = [] }
-            return state.waiting
-        }
+        let untold = turns.withLock { $0.close() }
         _ = untold  // Released here, where no lock is held.
     }
 }
 
-extension Subscriber.State {
-    /// Lets an event wait. Returns those that need not be told any more.
+/// Whose turn it is to tell a subscriber something. Knows nothing of values, so that making and ending one is cheap.
+@usableFromInline
+struct Turns: Sendable {
+    /// What somebody else's turn keeps waiting.
     @usableFromInline
-    mutating func wait(_ event: LoadEvent<Value>) -> [LoadEvent<Value>] {
-        let former = waiting
-        waiting = former.filter { !event.overtakes($0) } + [event]
-        return former
+    struct Untold: Sendable {
+        let kind: LoadEventKind
+        @usableFromInline let tell: @Sendable () -> Void
+
+        @usableFromInline
+        init(kind: LoadEventKind, tell: @escaping @Sendable () -> Void) {
+            self.kind = kind
+            self.tell = tell
+        }
+    }
+
+    /// At most one of each kind.
+    private var waiting: [Untold] = []
+    private var isTelling = false
+    private var isClosed = false
+    private var version = 0
+
+    @usableFromInline init() {}
+
+    /// Takes the turn, unless somebody has it: then the news wait.
+    ///
+    /// - Returns: Whether it is the caller's turn, until ``next()`` has returned nil; and what need not be told any more.
+    @usableFromInline
+    mutating func take(_ version: Int, orWait untold: () -> Untold) -> (isMine: Bool, overtaken: [Untold]) {
+        guard !isClosed, version > self.version else { return (false, []) }
+        self.version = version
+        if isTelling {
+            let (former, news) = (waiting, untold())
+            waiting = former.filter { !news.kind.overtakes($0.kind) } + [news]
+            return (false, former)
+        }
+        isTelling = true
+        return (true, [])
+    }
+
+    @usableFromInline
+    mutating func next() -> Untold? {
+        guard !waiting.isEmpty else {
+            isTelling = false
+            return nil
+        }
+        return waiting.removeFirst()
+    }
+
+    @usableFromInline
+    mutating func close() -> [Untold] {
+        isClosed = true
+        defer { waiting = [] }
+        return waiting
     }
 }
 
-extension LoadEvent {
+@usableFromInline
+enum LoadEventKind: Sendable {
+    case progress, partial, value, failure
+
     /// Whether nobody need be told something any more, since this has come.
-    fileprivate func overtakes(_ former: Self) -> Bool {
+    func overtakes(_ former: Self) -> Bool {
         switch (self, former) {
         case (.value, _), (.progress, .progress), (.partial, .progress), (.partial, .partial): true
         case (.failure, .progress), (.failure, .failure): true
         default: false
+        }
+    }
+}
+
+extension LoadEvent {
+    @usableFromInline var kind: LoadEventKind {
+        switch self {
+        case .progress: .progress
+        case .partial: .partial
+        case .value: .value
+        case .failure: .failure
         }
     }
 }

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A fetch that somebody waits for, or has waited for until a moment ago.
+/// A fetch that somebody waits for, or has waited for until a moment ago. Numbers only, so that looking at one is cheap.
 struct Flight {
     enum Stage {
         case queuedToRead, reading, queuedToFetch, fetching
@@ -29,7 +29,6 @@ struct Flight {
     var queuedAt: Duration
     /// When it is cancelled, since nobody waits any more.
     var lingersUntil: Duration?
-    var task: Task<Void, Never>?
 
     /// Whether somebody wants it from the source.
     var mustFetch: Bool { waitingForSource > 0 }

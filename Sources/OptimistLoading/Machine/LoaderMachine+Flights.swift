@@ -63,7 +63,7 @@ extension LoaderMachine {
         if flight.stage.isUnderWay {
             counts.cancelled += 1
             lanes[lane].end(flight.priority)
-            if let task = flight.task { decision.actions.append(.cancel(task)) }
+            if let task = tasks[place] { decision.actions.append(.cancel(task)) }
         }
         flights[place]?.progress = nil
         flights[place]?.hasPartial = false
@@ -77,7 +77,7 @@ extension LoaderMachine {
         // The task that it had is not this one's.
         let serial = nextSerial()
         flights[place]?.serial = serial
-        flights[place]?.task = nil
+        tasks[place] = nil
         flights[place]?.stage = .queuedToFetch
         flights[place]?.priority = flight.waiting.urgency
         flights[place]?.queuedAt = now
@@ -87,7 +87,7 @@ extension LoaderMachine {
     private mutating func stop(_ place: Int, _ decision: inout Decision) {
         guard let flight = flights[place] else { return }
         counts.cancelled += 1
-        if let task = flight.task { decision.actions.append(.cancel(task)) }
+        if let task = tasks[place] { decision.actions.append(.cancel(task)) }
         lanes[laneNumber(flight)].end(flight.priority)
         remove(place, &decision)
     }
@@ -95,6 +95,7 @@ extension LoaderMachine {
     mutating func remove(_ place: Int, _ decision: inout Decision) {
         lists.remove(place)
         flights[place] = nil
+        tasks[place] = nil
         decision.touched.append(place)
     }
 
@@ -142,7 +143,7 @@ extension LoaderMachine {
     @usableFromInline
     mutating func keep(_ task: Task<Void, Never>, of id: FlightID) -> Bool {
         guard flight(id) != nil else { return false }
-        flights[id.place]?.task = task
+        tasks[id.place] = task
         return true
     }
 

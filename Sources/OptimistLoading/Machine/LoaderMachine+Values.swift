@@ -82,7 +82,7 @@ extension LoaderMachine {
         forget(memory.removeAll(), &decision)
         for (place, flight) in flights.enumerated() {
             guard let flight else { continue }
-            if let task = flight.task { decision.actions.append(.cancel(task)) }
+            if let task = tasks[place] { decision.actions.append(.cancel(task)) }
             if flight.stage.isUnderWay { lanes[laneNumber(flight)].end(flight.priority) }
             land(place, .failure(error), &decision)
         }

@@ -26,6 +26,7 @@ struct LoaderMachine: Sendable {
     /// By place.
     var kept: [Kept?] = []
     var flights: [Flight?] = []
+    var tasks: [Task<Void, Never>?] = []
     /// Those who wait for each flight, in the order they came.
     var waiters = Lists(0)
     var holders = Slab<Holder>()
@@ -56,6 +57,7 @@ struct LoaderMachine: Sendable {
     mutating func grow(to place: Int) {
         while flights.count <= place {
             flights.append(nil)
+            tasks.append(nil)
             kept.append(nil)
             _ = waiters.addList()
         }
