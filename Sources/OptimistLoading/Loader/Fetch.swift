@@ -5,23 +5,24 @@ public struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     public let key: Key
     /// What the source said of the value that is here already. Nil: there is none, so ``Fetched/unchanged(_:)`` is no answer.
     public let former: Validity?
-    private let onProgress: @Sendable (Double) -> Void
-    private let onPartial: @Sendable (Value) -> Void
+    private let tell: @Sendable (Report) -> Void
 
     @usableFromInline
-    init(
-        key: Key, former: Validity?, onProgress: @escaping @Sendable (Double) -> Void,
-        onPartial: @escaping @Sendable (Value) -> Void
-    ) {
+    enum Report: Sendable {
+        case progress(Double)
+        case partial(Value)
+    }
+
+    @usableFromInline
+    init(key: Key, former: Validity?, tell: @escaping @Sendable (Report) -> Void) {
         self.key = key
         self.former = former
-        self.onProgress = onProgress
-        self.onPartial = onPartial
+        self.tell = tell
     }
 
     /// Tells those who wait how much has come, from 0 to 1. Who joins later is told the latest.
-    public func report(_ progress: Double) { onProgress(min(max(progress, 0), 1)) }
+    public func report(_ progress: Double) { tell(.progress(min(max(progress, 0), 1))) }
 
     /// Shows those who wait a value that is better than none. Who joins later is shown the latest.
-    public func show(_ partial: Value) { onPartial(partial) }
+    public func show(_ partial: Value) { tell(.partial(partial)) }
 }

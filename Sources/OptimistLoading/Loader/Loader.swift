@@ -214,12 +214,11 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     func run(_ actions: [State.Action]) {
         for action in actions {
             switch action {
-            case .read(let id, let key): begin(id) { await $0.read(key, id) }
+            case .read(let id, let key): keep(surroundings.spawn { await self.read(key, id) }, of: id)
             case .fetch(let id, let key, let validity, let former):
-                begin(id) { await $0.fetch(key, validity, former, id) }
+                keep(surroundings.spawn { await self.fetch(key, validity, former, id) }, of: id)
             case .cancel(let task): task.cancel()
-            case .tell(let event, let subscribers, let version):
-                for subscriber in subscribers { subscriber.tell(event, version: version) }
+            case .tell(let event, let subscriber, let version): subscriber.tell(event, version: version)
             case .wake(let time): wake(at: time)
             case .release: break
             }
@@ -227,8 +226,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     @inlinable
-    func begin(_ id: FlightID, _ work: @escaping @Sendable (Loader) async -> Void) {
-        let task = surroundings.spawn { await work(self) }
+    func keep(_ task: Task<Void, Never>, of id: FlightID) {
         if !state.withLock({ $0.machine.keep(task, of: id) }) { task.cancel() }
     }
 
@@ -242,12 +240,15 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     @inlinable
     func fetch(_ key: Key, _ validity: Validity?, _ former: Value?, _ id: FlightID) async {
-        let request = Fetch<Key, Value>(
-            key: key, former: validity,
-            onProgress: { progress in
-                self.run(self.state.withLock { $0.actions($0.machine.report(progress, of: id)) })
-            },
-            onPartial: { partial in self.run(self.state.withLock { $0.show(partial, of: id) }) })
+        let request = Fetch<Key, Value>(key: key, former: validity) { report in
+            let actions = self.state.withLock { state in
+                switch report {
+                case .progress(let progress): state.actions(state.machine.report(progress, of: id))
+                case .partial(let value): state.show(value, of: id)
+                }
+            }
+            self.run(actions)
+        }
         do {
             let fetched = try await fetch(request)
             guard let value = fetched.value ?? former else { throw OptimistError.nothingToKeep }

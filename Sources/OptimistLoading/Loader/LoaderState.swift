@@ -23,7 +23,7 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         case read(FlightID, Key)
         case fetch(FlightID, Key, Validity?, former: Value?)
         case cancel(Task<Void, Never>)
-        case tell(LoadEvent<Value>, [Subscriber<Value>], version: Int)
+        case tell(LoadEvent<Value>, Subscriber<Value>, version: Int)
         case wake(at: Duration)
         /// To be released where no lock is held.
         case release(Value)
@@ -158,6 +158,7 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     mutating func actions(_ decision: Decision, at place: Int? = nil, _ value: Value? = nil) -> [Action] {
         if decision.actions.isEmpty, decision.touched.isEmpty { return [] }
         var actions: [Action] = []
+        actions.reserveCapacity(decision.actions.count)
         for action in decision.actions {
             switch action {
             case .read(let id):
@@ -167,9 +168,9 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
                 let former = validity == nil ? nil : slots[id.place]?.value
                 actions.append(.fetch(id, key, former == nil ? nil : validity, former: former))
             case .cancel(let task): actions.append(.cancel(task))
-            case .tell(let news, let holders, let version):
-                guard let event = event(news, at: place, value) else { continue }
-                actions.append(.tell(event, holders.compactMap { subscribers[$0] }, version: version))
+            case .tell(let news, let holder, let version):
+                guard let event = event(news, at: place, value), let subscriber = subscribers[holder] else { continue }
+                actions.append(.tell(event, subscriber, version: version))
             case .wake(let time): actions.append(.wake(at: time))
             }
         }

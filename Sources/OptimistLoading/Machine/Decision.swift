@@ -9,8 +9,8 @@ struct Decision: Sendable {
         /// Nil: there is no value yet that the source could confirm.
         case fetch(FlightID, former: Validity?)
         case cancel(Task<Void, Never>)
-        /// Those at these places of holders.
-        case tell(News, [Int], version: Int)
+        /// The one at this place of the holders.
+        case tell(News, Int, version: Int)
         /// Until that time nothing happens by itself.
         case wake(at: Duration)
     }

@@ -7,7 +7,7 @@ extension LoaderMachine {
         var decision = Decision()
         guard flight(id) != nil else { return decision }
         flights[id.place]?.progress = progress
-        tell(.progress(progress), id.place, &decision)
+        tellAll(.progress(progress), id.place, &decision)
         return decision
     }
 
@@ -17,7 +17,7 @@ extension LoaderMachine {
         guard flight(id) != nil else { return nil }
         var decision = Decision()
         flights[id.place]?.hasPartial = true
-        tell(.partial, id.place, &decision)
+        tellAll(.partial, id.place, &decision)
         return decision
     }
 
@@ -38,10 +38,10 @@ extension LoaderMachine {
                 isEnough = !flight.mustFetch
             } else {
                 // It has expired: those to whom it will do for the moment get it, and the source is asked about it.
-                let content = waitingHolders(id.place).filter { holders[$0]?.freshness == .cachedThenRefreshed }
-                if !content.isEmpty {
-                    if flight.mayOutlive { flights[id.place]?.isOfItsOwn = true }
-                    decision.actions.append(.tell(.value(.disk), content, version: nextVersion()))
+                forEachWaiting(id.place) { machine, holder in
+                    guard machine.holders[holder]?.freshness == .cachedThenRefreshed else { return }
+                    machine.tell(.value(.disk), holder, &decision)
+                    if flight.mayOutlive { machine.flights[id.place]?.isOfItsOwn = true }
                 }
             }
         }
@@ -116,17 +116,13 @@ extension LoaderMachine {
     mutating func serve(
         _ news: Decision.News, _ place: Int, _ decision: inout Decision, if contents: (Freshness) -> Bool
     ) {
-        var served: [Int] = []
-        var next = waiters.first(of: place)
-        while let number = next {
-            next = waiters.next(after: number)
-            guard let holder = holders[number], contents(holder.freshness) else { continue }
-            waiters.remove(number)
-            flights[place]?.leave(holder)
-            holders[number]?.isWaiting = false
-            if holder.pin == nil { holders[number]?.pin = memory.pin(place) }
-            served.append(number)
+        forEachWaiting(place) { machine, number in
+            guard let holder = machine.holders[number], contents(holder.freshness) else { return }
+            machine.waiters.remove(number)
+            machine.flights[place]?.leave(holder)
+            machine.holders[number]?.isWaiting = false
+            if holder.pin == nil { machine.holders[number]?.pin = machine.memory.pin(place) }
+            machine.tell(news, number, &decision)
         }
-        if !served.isEmpty { decision.actions.append(.tell(news, served, version: nextVersion())) }
     }
 }

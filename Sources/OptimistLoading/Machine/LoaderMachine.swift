@@ -104,19 +104,22 @@ struct LoaderMachine: Sendable {
     func flight(_ id: FlightID) -> Flight? { flights[id.place].flatMap { $0.serial == id.serial ? $0 : nil } }
 
     /// Tells all who wait for a flight.
-    mutating func tell(_ news: Decision.News, _ place: Int, _ decision: inout Decision) {
-        let holders = waitingHolders(place)
-        if !holders.isEmpty { decision.actions.append(.tell(news, holders, version: nextVersion())) }
+    mutating func tellAll(_ news: Decision.News, _ place: Int, _ decision: inout Decision) {
+        forEachWaiting(place) { $0.tell(news, $1, &decision) }
     }
 
-    func waitingHolders(_ place: Int) -> [Int] {
-        var holders: [Int] = []
-        var holder = waiters.first(of: place)
-        while let present = holder {
-            holders.append(present)
-            holder = waiters.next(after: present)
+    /// Tells one holder.
+    mutating func tell(_ news: Decision.News, _ holder: Int, _ decision: inout Decision) {
+        decision.actions.append(.tell(news, holder, version: nextVersion()))
+    }
+
+    /// - Parameter visit: May take the holder from among those who wait.
+    mutating func forEachWaiting(_ place: Int, _ visit: (inout Self, _ holder: Int) -> Void) {
+        var next = waiters.first(of: place)
+        while let holder = next {
+            next = waiters.next(after: holder)
+            visit(&self, holder)
         }
-        return holders
     }
 
     /// Takes values out of what is known.
