@@ -1,0 +1,108 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Testing
+
+@testable import OptimistLoading
+
+@Suite(.timeLimit(.minutes(5)))
+final class PendingWritesTests {
+    private var pending = PendingWrites<String, Int>(mostValues: 3)
+
+    private func write(
+        _ value: Int, _ etag: String? = nil, former: String? = nil, isKept: Bool = true
+    ) -> PendingWrites<String, Int>.Write {
+        let validity = Validity(etag: etag)
+        let fetched: Fetched<Int> =
+            former == nil
+            ? Fetched(value, validity: validity, isKeptOnDisk: isKept) : .unchanged(validity, isKeptOnDisk: isKept)
+        return PendingWrites.Write(fetched: fetched, value: value, former: former.map { Validity(etag: $0) })
+    }
+
+    @discardableResult
+    private func add(
+        _ write: PendingWrites<String, Int>.Write?, _ key: String
+    ) -> (number: Int, replaced: PendingWrites<String, Int>.Write?) { pending.add(write, for: key) }
+
+    private func begin() -> Bool { pending.begin() }
+    private func end(_ number: Int) -> Int? { pending.end(number)?.value }
+
+    /// What is done, in turn: a key with its value, or with nil for a removal.
+    private func work() -> [String] {
+        var done: [String] = []
+        while let (number, key, write) = pending.first() {
+            done.append("\(key) \(write.map { "\($0.value)" } ?? "removed")")
+            _ = pending.end(number)
+        }
+        return done
+    }
+
+    private func found(_ key: String) -> String {
+        switch pending.found(key) {
+        case .nothing: "nothing"
+        case .removed: "removed"
+        case .value(let value, let validity): "\(value) \(validity.etag ?? "")"
+        }
+    }
+
+    @Test func `of each key the latest is done, in the order in which it was decided`() {
+        add(write(1), "a")
+        add(write(2), "b")
+        #expect(add(write(3), "a").replaced?.value == 1)
+        add(nil, "c")
+        #expect(["a", "b", "c", "d"].map(found) == ["3 ", "2 ", "removed", "nothing"])
+        #expect(work() == ["b 2", "a 3", "c removed"])
+        #expect(found("a") == "nothing")
+    }
+
+    @Test func `what was decided anew while it was done is still to be done`() {
+        let first = add(write(1), "a").number
+        _ = pending.first()
+        #expect(pending.isStanding(first))
+        add(write(2), "a")
+        #expect(!pending.isStanding(first))
+        #expect(end(first) == nil)
+        #expect(work() == ["a 2"])
+    }
+
+    @Test func `one works at a time, and begins again only when there is something to do`() {
+        #expect(!begin())
+        add(write(1), "a")
+        #expect(begin())
+        #expect(!begin())
+        #expect(work() == ["a 1"])
+        #expect(!begin())
+        add(write(2), "b")
+        #expect(begin())
+    }
+
+    @Test func `C10 while all is being removed nothing is found but what came after`() {
+        let before = add(write(1), "a").number
+        let replaced = pending.beginRemovingAll()
+        #expect(replaced.map(\.value) == [1])
+        #expect(!pending.isStanding(before))
+        add(write(2), "b")
+        #expect(["a", "b", "c"].map(found) == ["removed", "2 ", "removed"])
+        pending.endRemovingAll()
+        #expect(["a", "b", "c"].map(found) == ["nothing", "2 ", "nothing"])
+        #expect(work() == ["b 2"])
+    }
+
+    @Test func `C7 what is confirmed before it was written is written as confirmed, if it is that`() {
+        add(write(1, "one"), "a")
+        add(write(1, "two", former: "one"), "a")
+        add(write(2, "one"), "b")
+        add(write(1, "two", former: "another"), "b")
+        add(write(3, "one"), "c")
+        add(write(3, "one", former: "one", isKept: false), "c")
+        add(write(4, "one", former: "one"), "d")
+        #expect(["a", "b", "c", "d"].map(found) == ["1 two", "removed", "removed", "4 one"])
+    }
+
+    @Test func `so many values wait at most, and of the rest the disk forgets what it has`() {
+        for number in 1...5 { add(write(number), "\(number)") }
+        add(write(6), "1")
+        #expect(work() == ["2 2", "3 3", "4 removed", "5 removed", "1 6"])
+        add(write(7), "4")
+        #expect(found("4") == "7 ")
+    }
+}
