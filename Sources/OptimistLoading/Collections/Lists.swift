@@ -8,8 +8,7 @@ struct Lists {
     private struct Link {
         var previous = none
         var next = none
-        /// Nil: in no list.
-        var list: Int?
+        var list = none
     }
 
     private var links: [Link] = []
@@ -26,12 +25,15 @@ struct Lists {
     func next(after index: Int) -> Int? { links[index].next == Self.none ? nil : links[index].next }
 
     /// Which list an index is in.
-    func list(of index: Int) -> Int? { index < links.count ? links[index].list : nil }
+    func list(of index: Int) -> Int? {
+        guard index < links.count, links[index].list != Self.none else { return nil }
+        return links[index].list
+    }
 
     /// Puts an index that is in no list at the end of one.
     mutating func append(_ index: Int, to list: Int) {
         while links.count <= index { links.append(Link()) }
-        precondition(links[index].list == nil, "an index is in one list at a time")
+        precondition(links[index].list == Self.none, "an index is in one list at a time")
         let last = lasts[list]
         links[index] = Link(previous: last, next: Self.none, list: list)
         if last == Self.none { firsts[list] = index } else { links[last].next = index }
