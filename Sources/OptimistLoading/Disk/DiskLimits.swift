@@ -3,13 +3,13 @@
 /// How much a ``DiskCache`` keeps, and for how long.
 public struct DiskLimits: Sendable, Equatable {
     /// What all files in the folder may take together. Default: 150 MB. An eighth of it is room to work in.
-    public var sizeBytes: Int
+    public let sizeBytes: Int
     /// How long an entry stays after it was last stored or used. Default: 30 days. Nil: until there is no room.
     ///
     /// Use is noted to a sixteenth of this, so that reading seldom writes: an entry may go that much early.
-    public var age: Duration?
+    public let age: Duration?
     /// The most bytes of one entry. Larger ones are not stored. Default: an eighth of `sizeBytes`.
-    public var largestEntryBytes: Int
+    public let largestEntryBytes: Int
 
     /// - Parameter largestEntryBytes: Nil means an eighth of `sizeBytes`.
     public init(sizeBytes: Int = 150_000_000, age: Duration? = .seconds(30 * 86_400), largestEntryBytes: Int? = nil) {

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// How much a loader keeps in memory (C5).
+/// How much a loader keeps in memory (C5), beside seeds.
 public struct MemoryLimits: Sendable, Equatable {
     /// The most that all values together may cost, in bytes. Default: 64 MiB.
     public let costBytes: Int
