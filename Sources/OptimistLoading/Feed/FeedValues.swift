@@ -12,14 +12,17 @@ struct FeedValues<Item: Sendable, Value: Sendable>: Sendable {
 
     init<Key>(_ loader: Loader<Key, Value>, _ freshness: Freshness, _ key: @escaping @Sendable (Item) -> Key) {
         subscribe = { loader.subscribe(key($0), priority: $1, freshness: freshness, receive: $2) }
-        order = { loader.order($0.map(key)) }
-        isExpired = { loader.isExpired(key($0)) }
+        order = { items in
+            let keys = items.map(key)
+            for priority in [LoadPriority.soon, .prefetch] { loader.order(keys, at: priority) }
+        }
+        isExpired = { loader.isToBeReplaced(key($0)) }
     }
 }
 
 extension Loader {
     /// Whether the value that somebody has been given is to be replaced. One that is not kept in memory is, if it is fetched.
-    fileprivate func isExpired(_ key: Key) -> Bool {
+    fileprivate func isToBeReplaced(_ key: Key) -> Bool {
         let now = elapsed()
         return inspect { state in
             guard let place = state.places[key] else { return false }
