@@ -56,15 +56,17 @@ public final class Lab: Sendable {
             group.addTask { try await server.run() }
             let park = try await DevicePark(
                 folder: configuration.folder, server: server, serverPort: server.port, logger: configuration.logger)
+            let stories = StoryDesk(logger: configuration.logger)
             let outcome: Result<Void, any Error>
             do {
                 try await park.startAll()
-                outcome = .success(try await servePage(park, server, content, onStart))
+                outcome = .success(try await servePage(park, server, content, stories, onStart))
             } catch {
                 outcome = .failure(error)
             }
             // Whatever ended the page, the server is not cancelled amid its answers.
             content.held.end()
+            await stories.end()
             await park.stopAll()
             await server.shutdown()
             try await group.waitForAll()
@@ -73,7 +75,7 @@ public final class Lab: Sendable {
     }
 
     private func servePage(
-        _ park: DevicePark, _ server: OptimistServer, _ content: LabContent,
+        _ park: DevicePark, _ server: OptimistServer, _ content: LabContent, _ stories: StoryDesk,
         _ onStart: @escaping @Sendable (Int) -> Void
     ) async throws {
         let router = Router(context: LocalRequestContext.self)
@@ -88,6 +90,7 @@ public final class Lab: Sendable {
         PosesRoutes(park: park, content: content).add(to: router)
         ShortsRoutes(park: park).add(to: router)
         LoadingRoutes(park: park, content: content).add(to: router)
+        StoryRoutes(desk: stories).add(to: router)
         ServerRoutes(park: park, server: server).add(to: router)
         let application = Application(
             router: router,

@@ -19,6 +19,8 @@ actor LabDevice {
     nonisolated let proxy: FaultProxy
     nonisolated let credentials: FileCredentialStore
     nonisolated let diary = SessionDiary()
+    /// Where it finds the server: at its own network's other end.
+    nonisolated let serverAddress: URL
     private nonisolated let network = LabNetwork()
     private let folder: URL
     private let logger: Logger
@@ -37,6 +39,10 @@ actor LabDevice {
         self.folder = folder
         self.proxy = proxy
         self.logger = logger
+        guard let address = URL(string: "http://127.0.0.1:\(proxy.port)") else {
+            throw OptimistError(.badLabData, "The port \(proxy.port) makes no address.")
+        }
+        serverAddress = address
         credentials = FileCredentialStore(directory: folder.appending(path: "credentials"))
         news = NewsDesk(device: name, started: started, room: newsroom)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -59,9 +65,8 @@ actor LabDevice {
             if self.dropping == dropping { self.dropping = nil }
         }
         guard running == nil else { return }
-        guard let server = URL(string: "http://127.0.0.1:\(proxy.port)") else { return }
         running = try RunningPhone(
-            folder: folder, server: server, credentials: credentials,
+            folder: folder, server: serverAddress, credentials: credentials,
             network: network, diary: diary, news: news, logger: logger)
         news.changedEverything()
     }

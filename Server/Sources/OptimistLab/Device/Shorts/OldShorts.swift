@@ -36,7 +36,7 @@ actor OldShorts: ShortsShowing {
         for thing in [ShortThing.portrait(index), .place(index)] {
             guard let path = path(of: thing) else { continue }
             board.needs(thing, here[path] == nil ? .asked : .memory)
-            if here[path] == nil { load(thing, path) }
+            if let text = here[path] { board.has(thing, text) } else { load(thing, path) }
         }
         for next in index + 1...index + ShortsScreen.ahead where shorts.indices.contains(next) {
             for thing in [ShortThing.portrait(next), .place(next)] {

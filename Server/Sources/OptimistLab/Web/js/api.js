@@ -36,6 +36,8 @@ export const lab = {
   holdPictures: (next) => call('PUT', '/lab/server/pictures', { next }),
   publishHome: (section) => call('POST', '/lab/server/home', { section }),
   publishPose: () => call('POST', '/lab/server/poses'),
+  stories: () => call('GET', '/lab/stories'),
+  playStories: () => call('POST', '/lab/stories'),
   serverTodos: (account) => call('GET', `/lab/server/todos?account=${encodeURIComponent(account)}`),
   device: (name) => new Device(name),
 

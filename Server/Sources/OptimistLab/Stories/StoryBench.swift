@@ -1,0 +1,78 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+public import Logging
+import OptimistCore
+public import OptimistProxy
+import OptimistServer
+import OptimistSession
+
+/// Plays the five stories in the way they were told and with Optimist: on a server and phones of its own, over bad networks.
+public struct StoryBench: Sendable {
+    /// How much is written offline, and how many requests meet an expired token.
+    static let rows = 5
+    static let requests = 20
+    /// Whatever takes longer has not come about.
+    static let patience = Duration.seconds(60)
+
+    private let logger: Logger
+
+    public init(logger: Logger) { self.logger = logger }
+
+    /// - Parameters:
+    ///   - networks: In this order. Default: 4G, 3G and flaky.
+    ///   - onFigure: Called with each figure as soon as there is one.
+    /// - Throws: `OptimistError`; `CancellationError`.
+    public func run(
+        on networks: [NetworkConditions.Profile] = [.fourG, .threeG, .flaky],
+        onFigure: @escaping @Sendable (StoryFigure) -> Void
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-stories-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let content = try LabContent(photos: nil, cache: folder)
+        let server = try await OptimistServer(
+            configuration: ServerConfiguration(
+                port: 0, dataDirectory: folder.appending(path: "server"), signInBurstPerAddress: 1_000,
+                gazetteer: try LabPlaces.gazetteer(in: folder),
+                routes: content.routes, logger: logger))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await server.run() }
+            let park = try await DevicePark(
+                folder: folder, server: server, serverPort: server.port, logger: logger)
+            let outcome: Result<Void, any Error>
+            do {
+                for network in networks {
+                    let stage = StoryStage(park: park, server: server, network: network)
+                    for measures in StoryStage.scenes {
+                        for figure in try await stage.play(measures) { onFigure(figure) }
+                    }
+                }
+                outcome = .success(())
+            } catch {
+                outcome = .failure(error)
+            }
+            await park.stopAll()
+            await server.shutdown()
+            try await group.waitForAll()
+            try outcome.get()
+        }
+    }
+}
+
+/// Returns what work comes to, or nil if it takes longer than this or fails.
+func within<Result: Sendable>(
+    _ limit: Duration, _ work: @escaping @Sendable () async throws -> Result
+) async throws -> Result? {
+    let outcome = try await withThrowingTaskGroup(of: Result?.self) { group in
+        group.addTask { try? await work() }
+        group.addTask {
+            try await Task.sleep(for: limit)
+            return nil
+        }
+        defer { group.cancelAll() }
+        return try await group.next() ?? nil
+    }
+    try Task.checkCancellation()
+    return outcome
+}

@@ -1,0 +1,74 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import OptimistProxy
+
+/// What one of the five stories comes to, in the way it was told and with Optimist.
+public struct StoryFigure: Codable, Sendable, Equatable {
+    public enum Measure: String, Codable, CaseIterable, Sendable {
+        case todoShown, rowsKept, tokenSends, tokenRefreshes, redraws, firstPicture, firstPictureRatio, lastPicture,
+            fetchesPerThing
+
+        /// From 1 to 5.
+        public var story: Int {
+            switch self {
+            case .todoShown: 1
+            case .rowsKept: 2
+            case .tokenSends, .tokenRefreshes, .redraws: 3
+            case .firstPicture, .firstPictureRatio, .lastPicture: 4
+            case .fetchesPerThing: 5
+            }
+        }
+
+        public var title: String {
+            switch self {
+            case .todoShown: "Time until a new to-do is on the screen"
+            case .rowsKept: "Of \(StoryBench.rows) to-dos written offline, on the server afterwards"
+            case .tokenSends: "Requests sent when \(StoryBench.requests) meet an expired token"
+            case .tokenRefreshes: "Refreshes when \(StoryBench.requests) requests meet an expired token"
+            case .redraws: "Redraws for one answer of the first screen"
+            case .firstPicture: "Time until a page's first picture is on the screen"
+            case .firstPictureRatio: "A page's first picture after its page, in times of one request for a picture"
+            case .lastPicture: "Time until all eight pictures of a page are on the screen"
+            case .fetchesPerThing: "Requests for each picture and place name, swiping"
+            }
+        }
+
+        /// `ms`, or empty for a plain number.
+        public var unit: String {
+            switch self {
+            case .todoShown, .firstPicture, .lastPicture: "ms"
+            default: ""
+            }
+        }
+    }
+
+    public var measure: Measure
+    public var network: NetworkConditions.Profile
+    /// Nil: it did not come about within the time that it was given.
+    public var oldWay: Double?
+    public var optimist: Double?
+}
+
+extension StoryFigure {
+    /// As a table shows a value.
+    public func text(_ value: Double?) -> String {
+        guard let value else { return "never" }
+        if measure.unit == "ms" {
+            return value < 10 ? "\((value * 10).rounded() / 10) ms" : "\(Int(value.rounded())) ms"
+        }
+        return value == value.rounded() ? "\(Int(value))" : "\((value * 100).rounded() / 100)"
+    }
+}
+
+extension NetworkConditions.Profile {
+    /// As people say it.
+    public var title: String {
+        switch self {
+        case .online: "online"
+        case .fourG: "4G"
+        case .threeG: "3G"
+        case .flaky: "flaky"
+        case .offline: "offline"
+        }
+    }
+}
