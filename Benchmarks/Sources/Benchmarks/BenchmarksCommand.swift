@@ -13,7 +13,7 @@ struct BenchmarksCommand: AsyncParsableCommand {
     private static let all: [any Benchmark.Type] = [
         LocalWrite.self, BulkWrite.self, Delivery.self, FirstSync.self, PushOut.self, Opening.self,
         Growth.self, MillionRows.self, SessionStorms.self, SessionCancels.self, SessionOverhead.self,
-        NobodyThere.self, MemoryHits.self, Loads.self, DiskEntries.self, Eviction.self,
+        NobodyThere.self, MemoryHits.self, Loads.self, DiskEntries.self, Eviction.self, FeedScroll.self,
     ]
 
     @Flag(help: "Few rounds with few rows: shows that everything runs. The figures mean nothing.")

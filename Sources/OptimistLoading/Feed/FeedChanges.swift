@@ -22,8 +22,9 @@ extension FeedChanges {
     /// - Parameters:
     ///   - former: The sections as they were. Those of a feed are always the same ones.
     ///   - updated: Whatever may have been updated.
-    /// - Complexity: O(n) for sections whose items are others, and O(m log m) for what lies between the first and the last
-    ///   difference. A section whose items are the same costs nothing.
+    /// - Complexity: O(n) for sections whose items are in another order, and O(m log m) for what lies between the first and the last
+    ///   difference. Items that were only
+    ///   added cost O(1) each, and those that are the same nothing.
     init<Item>(
         from former: [FeedSection<Section, Item>], to sections: [FeedSection<Section, Item>], updated: Set<ID>,
         states: Set<Section>
@@ -33,8 +34,11 @@ extension FeedChanges {
         var changed: [(section: Int, items: ArraySlice<Item>)] = []
         for (number, section) in sections.enumerated() {
             let before = former.isEmpty ? [] : former[number].items
-            guard former.isEmpty || former[number].version != section.version else { continue }
-            let (old, new) = Self.middles(before, section.items)
+            let isLonger = former.isEmpty || former[number].version == section.version
+            let (old, new) =
+                isLonger
+                ? (before.endIndex..<before.endIndex, before.endIndex..<section.items.endIndex)
+                : Self.middles(before, section.items)
             for index in old { places[before[index].id] = (number, index) }
             changed.append((number, section.items[new]))
         }

@@ -11,7 +11,8 @@ struct FeedLayout<Item: Identifiable & Equatable & Sendable>: Sendable where Ite
     }
 
     private(set) var pages: [FeedPages<Item>]
-    /// Changes with the items of a section, and those of the sections before it, which may hide some of them.
+    /// Changes with the items of a section, and those of the sections before it, which may hide some of them. Not with items
+    /// that are added at the end.
     private(set) var versions: [Int]
     private var shown: [[Item]?]
 
@@ -33,10 +34,14 @@ struct FeedLayout<Item: Identifiable & Equatable & Sendable>: Sendable where Ite
     }
 
     /// Does something to a section's pages that may change its items.
-    mutating func change<Result>(_ section: Int, _ work: (inout FeedPages<Item>) -> Result) -> Result {
+    ///
+    /// - Parameter isAddition: Whether items can only be added at the end, and described anew where they are.
+    mutating func change<Result>(
+        _ section: Int, isAddition: Bool, _ work: (inout FeedPages<Item>) -> Result
+    ) -> Result {
         for later in section..<pages.count {
-            versions[later] += 1
             shown[later] = nil
+            if later > section || !isAddition { versions[later] += 1 }
         }
         return work(&pages[section])
     }

@@ -5,8 +5,9 @@ extension FeedMachine {
     mutating func show(_ ids: [Item.ID]) {
         let former = visiblePlaces.first
         visible = ids
-        if let former, let first = visiblePlaces.first, first != former { isForward = former < first }
-        settle()
+        let places = visiblePlaces
+        if let former, let first = places.first, first != former { isForward = former < first }
+        settle(places)
     }
 
     /// Asks again for a value that has failed.
@@ -45,8 +46,9 @@ extension FeedMachine {
     // MARK: - What is near the screen
 
     /// Wants what is near the screen and no more, and asks for the pages that it will need.
-    mutating func settle() {
-        let places = visiblePlaces
+    mutating func settle() { settle(visiblePlaces) }
+
+    private mutating func settle(_ places: [FeedLayout<Item>.Place]) {
         let wanted = wanted(around: places)
         let ids = Set(wanted.map(\.item.id))
         var hasChanged = false
@@ -69,7 +71,7 @@ extension FeedMachine {
             change(wish.item.id, to: nil)
             letGo(wish)
         }
-        if hasChanged { act(.order(wanted.map(\.item))) }
+        if hasChanged { act(.order(wanted.filter { $0.priority == .prefetch }.map(\.item))) }
         askAhead(of: places)
     }
 

@@ -70,7 +70,7 @@ extension FeedMachine {
         let wasRefreshing = layout.pages[section].isRefreshing
         if wasRefreshing { act(.drop(layout.pages[section].list)) }
         let mostPages = limits.refreshPages
-        let (question, changed) = layout.change(section) {
+        let (question, changed) = layout.change(section, isAddition: !wasRefreshing) {
             $0.answered(page, reach: reach.map { $0 + 1 } ?? 0, mostPages: mostPages, hasNews: hasNews)
         }
         tell(changed, section: section)
@@ -93,7 +93,7 @@ extension FeedMachine {
     /// The archive has answered. The source's answer is newer, if it is here.
     mutating func recalled(_ page: FeedPage<Item>, of section: Section, era: Int) {
         guard era == self.era, let section = sections.firstIndex(of: section) else { return act(.drop(page)) }
-        guard layout.change(section, { $0.recalled(page) }) else { return act(.drop(page)) }
+        guard layout.change(section, isAddition: false, { $0.recalled(page) }) else { return act(.drop(page)) }
         tell(section: section)
         settle()
     }

@@ -16,7 +16,7 @@ struct FeedMachine<
         case want(Item, LoadPriority, number: Int)
         case need(Ticket, LoadPriority)
         case letGo(Ticket)
-        /// What is wanted, the nearest first.
+        /// What may never come onto the screen, the nearest first.
         case order([Item])
         case drop(any Sendable)
     }

@@ -29,7 +29,7 @@ where Item.ID: Sendable {
     public let state: FeedSectionState
     /// Whether the items are from before a refresh that is under way or has failed, or from the last launch (F6).
     public let isStale: Bool
-    /// Another one if the items are others.
+    /// Another one if the items are others, and not only more at the end.
     let version: Int
 }
 

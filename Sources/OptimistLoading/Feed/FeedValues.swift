@@ -5,7 +5,7 @@ import OptimistCore
 /// Where a feed gets the values of its items: a loader, whatever its keys are.
 struct FeedValues<Item: Sendable, Value: Sendable>: Sendable {
     let subscribe: @Sendable (Item, LoadPriority, @escaping @Sendable (LoadEvent<Value>) -> Void) -> Ticket
-    /// Says what is wanted, the nearest first.
+    /// Says in which order to prefetch.
     let order: @Sendable ([Item]) -> Void
     /// Whether the value that has come is to be replaced.
     let isExpired: @Sendable (Item) -> Bool

@@ -1,0 +1,154 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+import Testing
+
+@testable import OptimistLoading
+
+/// Whatever happens in whatever order, the machine keeps to what it promises. No tasks and no time: the machine alone.
+@Suite(.timeLimit(.minutes(5)))
+struct FeedRandomTests {
+    private typealias Machine = FeedMachine<Kind, String, Photo, Int>
+
+    /// What has been asked of the world and not been answered, and what an observer has been told.
+    private struct World {
+        var machine = Machine(
+            sections: [.chosen, .recommended], filter: "a",
+            limits: FeedLimits(ahead: 3, behind: 1, nextPage: 4, refreshPages: 3), archiveLimit: nil)
+        var random: SplitMix64
+        var questions: [(number: Int, request: FeedRequest<Kind, String>)] = []
+        var wishes: [(id: Int, number: Int)] = []
+        /// What the server has, which changes: by section and filter.
+        var server: [String: [Int]] = [:]
+        var shown: [[Int]] = []
+        var seen: [FeedSection<Kind, Photo>] = []
+
+        init(seed: UInt64) { random = SplitMix64(seed: seed) }
+
+        mutating func page(_ request: FeedRequest<Kind, String>) -> FeedPage<Photo> {
+            let all = items(of: request)
+            let start = min(request.cursor.flatMap { Int($0) } ?? 0, all.count)
+            let end = min(start + 4, all.count)
+            return FeedPage(all[start..<end].map { Photo(id: $0) }, next: end < all.count ? "\(end)" : nil)
+        }
+
+        /// Those of one filter are even, those of the other odd.
+        mutating func items(of request: FeedRequest<Kind, String>) -> [Int] {
+            let name = "\(request.section) \(request.filter)"
+            let odd = request.filter == "a" ? 0 : 1
+            let items = server[name] ?? (0..<20).map { $0 * 2 + odd }.shuffled(using: &random)
+            server[name] = items
+            return items
+        }
+
+        mutating func change() {
+            guard let name = server.keys.sorted().randomElement(using: &random), var items = server[name] else {
+                return
+            }
+            items.removeAll { _ in Int.random(in: 0..<8, using: &random) == 0 }
+            let odd = name.hasSuffix("a") ? 0 : 1
+            let new = Int.random(in: 20..<1_000, using: &random) * 2 + odd
+            if !items.contains(new) { items.insert(new, at: 0) }
+            server[name] = items
+        }
+    }
+
+    @Test(arguments: 1...200 as ClosedRange<UInt64>)
+    func
+        `F4 F5 F6 F7 F8 whatever comes in whatever order, no item is twice, nothing is of a former filter, and what is told is right`(
+            seed: UInt64
+        ) throws
+    {
+        var world = World(seed: seed)
+        world.machine.refresh()
+        for _ in 0..<300 {
+            step(&world)
+            carryOut(&world)
+            try check(&world)
+        }
+        // In the end everything is answered, and a refresh shows what the server has.
+        for _ in 0..<200 where !world.questions.isEmpty { answer(&world, isLate: false) }
+        world.machine.show([])
+        world.machine.refresh()
+        carryOut(&world)
+        while !world.questions.isEmpty { answer(&world, isLate: false) }
+        for section in world.machine.shownSections() {
+            if case .failed = section.state { Issue.record("\(section.id) has failed") }
+            #expect(!section.isStale)
+        }
+        #expect(world.machine.wishes.isEmpty)
+    }
+
+    private func step(_ world: inout World) {
+        let all = world.machine.shownSections().flatMap(\.items).map(\.id)
+        switch Int.random(in: 0..<16, using: &world.random) {
+        case 0...4: answer(&world, isLate: true)
+        case 5...8:
+            let first = Int.random(in: 0...max(all.count - 4, 0), using: &world.random)
+            world.machine.show(Array(all.dropFirst(first).prefix(4)) + [-1])
+        case 9: world.machine.next(in: Bool.random(using: &world.random) ? .chosen : .recommended)
+        case 10: world.machine.refresh()
+        case 11: world.machine.filter(by: Bool.random(using: &world.random) ? "a" : "b")
+        case 12: world.machine.retryAll()
+        case 13: world.change()
+        default:
+            guard let wish = world.wishes.randomElement(using: &world.random) else { return }
+            let event: LoadEvent<Int> =
+                switch Int.random(in: 0..<4, using: &world.random) {
+                case 0: .failure(Broken())
+                case 1: .partial(wish.id)
+                case 2: .value(wish.id, .memory)
+                default: .value(wish.id, .source)
+                }
+            world.machine.received(
+                event, of: wish.id, number: wish.number, isExpired: Bool.random(using: &world.random))
+        }
+    }
+
+    /// - Parameter isLate: Whether any question may be answered, and fail, and not the oldest one.
+    private func answer(_ world: inout World, isLate: Bool) {
+        guard !world.questions.isEmpty else { return }
+        let index = isLate ? Int.random(in: 0..<world.questions.count, using: &world.random) : 0
+        let (number, request) = world.questions.remove(at: index)
+        let hasFailed = isLate && Int.random(in: 0..<5, using: &world.random) == 0
+        let answer: Pages.Answer = hasFailed ? .failure(Broken()) : .success(world.page(request))
+        world.machine.answered(answer, toRequest: number)
+        carryOut(&world)
+    }
+
+    private func carryOut(_ world: inout World) {
+        for action in world.machine.takeActions() {
+            switch action {
+            case .ask(let request, let number): world.questions.append((number, request))
+            case .want(let item, _, let number): world.wishes.append((item.id, number))
+            default: break
+            }
+        }
+        if world.wishes.count > 60 { world.wishes.removeFirst(30) }
+    }
+
+    private func check(_ world: inout World) throws {
+        let sections = world.machine.shownSections()
+        let ids = sections.map { $0.items.map(\.id) }
+        let all = ids.flatMap { $0 }
+        #expect(all.count == Set(all).count, "no item is twice")
+        let odd = world.machine.filter == "a" ? 0 : 1
+        #expect(all.allSatisfy { $0 % 2 == odd }, "nothing is of a former filter")
+        #expect(world.machine.requests.count <= 2, "one page at a time in each section")
+        #expect(world.machine.wishes.count <= 4 + 3 + 1)
+        #expect(Set(world.machine.phases.keys).isSubset(of: world.machine.wishes.keys))
+        for (id, phase) in world.machine.phases { #expect(phase.value == nil || phase.value == id) }
+
+        // An observer who does what he is told has the same lists.
+        let changes = FeedChanges(from: world.seen, to: sections, updated: [], states: [])
+        let before = Set(world.shown.joined())
+        #expect(changes.inserted == Set(all).subtracting(before))
+        #expect(changes.removed == before.subtracting(all))
+        let still = before.intersection(all).subtracting(changes.moved)
+        for (section, items) in ids.enumerated() {
+            let former = world.shown.isEmpty ? [] : world.shown[section]
+            #expect(former.filter(still.contains) == items.filter(still.contains))
+        }
+        (world.shown, world.seen) = (ids, sections)
+    }
+}
