@@ -17,19 +17,20 @@ struct FeedList<Item: Identifiable & Equatable & Sendable>: Sendable where Item.
 
     /// Adds a page. An item that is here stays where it is, as the page describes it.
     ///
-    /// - Returns: The items that it has changed.
-    mutating func append(_ page: FeedPage<Item>) -> [Item.ID] {
-        var changed: [Item.ID] = []
+    /// - Returns: Those that it describes otherwise, as they were.
+    mutating func append(_ page: FeedPage<Item>) -> [Item] {
+        var former: [Item] = []
         for item in page.items {
             if let place = index[item.id] {
-                if items[place] != item { changed.append(item.id) }
+                guard items[place] != item else { continue }
+                former.append(items[place])
                 items[place] = item
             } else {
                 add(item)
             }
         }
         marks.append(Mark(end: items.count, next: page.next))
-        return changed
+        return former
     }
 
     /// Whether a page has led to this cursor before.

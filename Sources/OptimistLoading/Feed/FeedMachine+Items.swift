@@ -52,18 +52,18 @@ extension FeedMachine {
         let wanted = wanted(around: places)
         let ids = Set(wanted.map(\.item.id))
         var hasChanged = false
-        for (item, priority) in wanted {
-            guard let wish = wishes[item.id] else {
+        for near in wanted {
+            guard let wish = wishes[near.item.id] else {
                 hasChanged = true
-                want(item, priority)
+                want(near.item, near.priority)
                 continue
             }
-            if wish.priority != priority {
+            if wish.priority != near.priority {
                 hasChanged = true
-                wishes[item.id]?.priority = priority
-                if let ticket = wish.ticket { act(.need(ticket, priority)) }
+                wishes[near.item.id]?.priority = near.priority
+                if let ticket = wish.ticket { act(.need(ticket, near.priority)) }
             }
-            if wish.item != item { renew(wish, item) }
+            if wish.item != near.item { renew(wish, near.item) }
         }
         let left = wishes.values.filter { !ids.contains($0.item.id) }
         for wish in left.sorted(by: { $0.number < $1.number }) {
@@ -75,18 +75,25 @@ extension FeedMachine {
         askAhead(of: places)
     }
 
+    /// An item on the screen or near it.
+    private struct Near {
+        let item: Item
+        let priority: LoadPriority
+    }
+
     /// The nearest first. Before anybody has said what is on the screen, what will be there first.
-    private func wanted(around places: [FeedLayout<Item>.Place]) -> [(item: Item, priority: LoadPriority)] {
-        var wanted = places.map { (item: layout.item(at: $0), priority: LoadPriority.visible) }
+    private func wanted(around places: [FeedLayout<Item>.Place]) -> [Near] {
         if places.isEmpty, visible != nil { return [] }
         let (first, last) = (places.first, places.last)
+        var wanted = places.map { Near(item: layout.item(at: $0), priority: .visible) }
         let ahead = layout.items(beside: isForward ? last : first, isForward: isForward, count: limits.ahead)
         // What is a little farther may never come onto the screen.
         let soon = (limits.ahead + 3) / 4
-        wanted += ahead.enumerated().map { ($1, $0 < soon ? .soon : .prefetch) }
+        wanted += ahead.prefix(soon).map { Near(item: $0, priority: .soon) }
+        wanted += ahead.dropFirst(soon).map { Near(item: $0, priority: .prefetch) }
         guard let first, let last else { return wanted }
         let behind = layout.items(beside: isForward ? first : last, isForward: !isForward, count: limits.behind)
-        return wanted + behind.map { ($0, .prefetch) }
+        return wanted + behind.map { Near(item: $0, priority: .prefetch) }
     }
 
     private mutating func askAhead(of places: [FeedLayout<Item>.Place]) {

@@ -18,7 +18,6 @@ extension FeedMachine {
         guard new != filter else { return }
         filter = new
         era += 1
-        for section in sections.indices { stop(section) }
         act(.drop(layout))
         layout = FeedLayout(replacing: layout)
         visible = nil
@@ -70,10 +69,11 @@ extension FeedMachine {
         let wasRefreshing = layout.pages[section].isRefreshing
         if wasRefreshing { act(.drop(layout.pages[section].list)) }
         let mostPages = limits.refreshPages
-        let (question, changed) = layout.change(section, isAddition: !wasRefreshing) {
+        let (question, former) = layout.change(section, isAddition: !wasRefreshing) {
             $0.answered(page, reach: reach.map { $0 + 1 } ?? 0, mostPages: mostPages, hasNews: hasNews)
         }
-        tell(changed, section: section)
+        act(.drop(former))
+        tell(former.map(\.id), section: section)
         archive(section, isOther: wasRefreshing)
         ask(question, for: section)
     }

@@ -74,16 +74,16 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
     ///   - reach: How many items the refreshed list must have not to end above the screen's lower edge.
     ///   - mostPages: A refresh shows what it has after so many.
     ///   - hasNews: Whether the page has an item that is not here yet.
-    /// - Returns: What is to be asked next, and the items whose description has changed.
+    /// - Returns: What is to be asked next, and the items that are described otherwise, as they were.
     mutating func answered(
         _ page: FeedPage<Item>, reach: Int, mostPages: Int, hasNews: Bool
-    ) -> (next: Question?, changed: [Item.ID]) {
+    ) -> (next: Question?, former: [Item]) {
         switch errand {
         case nil: return (nil, [])
         case .next:
             let doesRepeat = page.next.map { list.hasBeen(at: $0) } ?? false
-            let changed = list.append(page)
-            return (proceed(hasNews: hasNews, doesRepeat: doesRepeat), changed)
+            let former = list.append(page)
+            return (proceed(hasNews: hasNews, doesRepeat: doesRepeat), former)
         case .refresh(var fresh):
             let doesRepeat = page.next.map { fresh.hasBeen(at: $0) } ?? false
             _ = fresh.append(page)
@@ -93,15 +93,12 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
                 errand = .refresh(fresh)
                 return (Question(cursor: fresh.next), [])
             }
-            let former = list
+            let changed = fresh.items.compactMap { item in
+                list.index[item.id].map { list.items[$0] }.flatMap { $0 == item ? nil : $0 }
+            }
             list = joined ?? fresh
             isStale = false
-            let changed = fresh.items.filter { item in
-                former.index[item.id].map { former.items[$0] != item } ?? false
-            }
-            return (
-                proceed(hasNews: !fresh.items.isEmpty, doesRepeat: doesRepeat && joined == nil), changed.map(\.id)
-            )
+            return (proceed(hasNews: !fresh.items.isEmpty, doesRepeat: doesRepeat && joined == nil), changed)
         }
     }
 

@@ -129,14 +129,16 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
     /// Hands an event to the machine, and tells observers what follows.
     private func update(_ event: (inout Machine, Date) -> Void) {
         let date = surroundings.now()
-        let (former, bells, next) = state.withLock { state in
+        let (former, machine, bells) = state.withLock { state in
             let former = state.machine  // What goes with it is released outside of the lock.
             event(&state.machine, date)
-            return (former, state.bells(), state.machine.nextChange(after: date))
+            let bells = state.bells()
+            return (former, state.machine, bells)
         }
         for bell in bells { bell() }
         withExtendedLifetime(former) {}
-        if let next { wake(after: min(.seconds(next.timeIntervalSince(date)), Self.longestSleep)) }
+        guard let next = machine.nextChange(after: date) else { return }
+        wake(after: min(.seconds(next.timeIntervalSince(date)), Self.longestSleep))
     }
 
     /// Looks at the time again, once for all sections.
