@@ -63,9 +63,9 @@ enum Thresholds {
     static let misses = Target.ratio(atMost: 1.02)
     static let missesOnAverage = Target.ratio(atMost: 0.95)
 
-    /// A hundredth of a frame at 120 Hz each: what the screen shows has changed, and what is to be drawn.
-    static let feedStep = Target.microseconds(atMost: 83)
-    static let feedSnapshot = Target.microseconds(atMost: 83)
+    /// A hundredth of a frame each: what the screen shows has changed, and what is to be drawn.
+    static let feedStep = Target.microseconds(atMost: 160)
+    static let feedSnapshot = Target.microseconds(atMost: 160)
     /// Asking for a page and telling what it has inserted, by the difference of the two lists of ids.
     static let feedPage = Target.ratio(atMost: 2)
     /// The pictures that are kept, and some 300 bytes for each item.

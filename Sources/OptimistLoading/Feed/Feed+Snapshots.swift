@@ -3,7 +3,8 @@
 import Synchronization
 
 extension Feed {
-    /// The feed as it is now. Its FeedSnapshot/changes are empty: what has changed is a matter between two snapshots.
+    /// The feed as it is now. Its ``FeedSnapshot/changes`` are empty: what has changed is a
+    /// matter between two snapshots.
     public var snapshot: Snapshot {
         let (filter, sections, phases) = state.withLock { state in
             (state.machine.filter, state.machine.shownSections(), state.machine.phases)

@@ -3,6 +3,7 @@
 extension FeedMachine {
     /// Says what is on the screen. What is near it is loaded, what has left it is not (F8).
     mutating func show(_ ids: [Item.ID]) {
+        guard ids != visible else { return }
         let former = visiblePlaces.first
         visible = ids
         let places = visiblePlaces

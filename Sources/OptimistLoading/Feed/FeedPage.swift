@@ -6,6 +6,12 @@ public struct FeedRequest<Section: Hashable & Sendable, Filter: Hashable & Senda
     public let filter: Filter
     /// Where the page begins, as the page before it said. Nil: the first page.
     public let cursor: String?
+
+    public init(section: Section, filter: Filter, cursor: String? = nil) {
+        self.section = section
+        self.filter = filter
+        self.cursor = cursor
+    }
 }
 
 /// A page as the source gives it.
