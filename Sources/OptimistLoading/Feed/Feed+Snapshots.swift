@@ -80,7 +80,7 @@ extension Feed {
 
         var machine: Machine
         var observers: [Int: Observer] = [:]
-        private var pacer: FramePacer
+        private(set) var pacer: FramePacer
         private var lastID = 0
         /// How many events are being dealt with. Observers are told when there are none.
         private var depth = 0

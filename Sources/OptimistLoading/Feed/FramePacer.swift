@@ -9,7 +9,7 @@ struct FramePacer: Sendable {
 
     let interval: Duration
     private var last: Duration?
-    private var isWaiting = false
+    private(set) var isWaiting = false
 
     init(interval: Duration) { self.interval = interval }
 

@@ -223,6 +223,17 @@ struct FeedArchiveTests {
         #expect(await wall.until { $0.state == "failed(broken)" }?.ids == [])
     }
 
+    @Test func `F7 what was kept for a former filter and is read late never appears`() {
+        var machine = FeedMachine<Kind, String, Photo, Int>(
+            sections: [.chosen], filter: "all", limits: FeedLimits(), archiveLimit: 8)
+        machine.refresh()
+        machine.filter(by: "other")
+        machine.recalled(FeedPage([Photo(id: 1)]), of: .chosen, era: 0)
+        #expect(machine.shownSections()[0].items.isEmpty)
+        machine.recalled(FeedPage([Photo(id: 2)]), of: .chosen, era: 1)
+        #expect(machine.shownSections()[0].items.map(\.id) == [2])
+    }
+
     @Test func `what an older version of the app has kept and nobody can read is none`() async throws {
         let cache = folder.cache()
         cache.store(DiskEntry(bytes: [1, 2, 3], storedAt: .distantPast), for: "chosen all")

@@ -143,7 +143,7 @@ private final class Network: Sendable {
     func frame() async {
         frames.add()
         clock.advance(by: .milliseconds(16))
-        for _ in 0..<40 { await Task.yield() }
+        for _ in 0..<6 { await Task.yield() }
     }
 
     func until(_ condition: () -> Bool) async {

@@ -3,6 +3,7 @@
 import Foundation
 import OptimistCore
 import OptimistTesting
+import Synchronization
 import Testing
 
 @testable import OptimistLoading
@@ -102,9 +103,19 @@ struct FeedTests {
     }
 
     @Test func `F3 what is in memory is in one snapshot, at once`() async throws {
-        let wall = await Wall.showing(0..<8)
+        let wall = Wall(frame: .milliseconds(16))
         for id in 0..<8 { wall.desk.loader.store(id, for: "\(id)") }
+        wall.feed.refresh()
+        await wall.pages.request()
+        wall.pages.answer(0..<8)
+        await wall.desk.clock.sleepers(atLeast: 1)
+        wall.desk.clock.advance(by: .milliseconds(16))
+        await wall.until { $0.ids.count == 8 }
+        let isWaiting = { wall.feed.state.withLock { $0.pacer.isWaiting } }
+        while isWaiting() { await Task.yield() }
+        wall.desk.clock.advance(by: .milliseconds(16))
         wall.feed.show(0..<8)
+        #expect(!isWaiting(), "nothing is left for the next frame")
         #expect(await wall.next()?.changes.updated == Set(0..<8))
         #expect(wall.desk.source.begun.isEmpty)
     }
