@@ -69,7 +69,7 @@ struct FeedScrollingTests {
         var (first, speed) = (0, 0)
         var loaded = feed.snapshot.sections[0].items.count
         while loaded < Network.count || first < loaded - screen {
-            if speed == 0 { speed = [1, 6, 40, -20].randomElement(using: &random) ?? 1 }
+            if speed == 0 { speed = [4, 12, 40, -20].randomElement(using: &random) ?? 4 }
             if Int.random(in: 0..<10, using: &random) == 0 { speed = 0 }
             first = max(0, min(first + speed, loaded - screen))
             feed.show(first..<min(first + screen, loaded))
