@@ -26,7 +26,10 @@ public struct ScreenSection<ID: Hashable & Sendable, Screen: Sendable>: Sendable
 
     /// A section whose hours come with it.
     ///
-    /// - Parameter hours: Nil: it is always there.
+    /// - Parameters:
+    ///   - id: Names it in what changes.
+    ///   - path: Where the screen has it.
+    ///   - hours: Those of what is there. Nil: it always is.
     public init<Value: Equatable & Sendable>(
         _ id: ID, _ path: any WritableKeyPath<Screen, Value?> & Sendable,
         hours: @escaping @Sendable (Value) -> OpeningHours?

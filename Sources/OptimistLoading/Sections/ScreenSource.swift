@@ -28,7 +28,9 @@ public struct ScreenSource<ID: Hashable & Sendable, Screen: Sendable>: Sendable 
     /// A source that goes on answering, such as a live query.
     ///
     /// - Parameters:
+    ///   - sections: What it fills. What it writes elsewhere on the screen is not taken.
     ///   - follow: Makes the sequence, anew each time it is asked. Where it ends, the last response stays.
+    ///   - fill: Writes a response into a screen on which all sections are empty.
     public init<Answers: AsyncSequence & SendableMetatype>(
         _ sections: [ScreenSection<ID, Screen>], following follow: @escaping @Sendable () -> Answers,
         fill: @escaping @Sendable (Answers.Element, inout Screen) -> Void
