@@ -177,11 +177,12 @@ let package = Package(
         .testTarget(
             name: "OptimistLabTests",
             dependencies: [
-                "OptimistLab", "OptimistServer",
+                "OptimistLab", "OptimistProxy", "OptimistServer",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Optimist", package: "optimist"),
                 .product(name: "OptimistCore", package: "optimist"),
+                .product(name: "OptimistLoading", package: "optimist"),
                 .product(name: "OptimistSession", package: "optimist"),
                 .product(name: "OptimistWire", package: "optimist"),
             ],

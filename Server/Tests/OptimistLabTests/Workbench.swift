@@ -23,11 +23,19 @@ struct Workbench: Sendable {
 
     /// Runs a server that allows one device for each account, while `body` runs.
     static func whereOneDeviceIsAllowed(_ body: (Workbench) async throws -> Void) async throws {
+        try await with({ $0.allowsOneDeviceOnly = true }, body)
+    }
+
+    /// Runs a server while `body` runs.
+    static func with(
+        _ change: (inout ServerConfiguration) -> Void, _ body: (Workbench) async throws -> Void
+    ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
-        let server = try await OptimistServer(
-            configuration: ServerConfiguration(
-                port: 0, dataDirectory: folder.appending(path: "server"), allowsOneDeviceOnly: true, logger: quiet))
+        var configuration = ServerConfiguration(
+            port: 0, dataDirectory: folder.appending(path: "server"), logger: quiet)
+        change(&configuration)
+        let server = try await OptimistServer(configuration: configuration)
         let running = Task { try await server.run() }
         let address = try #require(URL(string: "http://127.0.0.1:\(try await server.port)"))
         let result: Result<Void, any Error>

@@ -47,10 +47,11 @@ final class RunningPhone: Sendable {
         self.screen = screen
         self.news = news
         self.wire = wire
-        loaders = PhoneLoaders(folder: folder.appending(path: "loaded"), session: session)
+        let loaders = PhoneLoaders(folder: folder.appending(path: "loaded"), session: session)
+        self.loaders = loaders
         let clock = PhoneClock()
         self.clock = clock
-        let screens = CurrentScreens { [loaders] in PhoneScreens(loaders, session, store, clock, news) }
+        let screens = CurrentScreens { PhoneScreens(loaders, session, store, clock, news) }
         self.screens = screens
         // Unstructured on purpose: a phone lives until it is crashed, whichever request switched it on.
         work = Task {
@@ -60,6 +61,7 @@ final class RunningPhone: Sendable {
                 group.addTask { await Self.follow(sync.status, news) }
                 group.addTask { await diary.follow(session.states, news) }
                 group.addTask { await screens.follow(network) }
+                group.addTask { await Self.follow(session.states, screens, loaders, news) }
             }
         }
     }
@@ -107,6 +109,26 @@ final class RunningPhone: Sendable {
         }
         try Task.checkCancellation()
         if isOff { throw OptimistError(.deviceIsDown, "The phone has crashed meanwhile. Restart it.") }
+    }
+
+    /// Whoever signs out leaves nothing that was loaded for him (C10). Whoever signs in sees what had failed without him.
+    private static func follow(
+        _ states: SessionStates, _ screens: CurrentScreens, _ loaders: PhoneLoaders, _ news: NewsDesk
+    ) async {
+        var isOut = false
+        for await state in states {
+            switch state {
+            case .signedOut:
+                isOut = true
+                await screens.beginAnew()
+                loaders.removeAll()
+            case .active where isOut:
+                isOut = false
+                await screens.current.retry()
+            default: continue
+            }
+            news.changed(.home, .feed, .shorts, .loading)
+        }
     }
 
     private static func follow(_ statuses: SyncStatuses, _ news: NewsDesk) async {

@@ -28,7 +28,7 @@ public struct AppRoute: Sendable {
     let answer: @Sendable (Call) async throws -> Response
 
     /// - Parameters:
-    ///   - path: Must not be one of the server's own: those stay as they are.
+    ///   - path: None of the server's own, which is a precondition where the server starts.
     ///   - method: Default: GET.
     ///   - answer: Called for each request, several at a time.
     public init(

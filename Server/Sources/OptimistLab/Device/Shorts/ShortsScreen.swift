@@ -41,13 +41,16 @@ actor ShortsScreen: ShortsShowing {
         board.put(index)
         shown = [:]
         for thing in things(of: index) {
-            board.needs(thing, isHere(thing) ? .memory : former.1[thing] != nil ? .joined : .asked)
+            let isOnItsWay = former.1[thing] != nil && board.state(of: thing) == .prefetching
+            board.needs(thing, isHere(thing) ? .memory : isOnItsWay ? .joined : .asked)
             shown[thing] = subscribe(thing, .visible)
         }
         prefetched = [:]
         for thing in near.flatMap(things) {
+            // A prefetch that has failed is over, and is tried anew.
+            let isOver = board.state(of: thing) == .failed
             board.prefetches(thing)
-            prefetched[thing] = former.1[thing] ?? subscribe(thing, .prefetch)
+            prefetched[thing] = (isOver ? nil : former.1[thing]) ?? subscribe(thing, .prefetch)
         }
         // Only now: what both want is never wanted by nobody.
         for thing in Set(former.0.keys).union(former.1.keys) where shown[thing] == nil && prefetched[thing] == nil {

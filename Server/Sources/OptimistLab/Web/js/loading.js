@@ -9,6 +9,7 @@ const rows = [
   ['Given up', (loader) => `${loader.cancelled} · ${loader.failures} failed`],
   ['Prefetched', (loader) => `${bytes(loader.prefetchedBytes)} · ${bytes(loader.unseenBytes)} never seen`],
   ['Waited, on screen', (loader) => waited(loader.waits.visible)],
+  ['Waited, soon', (loader) => waited(loader.waits.soon)],
   ['Waited, ahead', (loader) => waited(loader.waits.prefetch)],
 ];
 

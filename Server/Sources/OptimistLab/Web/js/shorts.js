@@ -28,6 +28,7 @@ export class ShortsScreen {
     this.element = el('div', { class: 'shorts-screen' },
       this.#list,
       this.#problem,
+      el('p', { class: 'source faint' }, 'Places: © GeoNames (geonames.org), CC BY 4.0'),
       el('div', { class: 'coming' }, this.#ahead,
         el('div', { class: 'steps-buttons' },
           el('button', { type: 'button', 'aria-label': 'Previous video', onclick: () => this.#go(this.#index - 1) }, '↑'),

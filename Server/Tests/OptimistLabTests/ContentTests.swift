@@ -1,0 +1,140 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+import Testing
+
+@testable import OptimistLab
+
+/// What the lab's server has to show.
+@Suite(.timeLimit(.minutes(5)))
+struct ContentTests {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-content-\(UUID().uuidString)")
+
+    @Test func `pages follow each other without a gap or a repetition, and end`() {
+        let poses = DrawnPoses()
+        var (ids, cursor) = ([String](), nil as String?)
+        repeat {
+            let page = poses.page(of: .chosen, PoseFilter(), after: cursor)
+            #expect(page.items.count == 8)
+            ids += page.items.map(\.id)
+            cursor = page.next
+        } while cursor != nil
+        #expect(ids == (1...24).map { "c\($0)" })
+    }
+
+    @Test func `a filter lets fitting poses through, all of them`() {
+        let poses = DrawnPoses()
+        let filter = PoseFilter(people: 2, frames: 4, tag: "jump")
+        let fitting = poses.poses(in: .chosen).filter { $0.people == 2 && $0.frames == 4 && $0.tags.contains("jump") }
+        #expect(poses.page(of: .chosen, filter, after: nil, count: 100).items == fitting)
+        let page = poses.page(of: .recommended, filter, after: nil)
+        #expect(page.items.count == 8 && page.items.allSatisfy(filter.lets) && page.next == page.items.last?.id)
+    }
+
+    @Test func `what is published stands first, and a page that was begun before goes on where it was`() {
+        let poses = DrawnPoses()
+        let first = poses.page(of: .recommended, PoseFilter(), after: nil)
+        let new = poses.publish()
+        #expect(poses.page(of: .recommended, PoseFilter(), after: nil).items == [new] + first.items.dropLast())
+        let next = poses.page(of: .recommended, PoseFilter(), after: first.next)
+        #expect(next.items.first?.id == "r9")
+        #expect(poses.page(of: .recommended, PoseFilter(), after: "gone").items.first == new)
+    }
+
+    @Test(arguments: ["c1", "r77", "n3"])
+    func `a pose is drawn the same each time`(id: String) throws {
+        let picture = try #require(DrawnPoses().picture(of: id, width: nil))
+        #expect(picture == DrawnPoses().picture(of: id, width: 480))
+        #expect(try Picture(decoding: picture.bytes) == picture)
+    }
+
+    @Test(arguments: ["", "c", "x1", "c0", "c-1", "c99999999999999999999", "../etc"])
+    func `what names no pose has no picture`(id: String) {
+        #expect(DrawnPoses().picture(of: id, width: nil) == nil)
+        #expect(Short.portrait(of: id) == nil)
+    }
+
+    @Test func `sizes are read from the files' heads, and a photo on its side is turned`() throws {
+        let png = Array("\u{89}PNG".unicodeScalars.map { UInt8($0.value) }) + [13, 10, 26, 10, 0, 0, 0, 13]
+        #expect(ImageSize(head: png + Array("IHDR".utf8) + [0, 0, 2, 128, 0, 0, 1, 224])?.size == [640, 480])
+        #expect(ImageSize(head: Array("GIF89a".utf8) + [0x40, 1, 0xF0, 0])?.size == [320, 240])
+        let webP = Array("RIFF".utf8) + [0, 0, 0, 0] + Array("WEBPVP8X".utf8) + [10, 0, 0, 0, 0, 0, 0, 0]
+        #expect(ImageSize(head: webP + [0x3F, 1, 0, 0xEF, 0, 0])?.size == [320, 240])
+        let frame: [UInt8] = [0xFF, 0xC0, 0, 11, 8, 0, 240, 1, 64, 1, 1, 0x11, 0]
+        #expect(ImageSize(head: [0xFF, 0xD8] + frame)?.size == [320, 240])
+        let turned: [UInt8] =
+            Array("Exif\0\0II*\0".utf8) + [8, 0, 0, 0, 1, 0, 0x12, 1, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0]
+        let exif = [0xFF, 0xE1, 0, UInt8(turned.count + 2)] + turned
+        #expect(ImageSize(head: [0xFF, 0xD8] + exif + frame)?.size == [240, 320])
+    }
+
+    @Test func `a head that is cut off or broken is no picture, and does no harm`() {
+        let turned: [UInt8] = Array("Exif\0\0MM\0*".utf8) + [0, 0, 0, 8, 0xFF, 0xFF, 1, 0x12, 0, 3, 0, 0, 0, 1]
+        let whole: [UInt8] = [0xFF, 0xD8, 0xFF, 0xFF, 0xE1, 0, UInt8(turned.count + 2)] + turned + [0xFF, 0xC0, 0, 11]
+        for count in whole.indices { #expect(ImageSize(head: Array(whole[..<count])) == nil) }
+        var random = SplitMix64(seed: 1)
+        for _ in 0..<2_000 {
+            var bytes = whole + [8, 0, 240, 1, 64]
+            bytes[Int.random(in: 2..<bytes.count, using: &random)] = .random(in: 0...255, using: &random)
+            if let size = ImageSize(head: bytes) { #expect(size.width > 0 && size.height > 0) }
+        }
+    }
+
+    @Test func `a person's photos have their folders' names for tags, and nothing outside the folder is shown`()
+        async throws
+    {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let photos = folder.appending(path: "photos")
+        try FileManager.default.createDirectory(
+            at: photos.appending(path: "summer"), withIntermediateDirectories: true)
+        let gif = Data(Array("GIF89a".utf8) + [0x40, 1, 0xF0, 0])
+        for name in ["b.gif", "summer/a.gif", "../outside.gif"] { try gif.write(to: photos.appending(path: name)) }
+        try Data("text".utf8).write(to: photos.appending(path: "c.jpg"))
+        try FileManager.default.createSymbolicLink(
+            at: photos.appending(path: "link.gif"), withDestinationURL: folder.appending(path: "outside.gif"))
+        let catalogue = try PhotoFolder(photos, cache: folder.appending(path: "cache"))
+        let poses = Array(catalogue.poses(in: .chosen))
+        #expect(poses.map(\.tags) == [[], ["summer"]] && poses.allSatisfy { $0.width == 320 && $0.height == 240 })
+        #expect(catalogue.choices == PoseChoices(tags: ["summer"]))
+        let id = try #require(poses.first?.id)
+        #expect(try await catalogue.picture(of: id, width: nil) == Picture(type: "image/gif", bytes: Array(gif)))
+        #expect(try await catalogue.picture(of: "Li4vb3V0c2lkZS5naWY", width: nil) == nil)
+    }
+
+    @Test func `a folder without photos, and none at all, are told in a sentence`() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        #expect(throws: OptimistError.self) { try PhotoFolder(folder, cache: folder) }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let error = #expect(throws: OptimistError.self) { try PhotoFolder(folder, cache: folder) }
+        #expect(error?.message.contains("--photos") == true)
+    }
+
+    @Test func `a held picture waits until it is let go, and only so many are held`() async {
+        let held = HeldPictures()
+        held.hold("c3")
+        await held.pass("c1")
+        let waiting = Task { await held.pass("c3") }
+        while held.counts.held == 0 { await Task.yield() }
+        await held.pass("c3")
+        held.hold(next: 0)
+        await waiting.value
+        held.hold(next: 5)
+        held.end()
+        await held.pass("c1")
+        #expect(held.counts.held == 0)
+    }
+
+    @Test func `a clock is set where the chapel is, and goes on`() {
+        let clock = PhoneClock()
+        clock.set(to: clock.today(at: "09:59:55", in: "Asia/Tokyo"))
+        #expect(clock.text(in: "Asia/Tokyo").hasPrefix("09:59:5"))
+        for text in ["", "9", "25:00:00", "09:59", "a:b:c"] { #expect(clock.today(at: text, in: "Asia/Tokyo") == nil) }
+        clock.set(to: nil)
+        #expect(abs(clock.now.timeIntervalSinceNow) < 5)
+    }
+}
+
+extension ImageSize {
+    fileprivate var size: [Int] { [width, height] }
+}

@@ -1,0 +1,35 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+import OptimistLoading
+import OptimistServer
+import OptimistSession
+import Testing
+
+@testable import OptimistLab
+
+/// What a phone has loaded, and whose it is.
+@Suite(.timeLimit(.minutes(5)))
+struct SignOutTests {
+    @Test func `C10: signing out leaves nothing that was loaded, in memory or on the disk`() async throws {
+        let content = try LabContent(photos: nil, cache: FileManager.default.temporaryDirectory)
+        try await Workbench.with({ $0.routes = content.routes }) { bench in
+            let tested = try bench.phone("phone")
+            let (phone, path) = (tested.phone, Pose.picturePath(of: "c1"))
+            try await phone.session.signUp(email: "ann@example.org", password: "correct horse battery")
+            _ = try await phone.loaders.pictures.value(for: path)
+            phone.shown.poses.open()
+            phone.shown.poses.show(["c1"])
+            while phone.shown.shelf[path] == nil { await Task.yield() }
+
+            try await phone.session.signOut()
+            while phone.loaders.pictures.cached(path) != nil || phone.shown.shelf[path] != nil { await Task.yield() }
+            #expect(phone.shown.poses.snapshot.sections.flatMap(\.items).isEmpty)
+            await #expect(throws: (any Error).self, "nor is it on the disk") {
+                try await phone.loaders.pictures.value(for: path)
+            }
+            await phone.drop()
+        }
+    }
+}
