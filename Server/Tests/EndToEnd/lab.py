@@ -139,14 +139,14 @@ def shared(row):
     return {name: row.get(name) for name in ("id", "content", "date", "priority", "done", "alarm")}
 
 
-def launch_lab(folder):
+def launch_lab(folder, *options):
     """Starts a lab of the test's own, and does not wait for it."""
-    return Program("lab", "--port", "0", "--data", folder)
+    return Program("lab", "--port", "0", "--data", folder, *options)
 
 
-def run_lab(folder):
+def run_lab(folder, *options):
     """Starts a lab of the test's own. Returns the program and the lab, which answers."""
-    program = launch_lab(folder)
+    program = launch_lab(folder, *options)
     return program, Lab(program.find(r"The lab is at (http://127\.0\.0\.1:\d+)"))
 
 

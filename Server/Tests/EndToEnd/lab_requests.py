@@ -34,6 +34,23 @@ def bad_requests(lab):
     refused(400, "badLabRequest", lab.call, "POST", "devices", {"name": "../etc"})
     refused(404, "unknownRejection", a.call, "POST", "rejections/999999/retry", {})
     refused(400, "badLabRequest", a.call, "POST", "rejections/999999/retry", {"edits": 1})
+    for path, body in (
+        ("shorts/visible", {"index": 60}), ("shorts/visible", {"index": -1}), ("shorts/visible", {"index": "one"}),
+        ("shorts/visible", b""), ("feed/visible", {"ids": "all"}), ("feed/visible", b"["), ("feed/next", {"section": "no"}),
+        ("feed/retry", {"id": 7}), ("feed/next", b"{"),
+    ):
+        refused(400, "badLabRequest", a.call, "POST", path, body)
+    refused(400, "badLabRequest", a.call, "PUT", "feed/filter", {"people": "many"})
+    refused(400, "badLabRequest", a.call, "GET", "feed?people=many")
+    for time in "", "25:00:00", "9", "nine", 9:
+        refused(400, "badLabRequest", a.call, "PUT", "clock", {"time": time})
+    refused(400, "badLabRequest", a.call, "GET", "picture")
+    assert a.call("GET", "picture?of=/etc/passwd") is None
+    for pictures in {"next": -1}, {"next": 1e300}, {"id": 7}, {}:
+        refused(400, "badLabRequest", lab.call, "PUT", "server/pictures", pictures)
+    refused(400, "badLabRequest", lab.call, "POST", "server/home", {"section": "chapel"})
+    a.call("POST", "feed/visible", {"ids": ["nobody", ""]})
+    a.call("POST", "feed/retry", {"id": "nobody"})
     a.network("online", latencyMs=-5, lossPercent=1e300)
     a.network("online")
     assert a.add("The lab goes on")["content"] == "The lab goes on"

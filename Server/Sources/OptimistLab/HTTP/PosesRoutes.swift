@@ -16,13 +16,9 @@ struct PosesRoutes {
     func add(to router: Router<some RequestContext>) {
         let feed = router.group("lab/devices/:device/feed")
         feed.get { request, context in
-            let query = request.uri.queryParameters
-            let names = ["people", "frames", "tag"]
-            guard names.contains(where: { query.get($0) != nil }) else { return try await answer(request, context) }
-            // A bare name, as in `?tag=`, stands for all.
-            let filter = PoseFilter(
-                people: query.get("people", as: Int.self), frames: query.get("frames", as: Int.self),
-                tag: query.get("tag").flatMap { $0.isEmpty ? nil : $0 })
+            guard let filter = try PoseFilter(request.uri.queryParameters) else {
+                return try await answer(request, context)
+            }
             return try await answer(request, context) { await $0.filter(by: filter) }
         }
         feed.put("filter") { request, context in
@@ -62,6 +58,21 @@ struct PosesRoutes {
         await screen.open()
         try await work(screen)
         return try PosesAnswer(snapshot: await screen.snapshot).response(from: request, context: context)
+    }
+}
+
+extension PoseFilter {
+    /// Nil: the query names none. A bare name, as in `?tag=`, stands for all.
+    fileprivate init?(_ query: Parameters) throws {
+        guard ["people", "frames", "tag"].contains(where: { query.get($0) != nil }) else { return nil }
+        func number(_ name: String) throws -> Int? {
+            guard let text = query.get(name), !text.isEmpty else { return nil }
+            guard let number = Int(text) else { throw OptimistError(.badLabRequest, "\"\(name)\" is a number.") }
+            return number
+        }
+        self.init(
+            people: try number("people"), frames: try number("frames"),
+            tag: query.get("tag").flatMap { $0.isEmpty ? nil : $0 })
     }
 }
 
