@@ -77,6 +77,7 @@ let package = Package(
         .target(
             name: "OptimistProxy",
             dependencies: [
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -1,11 +1,15 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import HTTPTypes
 package import Hummingbird
 
 /// Refuses what web pages of others ask, in the browser of whoever runs this.
 ///
-/// Any page may send requests to 127.0.0.1, and a name of its own may lead there. The browser says so in `Origin`
-/// and in `Host`; programs such as curl send the address that they were given, and no `Origin`.
+/// Any page may send requests to 127.0.0.1, and a name of its own may lead there. The browser says so in `Origin`, in
+/// `Sec-Fetch-Site` and in `Host`; programs such as curl send the address that they were given, and neither of the others.
+/// Only a page itself may be come to from elsewhere, as by a link.
+///
+/// > Source: Fetch Metadata Request Headers, W3C; Fetch, WHATWG, on `Cross-Origin-Resource-Policy`.
 package struct OwnOrigin: RouterMiddleware {
     package init() {}
 
@@ -16,11 +20,26 @@ package struct OwnOrigin: RouterMiddleware {
     ) async throws -> Response {
         let host = request.head.authority?.lowercased() ?? ""
         let origin = request.headers[.origin]?.lowercased()
-        guard Self.hosts(context.port).contains(host), origin == nil || origin == "http://\(host)" else {
+        guard Self.hosts(context.port).contains(host), origin == nil || origin == "http://\(host)",
+            Self.isOwn(request)
+        else {
             throw HTTPError(
                 .forbidden, message: "Only for pages and programs that use http://127.0.0.1:\(context.port).")
         }
-        return try await next(request, context)
+        var response = try await next(request, context)
+        if let policy = HTTPField.Name("Cross-Origin-Resource-Policy") { response.headers[policy] = "same-origin" }
+        return response
+    }
+
+    /// Whether the browser says that its own page asks, or a person who comes to one.
+    private static func isOwn(_ request: Request) -> Bool {
+        func value(_ name: String) -> String? { HTTPField.Name(name).flatMap { request.headers[$0] } }
+        switch value("Sec-Fetch-Site") {
+        case nil, "same-origin", "none": return true
+        default:
+            let isPage = request.uri.path == "/" || request.uri.path.hasSuffix(".html")
+            return request.method == .get && isPage && value("Sec-Fetch-Mode") == "navigate"
+        }
     }
 
     private static func hosts(_ port: Int) -> [String] {

@@ -51,7 +51,7 @@ def open_homes(page, address, old_way=""):
 def one_answer_one_redraw(page, address):
     """H1: one answer of the server is drawn once, however many sections it fills; in the old way three times."""
     new, old = open_homes(page, address, old_way="B")
-    expect(new.count).to_have_text("drawn 1 times for 1 answer")
+    expect(new.count).to_have_text("drawn once for 1 answer")
     new.draws_all(1)
     expect(old.count).to_have_text("drawn 3 times for 1 answer")
     old.draws_all(3)

@@ -55,7 +55,7 @@ class Phone:
 
 
 def take_pictures(page, name):
-    """Light, dark, and 420 points wide, which the page must fit."""
+    """Light, dark, and 420 points wide. The page must fit that, and 320."""
 
     def picture(kind):
         page.screenshot(path=PICTURES / f"{name}-{kind}.png", full_page=True, animations="disabled")
@@ -68,6 +68,8 @@ def take_pictures(page, name):
     page.set_viewport_size({"width": 420, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") <= 420
     picture("narrow")
+    page.set_viewport_size({"width": 320, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
     page.set_viewport_size({"width": 1440, "height": 1100})
 
 

@@ -21,11 +21,13 @@ struct SignOutTests {
             _ = try await phone.loaders.pictures.value(for: path)
             phone.shown.poses.open()
             phone.shown.poses.show(["c1"])
-            while phone.shown.shelf[path] == nil { await Task.yield() }
+            while phone.shown.picture(path) == nil { await Task.yield() }
 
             try await phone.session.signOut()
-            while phone.loaders.pictures.cached(path) != nil || phone.shown.shelf[path] != nil { await Task.yield() }
-            #expect(phone.shown.poses.snapshot.sections.flatMap(\.items).isEmpty)
+            while phone.loaders.pictures.cached(path) != nil || phone.shown.picture(path) != nil { await Task.yield() }
+            phone.shown.poses.open()
+            while phone.shown.poses.snapshot.sections.contains(where: { $0.state == .loading }) { await Task.yield() }
+            #expect(phone.shown.poses.snapshot.sections.flatMap(\.items).isEmpty, "nor are the pages")
             await #expect(throws: (any Error).self, "nor is it on the disk") {
                 try await phone.loaders.pictures.value(for: path)
             }

@@ -8,9 +8,9 @@ struct ProxyAdminTests {
     /// Sends one request, and returns its answer as text, head and body.
     private func send(
         _ method: String, _ path: String, _ body: String = "", host: String = "127.0.0.1", origin: String? = nil,
-        port: Int
+        site: String? = nil, port: Int
     ) async throws -> String {
-        let origin = origin.map { "Origin: \($0)\r\n" } ?? ""
+        let origin = (origin.map { "Origin: \($0)\r\n" } ?? "") + (site.map { "Sec-Fetch-Site: \($0)\r\n" } ?? "")
         let request = """
             \(method) \(path) HTTP/1.1\r\nHost: \(host):\(port)\r\n\(origin)Connection: close\r\n\
             Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)
@@ -55,6 +55,16 @@ struct ProxyAdminTests {
                     #expect(answer.hasPrefix("HTTP/1.1 403"))
                 }
                 #expect(try await send("GET", "/counters", host: "example.com", port: admin).hasPrefix("HTTP/1.1 403"))
+                // What a picture or a script of another page asks for comes without an origin.
+                for site in ["cross-site", "same-site"] {
+                    let answer = try await send("GET", "/counters", site: site, port: admin)
+                    #expect(answer.hasPrefix("HTTP/1.1 403"))
+                }
+                for site in ["same-origin", "none"] {
+                    let answer = try await send("GET", "/counters", site: site, port: admin)
+                    #expect(answer.hasPrefix("HTTP/1.1 200"))
+                    #expect(answer.lowercased().contains("cross-origin-resource-policy: same-origin"))
+                }
                 let own = try await send(
                     "POST", "/reset", host: "localhost", origin: "http://localhost:\(admin)", port: admin)
                 #expect(own.hasPrefix("HTTP/1.1 204"))

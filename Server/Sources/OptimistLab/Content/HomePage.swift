@@ -37,25 +37,26 @@ struct HomePage: Codable, Equatable, Sendable {
 
 /// What the lab's server has to say on the first screen, and what is new there.
 final class HomeDesk: Sendable {
-    private let page = Mutex(HomePage.first)
+    private let state = Mutex((page: HomePage.first, news: 0))
 
-    var current: HomePage { page.withLock { $0 } }
+    var current: HomePage { state.withLock { $0.page } }
 
     /// Something of one section is new. Nil: there is no such section.
     func publish(_ section: String) -> HomePage? {
-        page.withLock { page in
+        state.withLock { state in
+            let number = state.news + 1
             switch section {
             case "news":
-                let number = (page.news.first?.id ?? 0) + 1
-                page.news.insert(HomePage.News(id: number, title: "News number \(number)"), at: 0)
-                page.news = Array(page.news.prefix(5))
+                let news = HomePage.News(id: 100 + number, title: "News number \(number)")
+                state.page.news = [news] + state.page.news.prefix(4)
             case "banner":
-                page.banner.detail = page.banner.detail == Self.rain ? Self.sun : Self.rain
+                state.page.banner.detail = state.page.banner.detail == Self.rain ? Self.sun : Self.rain
             case "notices":
-                page.notices = ["Notice number \(page.notices.count + 1)"] + page.notices.prefix(3)
+                state.page.notices = ["Notice number \(number)"] + state.page.notices.prefix(3)
             default: return nil
             }
-            return page
+            state.news = number
+            return state.page
         }
     }
 

@@ -56,8 +56,14 @@ struct LabContent: Sendable {
             throw HTTPError(.badRequest, message: "\"section\" is chosen or recommended.")
         }
         let filter = PoseFilter(
-            people: query.get("people", as: Int.self), frames: query.get("frames", as: Int.self), tag: query.get("tag"))
+            people: try number("people", query), frames: try number("frames", query), tag: query.get("tag"))
         return poses.page(of: section, filter, after: query.get("cursor"))
+    }
+
+    private func number(_ name: String, _ query: Parameters) throws -> Int? {
+        guard let text = query.get(name) else { return nil }
+        guard let number = Int(text) else { throw HTTPError(.badRequest, message: "\"\(name)\" is a number.") }
+        return number
     }
 
     private func json(_ value: some Encodable) throws -> Response {

@@ -116,30 +116,3 @@ actor LabDevice {
         news.changed(.device, .home, .feed, .shorts)
     }
 }
-
-/// The lab's word on whether a phone has a network: that of its proxy.
-final class LabNetwork: Reachability {
-    private struct State {
-        var isOnline = true
-        var followers: [AsyncStream<NetworkPath>.Continuation] = []
-    }
-
-    private let state = Mutex(State())
-
-    var updates: AsyncStream<NetworkPath> {
-        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-            state.withLock { state in
-                continuation.yield(NetworkPath(isOnline: state.isOnline))
-                state.followers.append(continuation)
-            }
-        }
-    }
-
-    func say(isOnline: Bool) {
-        let followers = state.withLock { state in
-            state.isOnline = isOnline
-            return state.followers
-        }
-        for follower in followers { follower.yield(NetworkPath(isOnline: isOnline)) }
-    }
-}

@@ -6,7 +6,8 @@ import Synchronization
 
 /// The screens of a phone that show what is loaded, each in the two ways.
 struct PhoneScreens: Sendable {
-    let shelf = PictureShelf()
+    private let shelf = PictureShelf()
+    private let oldShelf = PictureShelf()
     let shorts: ShortsScreen
     let oldShorts: OldShorts
     let poses: PosesScreen
@@ -14,15 +15,19 @@ struct PhoneScreens: Sendable {
     let home: HomeScreen
     let oldHome: OldHome
 
-    init(_ loaders: PhoneLoaders, _ session: Session, _ store: Store, _ clock: PhoneClock, _ news: NewsDesk) {
-        shorts = ShortsScreen(loaders: loaders, shelf: shelf, news: news)
-        oldShorts = OldShorts(session: session, shelf: shelf, news: news)
-        let source = PoseSource(session: session)
-        poses = PosesScreen(loaders: loaders, source: source, shelf: shelf, news: news)
-        oldPoses = OldPoses(session: session, source: source, shelf: shelf, news: news)
-        home = HomeScreen(session: session, store: store, clock: clock, news: news)
-        oldHome = OldHome(session: session, store: store, clock: clock, news: news)
+    init(_ phone: PhoneParts) {
+        shorts = ShortsScreen(loaders: phone.loaders, shelf: shelf, news: phone.news)
+        oldShorts = OldShorts(session: phone.session, shelf: oldShelf, news: phone.news)
+        let source = PoseSource(session: phone.session)
+        let watch = PageWatch(news: phone.news, wire: phone.wire)
+        poses = PosesScreen(loaders: phone.loaders, source: source, shelf: shelf, watch: watch, news: phone.news)
+        oldPoses = OldPoses(session: phone.session, source: source, shelf: oldShelf, watch: watch, news: phone.news)
+        home = HomeScreen(session: phone.session, store: phone.store, clock: phone.clock, news: phone.news)
+        oldHome = OldHome(session: phone.session, store: phone.store, clock: phone.clock, news: phone.news)
     }
+
+    /// A picture that one of the screens holds, by its path on the server.
+    func picture(_ path: String) -> Picture? { shelf[path] ?? oldShelf[path] }
 
     /// The network is back: asks once more for what has failed.
     func retry() async {
@@ -41,21 +46,30 @@ struct PhoneScreens: Sendable {
     }
 }
 
+/// What a phone's screens are made of.
+struct PhoneParts: Sendable {
+    let session: Session
+    let store: Store
+    let loaders: PhoneLoaders
+    let wire: Wire
+    let clock: PhoneClock
+    let news: NewsDesk
+}
+
 /// The screens as they are now: others once they were put back to their beginnings.
 final class CurrentScreens: Sendable {
-    private let make: @Sendable () -> PhoneScreens
+    private let parts: PhoneParts
     private let state: Mutex<PhoneScreens>
 
-    /// - Parameter make: Makes screens that show nothing yet.
-    init(_ make: @escaping @Sendable () -> PhoneScreens) {
-        self.make = make
-        state = Mutex(make())
+    init(_ parts: PhoneParts) {
+        self.parts = parts
+        state = Mutex(PhoneScreens(parts))
     }
 
     var current: PhoneScreens { state.withLock { $0 } }
 
     func beginAnew() async {
-        let next = make()
+        let next = PhoneScreens(parts)
         let former = state.withLock { state in
             defer { state = next }
             return state

@@ -51,7 +51,8 @@ final class RunningPhone: Sendable {
         self.loaders = loaders
         let clock = PhoneClock()
         self.clock = clock
-        let screens = CurrentScreens { PhoneScreens(loaders, session, store, clock, news) }
+        let screens = CurrentScreens(
+            PhoneParts(session: session, store: store, loaders: loaders, wire: wire, clock: clock, news: news))
         self.screens = screens
         // Unstructured on purpose: a phone lives until it is crashed, whichever request switched it on.
         work = Task {

@@ -44,17 +44,11 @@ struct HomeRoutes {
         _ request: Request, _ context: some RequestContext,
         _ work: (RunningPhone, any HomeShowing) async throws -> Void = { _, _ in }
     ) async throws -> Response {
-        let device = try await park.device(try context.parameters.require("device"))
-        guard let phone = try? await device.phone() else { return Response(status: .noContent) }
-        let screen: any HomeShowing = await device.isOldWay ? phone.shown.oldHome : phone.shown.home
-        await screen.open()
-        try await work(phone, screen)
-        return try HomeAnswer(snapshot: screen.snapshot).response(from: request, context: context)
+        try await park.answer(request, context) { device, phone in
+            let screen: any HomeShowing = await device.isOldWay ? phone.shown.oldHome : phone.shown.home
+            await screen.open()
+            try await work(phone, screen)
+            return ValueAnswer(screen.snapshot)
+        }
     }
-}
-
-private struct HomeAnswer: ResponseEncodable {
-    let snapshot: HomeSnapshot
-
-    func encode(to encoder: any Encoder) throws { try snapshot.encode(to: encoder) }
 }

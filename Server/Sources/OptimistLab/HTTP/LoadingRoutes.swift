@@ -19,9 +19,7 @@ struct LoadingRoutes {
     func add(to router: Router<some RequestContext>) {
         let device = router.group("lab/devices/:device")
         device.get("loading") { request, context in
-            let device = try await park.device(try context.parameters.require("device"))
-            guard let phone = try? await device.phone() else { return Response(status: .noContent) }
-            return try LoadingAnswer(phone).response(from: request, context: context)
+            try await park.answer(request, context) { _, phone in LoadingAnswer(phone) }
         }
         device.delete("loading") { _, context in
             let device = try await park.device(try context.parameters.require("device"))
@@ -32,7 +30,9 @@ struct LoadingRoutes {
             let device = try await park.device(try context.parameters.require("device"))
             let path = try request.uri.queryParameters.require("of")
             // It may have left the screen since the page heard of it.
-            guard let picture = try? await device.phone().shown.shelf[path] else { return Response(status: .noContent) }
+            guard let picture = try? await device.phone().shown.picture(path) else {
+                return Response(status: .noContent)
+            }
             return Response(
                 status: .ok,
                 headers: [

@@ -27,7 +27,9 @@ struct PosesRoutes {
         }
         feed.post("visible") { request, context in
             let ids = try await request.decode(as: Visible.self, context: context).ids
-            return try await answer(request, context) { await $0.show(ids) }
+            _ = try await answer(request, context) { await $0.show(ids) }
+            // What that changes is told by the events, and there is much to tell.
+            return Response(status: .noContent)
         }
         feed.post("next") { request, context in
             let bytes = try await request.collected()
@@ -42,9 +44,9 @@ struct PosesRoutes {
         }
         router.post("lab/server/poses") { _, _ in
             guard let drawn = content.drawn else {
-                throw OptimistError(.badLabRequest, "These are your own photos. Put another one into their folder.")
+                throw OptimistError(.badLabRequest, "These are your own photos, as they were when the lab was started.")
             }
-            return PoseAnswer(drawn.publish())
+            return ValueAnswer(drawn.publish())
         }
     }
 
@@ -52,12 +54,12 @@ struct PosesRoutes {
     private func answer(
         _ request: Request, _ context: some RequestContext, _ work: (any PosesShowing) async throws -> Void = { _ in }
     ) async throws -> Response {
-        let device = try await park.device(try context.parameters.require("device"))
-        guard let phone = try? await device.phone() else { return Response(status: .noContent) }
-        let screen: any PosesShowing = await device.isOldWay ? phone.shown.oldPoses : phone.shown.poses
-        await screen.open()
-        try await work(screen)
-        return try PosesAnswer(snapshot: await screen.snapshot).response(from: request, context: context)
+        try await park.answer(request, context) { device, phone in
+            let screen: any PosesShowing = await device.isOldWay ? phone.shown.oldPoses : phone.shown.poses
+            await screen.open()
+            try await work(screen)
+            return ValueAnswer(await screen.snapshot)
+        }
     }
 }
 
@@ -74,18 +76,4 @@ extension PoseFilter {
             people: try number("people"), frames: try number("frames"),
             tag: query.get("tag").flatMap { $0.isEmpty ? nil : $0 })
     }
-}
-
-private struct PosesAnswer: ResponseEncodable {
-    let snapshot: PosesSnapshot
-
-    func encode(to encoder: any Encoder) throws { try snapshot.encode(to: encoder) }
-}
-
-private struct PoseAnswer: ResponseEncodable {
-    let pose: Pose
-
-    init(_ pose: Pose) { self.pose = pose }
-
-    func encode(to encoder: any Encoder) throws { try pose.encode(to: encoder) }
 }

@@ -30,17 +30,10 @@ struct ShortsRoutes {
     private func answer(
         _ request: Request, _ context: some RequestContext, _ work: (any ShortsShowing) async throws -> Void
     ) async throws -> Response {
-        let device = try await park.device(try context.parameters.require("device"))
-        guard let phone = try? await device.phone() else { return Response(status: .noContent) }
-        let screen = await phone.shorts(inOldWay: device.isOldWay)
-        try await work(screen)
-        return try ShortsAnswer(snapshot: screen.board.snapshot.counted(on: phone.wire)).response(
-            from: request, context: context)
+        try await park.answer(request, context) { device, phone in
+            let screen = await phone.shorts(inOldWay: device.isOldWay)
+            try await work(screen)
+            return ValueAnswer(screen.board.snapshot.counted(on: phone.wire))
+        }
     }
-}
-
-private struct ShortsAnswer: ResponseEncodable {
-    let snapshot: ShortsSnapshot
-
-    func encode(to encoder: any Encoder) throws { try snapshot.encode(to: encoder) }
 }

@@ -15,7 +15,9 @@ struct TodoRoutes {
         let device = router.group("lab/devices/:device")
         device.get("todos") { request, context in
             let date = request.uri.queryParameters.get("date")
-            return try await shown(request, context) { try await $0.todos(on: date).map(TodoAnswer.init) }
+            return try await park.answer(request, context) { _, phone in
+                try await phone.todos(on: date).map(TodoAnswer.init)
+            }
         }
         device.post("todos") { request, context in
             let edit = try await edit(request)
@@ -34,14 +36,18 @@ struct TodoRoutes {
             WriteAnswer(try await planner(context).delete(try id(context)))
         }
         device.get("outbox") { request, context in
-            try await shown(request, context) { try await $0.store.outbox(limit: 500).map(OutboxAnswer.init) }
+            try await park.answer(request, context) { _, phone in
+                try await phone.store.outbox(limit: 500).map(OutboxAnswer.init)
+            }
         }
         addRejections(to: device)
     }
 
     private func addRejections(to device: RouterGroup<some RequestContext>) {
         device.get("rejections") { request, context in
-            try await shown(request, context) { JSONAnswer(.array(try await $0.store.rejections().map(\.controlJSON))) }
+            try await park.answer(request, context) { _, phone in
+                JSONAnswer(.array(try await phone.store.rejections().map(\.controlJSON)))
+            }
         }
         device.post("rejections/:number/retry") { request, context in
             let json = try JSON(parsing: [UInt8](try await request.collected()))
@@ -58,15 +64,6 @@ struct TodoRoutes {
     }
 
     // MARK: - Reading requests
-
-    /// What a phone shows; a phone that is switched off shows nothing, which is no error.
-    private func shown<Context: RequestContext>(
-        _ request: Request, _ context: Context, _ answer: (RunningPhone) async throws -> some ResponseGenerator
-    ) async throws -> Response {
-        let device = try await park.device(try context.parameters.require("device"))
-        guard let phone = try? await device.phone() else { return Response(status: .noContent) }
-        return try await answer(phone).response(from: request, context: context)
-    }
 
     private func phone(_ context: some RequestContext) async throws -> RunningPhone {
         try await park.device(try context.parameters.require("device")).phone()
@@ -97,30 +94,4 @@ struct TodoRoutes {
     }
 
     private static var today: String { Date().formatted(.iso8601.year().month().day()) }
-}
-
-/// What the lab's server holds.
-struct ServerRoutes {
-    let park: DevicePark
-    let server: OptimistServer
-
-    func add(to router: Router<some RequestContext>) {
-        router.get("lab/server/todos") { request, _ in
-            let account = try await park.serverAccount(named: request.uri.queryParameters.get("account") ?? "planner")
-            let rows = try await server.rows(account: account, type: "todo", limit: .max)
-            return JSONAnswer(
-                .array(
-                    rows.map { row in
-                        var object = JSONObject([("id", .string(row.id))] + row.patch.values.members)
-                        object["seq"] = .int(row.seq)
-                        return .object(object)
-                    }))
-        }
-        router.get("lab/server/status") { _, _ in
-            JSONAnswer([
-                "accounts": .int(Int64(try await server.accounts().count)),
-                "listeners": .int(Int64(server.listenerCount)),
-            ])
-        }
-    }
 }

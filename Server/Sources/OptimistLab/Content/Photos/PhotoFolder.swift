@@ -15,7 +15,9 @@ struct PhotoFolder: PoseCatalogue {
     /// - Throws: `OptimistError` with code `badLabData` when there is no such folder, or no picture in it.
     init(_ folder: URL, cache: URL) throws {
         let root = folder.resolvingSymlinksInPath()
-        guard let found = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil) else {
+        guard (try? root.resourceValues(forKeys: [.isDirectoryKey]))?.isDirectory == true,
+            let found = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)
+        else {
             throw OptimistError(
                 .badLabData, "\(folder.path) is no folder that can be read. Choose another with --photos.")
         }

@@ -1,6 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Crypto
 import Foundation
+import OptimistWire
 
 /// Smaller forms of photos, made by libvips if the system has it, and kept.
 actor Thumbnails {
@@ -17,7 +19,8 @@ actor Thumbnails {
     /// A JPEG of at most so many pixels' width. Nil: there is no libvips, or it cannot read the photo.
     func thumbnail(of photo: URL, _ id: String, width: Int) async throws -> [UInt8]? {
         guard let program else { return nil }
-        let file = folder.appending(path: "\(id.suffix(180))-\(width).jpg")
+        let name = Base64URL.encode(Array(SHA256.hash(data: Array(id.utf8))))
+        let file = folder.appending(path: "\(name)-\(width).jpg")
         if let changed = Self.changed(photo), let made = Self.changed(file), made >= changed {
             return (try? Data(contentsOf: file)).map { [UInt8]($0) }
         }

@@ -22,8 +22,9 @@ final class PhoneClock: Sendable {
 
     /// The moment at which a clock in the time zone shows this time today. Nil: the text is no time, such as `09:59:55`.
     func today(at text: String, in zone: String) -> Date? {
-        let parts = text.split(separator: ":").compactMap { Int($0) }
-        guard parts.count == 3, let zone = TimeZone(identifier: zone) else { return nil }
+        let texts = text.split(separator: ":", omittingEmptySubsequences: false)
+        let parts = texts.compactMap { $0.utf8.count == 2 ? UInt($0) : nil }.map { Int($0) }
+        guard texts.count == 3, parts.count == 3, let zone = TimeZone(identifier: zone) else { return nil }
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = zone
         return calendar.date(bySettingHour: parts[0], minute: parts[1], second: parts[2], of: Date())

@@ -10,9 +10,4 @@ final class PictureShelf: Sendable {
         get { pictures.withLock { $0[path] } }
         set { pictures.withLock { $0[path] = newValue } }
     }
-
-    /// Lets all go but these.
-    func keep(only paths: Set<String>) {
-        pictures.withLock { pictures in pictures = pictures.filter { paths.contains($0.key) } }
-    }
 }

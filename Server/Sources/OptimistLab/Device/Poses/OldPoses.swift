@@ -13,12 +13,13 @@ actor OldPoses: PosesShowing {
     private let news: NewsDesk
     private var shown = PosesSnapshot()
     private var cursors: [PoseSection: String] = [:]
+    /// What was asked for before the last refresh counts no more.
+    private var generation = 0
     /// One thing after the other.
     private var queue: Task<Void, Never>?
 
-    init(session: Session, source: PoseSource, shelf: PictureShelf, news: NewsDesk) {
-        (self.session, self.source, self.shelf, self.news) = (session, source, shelf, news)
-        watch = PageWatch(news: news)
+    init(session: Session, source: PoseSource, shelf: PictureShelf, watch: PageWatch, news: NewsDesk) {
+        (self.session, self.source, self.shelf, self.watch, self.news) = (session, source, shelf, watch, news)
     }
 
     var snapshot: PosesSnapshot {
@@ -30,6 +31,7 @@ actor OldPoses: PosesShowing {
     func open() { if shown.sections.isEmpty { refresh() } }
 
     func refresh() {
+        generation += 1
         queue?.cancel()
         queue = nil
         cursors = [:]
@@ -69,15 +71,16 @@ actor OldPoses: PosesShowing {
     func close() { queue?.cancel() }
 
     private func load(_ section: PoseSection) {
-        let former = queue
+        let (former, generation) = (queue, generation)
         // Unstructured, and behind all that was asked for before.
         queue = Task {
             await former?.value
-            if !Task.isCancelled { await loadNow(section) }
+            await loadNow(section, generation)
         }
     }
 
-    private func loadNow(_ section: PoseSection) async {
+    private func loadNow(_ section: PoseSection, _ generation: Int) async {
+        guard generation == self.generation else { return }
         let cursor = cursors[section]
         let row = watch.asks(section, isFirst: cursor == nil)
         do {
@@ -88,7 +91,7 @@ actor OldPoses: PosesShowing {
                 guard head.status == .ok else { throw CancellationError() }
                 pictures.append(try Picture(decoding: body))
             }
-            try Task.checkCancellation()
+            guard generation == self.generation else { return }
             for (pose, picture) in zip(page.items, pictures) { shelf[pose.picturePath] = picture }
             watch.arrived(page.items, row)
             cursors[section] = page.next
@@ -96,9 +99,9 @@ actor OldPoses: PosesShowing {
                 section.items += page.items.map { PosesSnapshot.Item($0, .loaded) }
                 section.state = page.next == nil ? .ended : .more
             }
-            watch.shows(page.items.map(\.id))
+            watch.shows(page.items.map(\.id), drawn: shown.drawn)
         } catch {
-            if Task.isCancelled { return }
+            guard generation == self.generation else { return }
             watch.failed(row)
             change(section) { $0.state = .failed }
         }

@@ -6,15 +6,18 @@ import Synchronization
 final class PageWatch: Sendable {
     private struct Page {
         let row: String
-        let count: Int
+        let poses: [Pose]
+        /// How often the screen had been drawn when the page came. Nil: not since.
+        var drawnBefore: Int?
         /// Those whose pictures are not there yet.
         var missing: Set<Pose.ID>
     }
 
     private let state = Mutex((pages: [Page](), last: 0))
     private let news: NewsDesk
+    private let wire: Wire
 
-    init(news: NewsDesk) { self.news = news }
+    init(news: NewsDesk, wire: Wire) { (self.news, self.wire) = (news, wire) }
 
     /// A page is asked for. Returns the timeline's row of it.
     func asks(_ section: PoseSection, isFirst: Bool) -> String {
@@ -31,24 +34,29 @@ final class PageWatch: Sendable {
         news.tell(.places, "\(poses.count)", row: row)
         guard !poses.isEmpty else { return }
         state.withLock { state in
-            state.pages.append(Page(row: row, count: poses.count, missing: Set(poses.map(\.id))))
+            state.pages.append(Page(row: row, poses: poses, missing: Set(poses.map(\.id))))
             if state.pages.count > 32 { state.pages.removeFirst() }
         }
     }
 
     func failed(_ row: String) { news.tell(.failed, "page", row: row) }
 
-    /// Pictures are on the screen.
-    func shows(_ ids: some Collection<Pose.ID>) {
+    /// Pictures are on the screen, which was drawn so often.
+    func shows(_ ids: some Collection<Pose.ID>, drawn: Int) {
         let events = state.withLock { state in
             var events: [(TimelineEvent.Kind, String, String)] = []
             for place in state.pages.indices {
                 let before = state.pages[place].missing
+                let drawnBefore = state.pages[place].drawnBefore ?? drawn - 1
+                state.pages[place].drawnBefore = drawnBefore
                 state.pages[place].missing.subtract(ids)
                 let (page, left) = (state.pages[place], state.pages[place].missing.count)
                 if left == before.count { continue }
-                if before.count == page.count { events.append((.firstPicture, "1", page.row)) }
-                if left == 0 { events.append((.allPictures, "\(page.count)", page.row)) }
+                if before.count == page.poses.count { events.append((.firstPicture, "1", page.row)) }
+                if left > 0 { continue }
+                let requests = page.poses.reduce(0) { $0 + wire.sent($1.picturePath) }
+                let text = "\(page.poses.count) pictures by \(requests) requests, drawn \(drawn - drawnBefore) times"
+                events.append((.allPictures, text, page.row))
             }
             state.pages.removeAll { $0.missing.isEmpty }
             return events

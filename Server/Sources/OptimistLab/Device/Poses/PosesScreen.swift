@@ -11,8 +11,6 @@ final class PosesScreen: PosesShowing {
 
     private struct State {
         var following: Task<Void, Never>?
-        /// What was drawn last.
-        var shown: PoseFeed.Snapshot?
         var drawn = 0
     }
 
@@ -23,8 +21,7 @@ final class PosesScreen: PosesShowing {
     private let news: NewsDesk
     private let state = Mutex(State())
 
-    init(loaders: PhoneLoaders, source: PoseSource, shelf: PictureShelf, news: NewsDesk) {
-        let watch = PageWatch(news: news)
+    init(loaders: PhoneLoaders, source: PoseSource, shelf: PictureShelf, watch: PageWatch, news: NewsDesk) {
         (self.source, self.shelf, self.watch, self.news) = (source, shelf, watch, news)
         feed = Feed(
             sections: PoseSection.allCases, filter: PoseFilter(),
@@ -72,25 +69,30 @@ final class PosesScreen: PosesShowing {
                 if picture != nil { here.append(id) }
             }
             for id in snapshot.changes.removed { shelf[Pose.picturePath(of: id)] = nil }
-            state.withLock { state in
-                state.shown = snapshot
+            let drawn = state.withLock { state in
                 state.drawn += 1
+                return state.drawn
             }
-            watch.shows(here)
+            watch.shows(here, drawn: drawn)
             news.changed(.feed, .loading)
         }
     }
 
     var snapshot: PosesSnapshot {
-        let (shown, drawn) = state.withLock { ($0.shown, $0.drawn) }
-        let feed = shown ?? feed.snapshot
+        let feed = feed.snapshot
         return PosesSnapshot(
             filter: feed.filter, choices: source.choices,
             sections: feed.sections.map { section in
                 PosesSnapshot.Section(
                     id: section.id, state: .init(section.state), stale: section.isStale,
-                    items: section.items.map { PosesSnapshot.Item($0, .init(feed.phase(of: $0.id))) })
-            }, drawn: drawn)
+                    items: section.items.map { PosesSnapshot.Item($0, phase(of: $0, in: feed)) })
+            }, drawn: state.withLock { $0.drawn })
+    }
+
+    /// A picture that is not in the screen's hands yet is drawn in the next frame.
+    private func phase(of pose: Pose, in feed: PoseFeed.Snapshot) -> PosesSnapshot.Item.Phase {
+        let phase = feed.phase(of: pose.id)
+        return phase.value != nil && shelf[pose.picturePath] == nil ? .placeholder : .init(phase)
     }
 }
 

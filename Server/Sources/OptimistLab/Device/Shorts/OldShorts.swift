@@ -15,7 +15,8 @@ actor OldShorts: ShortsShowing {
     private var here: [String: String] = [:]
     /// Asked for ahead, and never taken out when that fails.
     private var prefetching: Set<String> = []
-    private var work: [Task<Void, Never>] = []
+    private var work: [Int: Task<Void, Never>] = [:]
+    private var last = 0
 
     init(session: Session, shelf: PictureShelf, news: NewsDesk) {
         self.session = session
@@ -55,7 +56,7 @@ actor OldShorts: ShortsShowing {
     }
 
     func close() {
-        for task in work { task.cancel() }
+        for task in work.values { task.cancel() }
     }
 
     private func path(of thing: ShortThing) -> String? {
@@ -66,17 +67,18 @@ actor OldShorts: ShortsShowing {
     }
 
     private func load(_ thing: ShortThing, _ path: String) {
+        last += 1
         // Unstructured, as it was: nobody stops it when the screen goes elsewhere.
-        work.append(
-            Task {
-                do {
-                    let (head, body) = try await session.send(SessionRequest(.get, path))
-                    here[path] = try text(of: thing, path, head.status.code, body)
-                    if let text = here[path] { board.has(thing, text) }
-                } catch {
-                    board.lost(thing)
-                }
-            })
+        work[last] = Task { [last] in
+            do {
+                let (head, body) = try await session.send(SessionRequest(.get, path))
+                here[path] = try text(of: thing, path, head.status.code, body)
+                if let text = here[path] { board.has(thing, text) }
+            } catch {
+                board.lost(thing)
+            }
+            work[last] = nil
+        }
     }
 
     private func text(of thing: ShortThing, _ path: String, _ status: Int, _ body: [UInt8]) throws -> String? {

@@ -111,23 +111,3 @@ actor ShortsScreen: ShortsShowing {
         }
     }
 }
-
-/// A screen of short videos.
-protocol ShortsShowing: Sendable {
-    var board: ShortsBoard { get }
-    /// Shows the first of them, unless it shows some already.
-    func open(_ shorts: [Short]) async
-    func show(_ index: Int) async
-    func retry() async
-    func close() async
-}
-
-extension Place {
-    /// As a screen shows it.
-    var label: String {
-        switch self {
-        case .named(let name): name.area.map { $0 == name.place ? $0 : "\(name.place), \($0)" } ?? name.place
-        case .nowhere: "somewhere"
-        }
-    }
-}

@@ -1,7 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistLoading
-
 /// What the screen of short videos shows.
 struct ShortsSnapshot: Encodable, Sendable {
     /// One thing that a short needs beside its video.
@@ -48,25 +46,6 @@ struct ShortsSnapshot: Encodable, Sendable {
     var problem: String?
 }
 
-/// A thing that a short needs.
-enum ShortThing: Hashable, Sendable {
-    case portrait(Int)
-    case place(Int)
-
-    var index: Int {
-        switch self {
-        case .portrait(let index), .place(let index): index
-        }
-    }
-
-    var word: String {
-        switch self {
-        case .portrait: "portrait"
-        case .place: "place"
-        }
-    }
-}
-
 extension ShortsSnapshot.Item {
     init(_ short: Short) {
         self.init(id: short.id, title: short.title, hue: short.hue, author: short.author.name)
@@ -85,14 +64,4 @@ extension ShortsSnapshot {
         }
         return counted
     }
-}
-
-extension Short {
-    /// The server's path of what its author looks like.
-    var portraitPath: String { "/authors/\(author.id)/portrait" }
-
-    var placeKey: PlaceKey? { PlaceKey(latitude: latitude, longitude: longitude, language: "en") }
-
-    /// As the phone's loader asks for it.
-    var placePath: String? { placeKey.map { "/places?lat=\($0.latitude)&lon=\($0.longitude)&lang=\($0.language)" } }
 }

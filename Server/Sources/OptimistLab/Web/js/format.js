@@ -71,7 +71,7 @@ const steps = {
   redraw: (text) => `drawn ${text}`,
   places: (text) => `${text} places`,
   firstPicture: () => 'first picture',
-  allPictures: (text) => `all ${text} pictures`,
+  allPictures: (text) => `all ${text}`,
 };
 
 /** A step of an entry of the timeline. */
@@ -79,6 +79,9 @@ export function stepWords(step, entry) {
   const words = steps[step.kind]?.(step.text) ?? step.kind;
   return step.device === entry.device ? words : `${words} on ${step.device}`;
 }
+
+/** How often: once, 3 times. */
+export const times = (count) => (count === 1 ? 'once' : `${count} times`);
 
 /** A count of bytes as people read it: 800 B, 12 KB, 3.4 MB. */
 export function bytes(count) {

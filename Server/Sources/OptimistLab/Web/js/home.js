@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import { coalesced, el, keyed, setText } from './dom.js';
+import { times } from './format.js';
 
 const titles = {
   banner: 'Today', plan: 'My day', news: 'News', notices: 'Notices', shortcuts: 'Shortcuts', chapel: 'Chapel',
@@ -53,7 +54,7 @@ export class HomeScreen {
   }
 
   #draw({ home, parts, drawn, answers, clock, problem }) {
-    setText(this.#count, `drawn ${drawn} times for ${answers} ${answers === 1 ? 'answer' : 'answers'}`);
+    setText(this.#count, `drawn ${times(drawn)} for ${answers} ${answers === 1 ? 'answer' : 'answers'}`);
     setText(this.#problem, problem ?? '');
     this.#problem.hidden = !problem;
     this.#tick(clock);
@@ -70,7 +71,7 @@ export class HomeScreen {
     const count = element.querySelector('.drawn');
     if (count.textContent && count.textContent !== `×${drawn}`) flash(element);
     setText(count, `×${drawn}`);
-    count.title = `drawn ${drawn} times`;
+    count.title = `drawn ${times(drawn)}`;
     const inside = element.lastElementChild;
     const text = JSON.stringify(contents[id](home));
     if (inside.dataset.text === text) return;

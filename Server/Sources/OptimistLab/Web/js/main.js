@@ -73,4 +73,8 @@ lab.events({
 });
 
 // Events are hints. This finds what they missed: a device that automation added, a lab that was restarted.
-setInterval(() => { if (!document.hidden) refreshDevices(); }, 3000);
+setInterval(() => {
+  if (document.hidden) return;
+  refreshDevices();
+  content.refresh();
+}, 3000);

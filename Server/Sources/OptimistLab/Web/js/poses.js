@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import { coalesced, el, keyed, setText, soon } from './dom.js';
+import { times } from './format.js';
 
 const names = { chosen: 'Chosen', recommended: 'Recommended' };
 const ends = { loading: 'Loading …', more: '', ended: 'That is all.', failed: 'The next page did not come.' };
@@ -18,10 +19,14 @@ export class PosesScreen {
   #api;
   #attempt;
   #device;
+  /** What the phone shows, or what a person has chosen and the phone has not heard of yet. */
   #filter = {};
+  #isChosen = false;
+  #asked = 0;
+  #drawn = 0;
   #visible = new Set();
   #chips = el('div', { class: 'chips', role: 'group', 'aria-label': 'Filter' });
-  #drawn = el('span', { class: 'faint' });
+  #count = el('span', { class: 'faint' });
   #list = el('div', { class: 'feed', tabIndex: 0 });
   #seen = new IntersectionObserver((entries) => this.#onSeen(entries), { root: this.#list });
   #tell = soon(60, () => this.#tellVisible());
@@ -32,7 +37,7 @@ export class PosesScreen {
     this.#list.setAttribute('role', 'region');
     this.#list.setAttribute('aria-label', `Poses on phone ${name}`);
     this.element = el('div', { class: 'poses-screen' },
-      el('header', {}, el('h2', {}, 'Poses'), this.#drawn,
+      el('header', {}, el('h2', {}, 'Poses'), this.#count,
         el('button', { type: 'button', onclick: () => this.#do(() => api.refreshFeed()) }, 'Refresh')),
       this.#chips,
       this.#list);
@@ -45,18 +50,25 @@ export class PosesScreen {
 
   refresh = coalesced(async () => {
     if (!this.#device?.running || this.element.hidden) return;
-    const feed = await this.#api.feed().catch(() => null);  // The phone may have crashed meanwhile.
-    if (feed) this.#draw(feed);
+    // The phone may have crashed meanwhile.
+    await this.#drawNewest(() => this.#api.feed().catch(() => null));
   });
 
-  async #do(work) {
-    const feed = await this.#attempt(work);
-    if (feed) this.#draw(feed);
+  #do(work) { return this.#drawNewest(() => this.#attempt(work)); }
+
+  /** Draws an answer, unless one to a later question has been drawn. */
+  async #drawNewest(ask) {
+    this.#asked += 1;
+    const number = this.#asked;
+    const feed = await ask();
+    if (!feed || number < this.#drawn) return;
+    this.#drawn = number;
+    this.#draw(feed);
   }
 
   #draw({ sections, choices, filter, drawn }) {
-    this.#filter = filter;
-    setText(this.#drawn, `drawn ${drawn} times`);
+    if (!this.#isChosen) this.#filter = filter;
+    setText(this.#count, `drawn ${times(drawn)}`);
     this.#drawChips(choices);
     keyed(this.#list, sections, {
       key: (section) => section.id,
@@ -83,7 +95,7 @@ export class PosesScreen {
   }
 
   #card(pose) {
-    const words = [pose.people && `${pose.people} people`, pose.frames > 1 && `${pose.frames} frames`, ...pose.tags]
+    const words = [pose.people && (pose.people === 1 ? '1 person' : `${pose.people} people`), pose.frames > 1 && `${pose.frames} frames`, ...pose.tags]
       .filter(Boolean).join(', ');
     const card = el('li', { class: 'pose', 'data-id': pose.id, title: words });
     card.style.aspectRatio = `${pose.width} / ${pose.height}`;
@@ -128,10 +140,21 @@ export class PosesScreen {
   }
 
   #choose(member, value) {
-    const filter = { ...this.#filter, [member]: this.#filter[member] === value ? undefined : value };
+    this.#filter = { ...this.#filter, [member]: this.#filter[member] === value ? undefined : value };
+    this.#isChosen = true;
     this.#list.scrollTop = 0;
-    return this.#do(() => this.#api.filterFeed(filter));
+    this.#sendFilter();
   }
+
+  /** One request at a time, so that the last choice is the one that stays. */
+  #sendFilter = coalesced(async () => {
+    const filter = this.#filter;
+    await this.#drawNewest(async () => {
+      const feed = await this.#attempt(() => this.#api.filterFeed(filter));
+      if (this.#filter === filter) this.#isChosen = false;
+      return feed;
+    });
+  });
 
   #onSeen(entries) {
     for (const { target, isIntersecting } of entries) {
@@ -143,6 +166,6 @@ export class PosesScreen {
 
   #tellVisible() {
     if (!this.#device?.running || this.element.hidden) return undefined;
-    return this.#do(() => this.#api.showPoses([...this.#visible]));
+    return this.#attempt(() => this.#api.showPoses([...this.#visible]));
   }
 }
