@@ -7,7 +7,7 @@ import OptimistWire
 ///
 /// Rows are tried one by one, as often as one of them lets another in. What is left is tried together, as far as each of it
 /// refers to rows that are there or among them: rows that refer to each other in a circle, and rows that exchange the values
-/// of a unique index.
+/// of a unique index. If that does not fit, each circle is tried by itself: what stands in the way of one is not the others'.
 struct Fitting {
     private var rows: RowApplication
     private let db: Database
@@ -27,18 +27,15 @@ struct Fitting {
         if try received.isEmpty && parked.isEmpty { return }
         var left = inOrder(try ready(includingOthers: true) + received)
         var reasons: [RowRef: String] = [:]
-        var others: [ReceivedRow]
+        var count = 0
         repeat {
-            try fitOneByOne(&left, &reasons)
-            others = try ready(includingOthers: false)
-            left = inOrder(left + others)
-        } while !others.isEmpty
-        if left.count <= Self.maxTogether {
-            left = try fitTogether(left + parked.take(awaiting: Set(left.map(\.ref))))
-        }
-        for row in left {
-            try parked.park(row, reason: reasons[row.ref], awaiting: try missingParent(of: row, among: []))
-        }
+            try fitWhatFollows(&left, &reasons)
+            if left.count > Self.maxTogether { break }
+            left += try parked.take(awaiting: Set(left.map(\.ref)))
+            count = left.count
+            left = try fitTogether(left)
+        } while left.count < count
+        try park(left, reasons)
         if try !rows.hasMore && fitHeldBack() { try fit([]) }
     }
 
@@ -68,6 +65,16 @@ struct Fitting {
 
     private func ready(includingOthers: Bool) throws -> [ReceivedRow] {
         try parked.takeReady(rows.tables, includingOthers: includingOthers, hasMore: rows.hasMore)
+    }
+
+    /// Tries rows one by one, with those that waited for one of them.
+    private mutating func fitWhatFollows(_ left: inout [ReceivedRow], _ reasons: inout [RowRef: String]) throws {
+        var others: [ReceivedRow]
+        repeat {
+            try fitOneByOne(&left, &reasons)
+            others = try ready(includingOthers: false)
+            left = inOrder(left + others)
+        } while !others.isEmpty
     }
 
     /// Tries rows as often as one of them lets another in.
@@ -127,40 +134,77 @@ struct Fitting {
         guard !candidates.isEmpty else { return left }
         // What has become one with another row goes first: that may need its unique values.
         candidates = candidates.filter { $0.mergedInto != nil } + candidates.filter { $0.mergedInto == nil }
-        guard try db.deferringForeignKeys({ try attempt(candidates, vacating: true) }) == nil else { return left }
-        let fitted = Set(candidates.map(\.ref))
+        var fitted: Set<RowRef> = []
+        for some in try attemptTogether(candidates) ? [candidates] : fitCircles(candidates) {
+            fitted.formUnion(some.map(\.ref))
+        }
         return left.filter { !fitted.contains($0.ref) }
+    }
+
+    private mutating func attemptTogether(_ some: [ReceivedRow]) throws -> Bool {
+        try db.deferringForeignKeys { try attempt(some, vacating: true) } == nil
+    }
+
+    /// Applies each circle by itself: a row needs those that it refers to, and those that have a unique value which it is to
+    /// have. Returns the circles that fitted.
+    private mutating func fitCircles(_ candidates: [ReceivedRow]) throws -> [[ReceivedRow]] {
+        let all = try circles(candidates) { try references(of: $0).map(\.parent) + holders(of: $0) }
+        return try all.filter { try $0.count > 1 && $0.count < candidates.count && attemptTogether($0) }
+    }
+
+    /// Keeps rows for later. A circle waits for whatever one of its rows waits for, and not for its own: none of them would
+    /// ever come first.
+    private func park(_ left: [ReceivedRow], _ reasons: [RowRef: String]) throws {
+        for circle in circles(left, by: { references(of: $0).map(\.parent) }) {
+            let names = Set(circle.map(\.ref))
+            let missing = try circle.lazy.compactMap { try missingParent(of: $0, among: names) }.first
+            for row in circle { try parked.park(row, reason: reasons[row.ref], awaiting: missing) }
+        }
+    }
+
+    /// The rows in circles, in which each needs the others. Most are circles of one.
+    private func circles(
+        _ some: [ReceivedRow], by needs: (ReceivedRow) throws -> [RowRef]
+    ) rethrows -> [[ReceivedRow]] {
+        let places = Dictionary(zip(some.map(\.ref), some.indices), uniquingKeysWith: { $1 })
+        let all = try some.map { row in try needs(row).compactMap { places[$0] } }
+        return Circles.inOrder(needs: all).map { circle in circle.sorted().map { some[$0] } }
     }
 
     /// Whether a row of the app's that is not among the others has the value of a unique index that this one needs.
     private func collides(_ row: ReceivedRow, besides others: Set<RowRef>) throws -> Bool {
-        guard case .row(let patch) = row.content, let table = rows.tables[row.ref.table] else { return false }
+        try holders(of: row).contains { !others.contains($0) }
+    }
+
+    /// The other rows of the app's that have the values of a unique index that this one needs.
+    private func holders(of row: ReceivedRow) throws -> [RowRef] {
+        guard case .row(let patch) = row.content, let table = rows.tables[row.ref.table] else { return [] }
+        var found: [RowRef] = []
         for index in try table.uniqueIndexes {
             let columns = index.compactMap { table.layout[column: $0] }
             let values = columns.compactMap { column in patch.values[column.name].map(column.form.stored) }
             guard columns.count == index.count, values.count == index.count, !values.contains(where: \.isNull) else {
                 continue
             }
-            let holders = try table.ids(where: columns, are: values)
-            if holders.contains(where: { $0 != row.ref.id && !others.contains(RowRef(table: row.ref.table, id: $0)) }) {
-                return true
-            }
+            found += try table.ids(where: columns, are: values).map { RowRef(table: row.ref.table, id: $0) }
         }
-        return false
+        return found.filter { $0 != row.ref }
+    }
+
+    /// The rows that this one refers to.
+    private func references(of row: ReceivedRow) -> [(table: AppTable, parent: RowRef)] {
+        guard case .row(let patch) = row.content, let table = rows.tables[row.ref.table] else { return [] }
+        return table.layout.columns.compactMap { column in
+            guard let reference = column.reference, let parent = rows.tables[reference.table],
+                let value = patch.values[column.name]
+            else { return nil }
+            let id = column.form.stored(value)
+            return id.isNull ? nil : (parent, RowRef(table: parent.layout.number, id: id))
+        }
     }
 
     /// A row that this one refers to, and that is neither here nor among the others.
     private func missingParent(of row: ReceivedRow, among others: Set<RowRef>) throws -> RowRef? {
-        guard case .row(let patch) = row.content, let table = rows.tables[row.ref.table] else { return nil }
-        for column in table.layout.columns {
-            guard let reference = column.reference, let parent = rows.tables[reference.table],
-                let value = patch.values[column.name]
-            else { continue }
-            let id = column.form.stored(value)
-            let ref = RowRef(table: parent.layout.number, id: id)
-            if id.isNull || others.contains(ref) { continue }
-            if try !parent.contains(id) { return ref }
-        }
-        return nil
+        try references(of: row).first { try !others.contains($0.parent) && !$0.table.contains($0.parent.id) }?.parent
     }
 }

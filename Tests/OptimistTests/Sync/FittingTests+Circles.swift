@@ -1,0 +1,95 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+/// Rows that need each other, beside what stands in the way of others.
+extension FittingTests {
+    @Test func `R4 S8 a deletion that has to wait does not keep a circle out`() async throws {
+        let desk = try Desk(onDelete: "RESTRICT")
+        let store = desk.store
+        let fair = Project(title: "Fair")
+        try await store.take([.project(fair)], to: 1)
+        let visa = Step(text: "Visa", project: fair.id)
+        try await store.write { try visa.insert($0) }
+        try await store.take([.gone("project", fair.id)], from: 1, to: 2)
+        try await store.take([.project(trip, seq: 3, part: tour)], from: 2, to: 3)
+        #expect(try await store.counts().parked == 2)
+        try await store.take([.project(tour, seq: 4, part: trip)], from: 3, to: 4)
+        #expect(try await store.projects() == ["Fair", "Tour", "Trip"])
+        #expect(try await store.counts().parked == 1)
+    }
+
+    @Test func `R4 a circle that did not fit comes in when what stood in its way is gone`() async throws {
+        try await store.write {
+            try $0.execute(
+                sql: """
+                    CREATE TRIGGER app AFTER INSERT ON project WHEN NEW.title = 'Tour'
+                    BEGIN SELECT RAISE(ABORT, 'not now'); END
+                    """)
+        }
+        try await store.take([.project(trip, part: tour), .project(tour, part: trip)], to: 1)
+        #expect(try await store.counts().parked == 2)
+        try await store.write { try $0.execute(sql: "DROP TRIGGER app") }
+        try await store.take([.step(tickets, seq: 2)], from: 1, to: 2)
+        #expect(try await store.projects() == ["Tour", "Trip"])
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test func `R4 a circle waits for the row that one of it refers to besides`() async throws {
+        let (north, south) = (Station(), Station())
+        let line = UUID()
+        let device = try Device([Station.self]) { migrator in
+            migrator.registerMigration("station") { db in
+                try db.execute(
+                    sql: """
+                        CREATE TABLE station(id BLOB PRIMARY KEY NOT NULL,
+                        next BLOB REFERENCES station(id), hub BLOB REFERENCES station(id));
+                        """)
+            }
+        }
+        func take(_ rows: [(UUID, JSONObject)], at seq: Int64) async throws {
+            let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone")
+            let rows = rows.map { id, values in
+                PageRow(
+                    table: "station", id: id.uuidString.lowercased(),
+                    content: .row(
+                        RowPatch(generation: 1, clocks: ColumnClocks(common: clock), seq: seq, values: values)))
+            }
+            try await device.store.apply(
+                Page(from: "e1.\(seq - 1)", cursor: "e1.\(seq)", hasMore: false, rows: rows), to: ["station"],
+                initialCursor: "e1.0")
+        }
+        func wire(_ id: UUID) -> JSON { .string(id.uuidString.lowercased()) }
+        try await take(
+            [
+                (north.id, ["next": wire(south.id), "hub": wire(line)]),
+                (south.id, ["next": wire(north.id), "hub": .null]),
+            ], at: 1)
+        #expect(try await device.store.counts().parked == 2)
+        try await take([(line, ["next": .null, "hub": .null])], at: 2)
+        #expect(try await device.store.counts().parked == 0)
+        #expect(try await device.store.read { try Station.fetchCount($0) } == 3)
+    }
+
+    @Test func `R4 circles are found, each after those that it needs`() {
+        #expect(Circles.inOrder(needs: []) == [])
+        #expect(Circles.inOrder(needs: [[1], [2], []]) == [[2], [1], [0]])
+        #expect(Circles.inOrder(needs: [[0], [0]]) == [[0], [1]])
+        let circles = Circles.inOrder(needs: [[1], [2, 3], [0], [4], [3], [0, 4]]).map { $0.sorted() }
+        #expect(circles == [[3, 4], [0, 1, 2], [5]])
+    }
+}
+
+private struct Station: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "station"
+    var id = UUID()
+    var next: UUID?
+    var hub: UUID?
+}
