@@ -200,15 +200,22 @@ extension RowEntry {
         // What went along with a deletion meanwhile is not unsent any more.
         guard generation == sentRow.generation, isPending else { return Settlement() }
         switch sentRow.kind {
-        case .create: return undoCreate(sentRow, refusal, in: layout)
+        case .create: return try undoCreate(sentRow, refusal, in: layout, quote: quote)
         case .delete: return undoDelete(refusal, in: layout)
         case .update: return try undoUpdate(sentRow, refusal, in: layout, quote: quote)
         }
     }
 
     /// A row that the user has changed since is sent again as it is now: nothing of it was refused yet.
-    private mutating func undoCreate(_ sentRow: SentRow, _ refusal: Refusal, in layout: TableLayout) -> Settlement {
+    private mutating func undoCreate(
+        _ sentRow: SentRow, _ refusal: Refusal, in layout: TableLayout,
+        quote: (TableLayout.Column, JSON) throws -> String
+    ) rethrows -> Settlement {
         if edited(since: sentRow, in: layout) & sentRow.mask != 0 { return Settlement() }
+        // The server did not have the row when it refused it, and a page has brought it since: another device made it.
+        if isKnownToServer, refusal.current == nil {
+            return try undoUpdate(sentRow, refusal, in: layout, quote: quote)
+        }
         let rejected = sentRow.kept(against: refusal.current)
         if let current = refusal.current {
             return Settlement(change: bringBack(current, in: layout), rejected: rejected)
@@ -234,7 +241,7 @@ extension RowEntry {
         }
         var mine = JSONObject()
         var restored = JSONObject()
-        var cleared: Int64 = 0
+        var cleared = sentRow.mask & TableLayout.lifeMask
         for column in layout.columns(in: sentRow.mask & dirty) {
             if column.isCounter {
                 let (refused, shown) = rejectCounter(column, sentRow, refusal.current)
