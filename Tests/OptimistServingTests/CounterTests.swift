@@ -38,6 +38,15 @@ struct CounterTests {
         #expect(verdict.won?.mine == ["likes": ["deviceAA": 5]])
     }
 
+    @Test func `M2 M3 a counter's clock is that of its latest total, and the columns keep theirs`() {
+        var store = Self.store()
+        store.push([Self.total(5, "deviceAA", at: 9), Self.total(2, "deviceBB", at: 1)])
+        let clocks = store.row(.todo)?.patch().clocks
+        #expect(clocks == ColumnClocks(common: .at(0), exceptions: ["likes": .at(9, "deviceAA")]))
+        store.push([.update(.todo, ["content": "b"], at: .at(9, "deviceAA"))])
+        #expect(store.row(.todo)?.patch().clocks == ColumnClocks(common: .at(9, "deviceAA")))
+    }
+
     @Test func `M3 L3 a device sends the totals of a former id beside its own`() {
         var store = Self.store()
         let both: JSON = [

@@ -31,7 +31,9 @@ extension RowEntry {
         guard case .put(var values) = reception.change else { return reception }
         for column in layout.columns(in: former.dirty) {
             let mine = former.unsentClock(of: column, device)
-            let theirs = patch.values[column.name] == nil ? nil : patch.clocks?[column.name]
+            // A counter's clock tells when others counted. A total is lost only to a life that is later in all.
+            let clock = column.isCounter ? earliestClock(of: patch, in: layout) : patch.clocks?[column.name]
+            let theirs = patch.values[column.name] == nil ? nil : clock
             if let theirs, theirs >= mine {
                 // It is the very value that was sent: nothing was lost.
                 if theirs == mine { reception.lost &= ~column.mask }
@@ -65,6 +67,12 @@ extension RowEntry {
         let rejected = sentRow.kept(against: refusal.current)
         let reception = refusal.current.map { begin(life, $0, in: layout) } ?? end(life, clock: nil)
         return Settlement(change: reception.change, rejected: rejected, lost: reception.lost & ~sentRow.mask)
+    }
+
+    /// The earliest clock of a row's columns.
+    private func earliestClock(of patch: RowPatch, in layout: TableLayout) -> Clock? {
+        layout.columns.filter { !$0.isCounter && patch.values[$0.name] != nil }
+            .compactMap { patch.clocks?[$0.name] }.min()
     }
 
     func unsentClock(of column: TableLayout.Column, _ device: String) -> Clock {

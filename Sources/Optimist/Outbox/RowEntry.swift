@@ -107,9 +107,10 @@ struct RowEntry: Equatable, Sendable {
         known |= column.mask
     }
 
-    /// Takes over the clocks of a whole row of the server's.
+    /// Takes over the clocks of a whole row of the server's, but for counters, which have one for each total.
     mutating func confirm(_ patch: RowPatch, in layout: TableLayout) {
         confirmed = patch.clocks ?? ColumnClocks()
+        for column in layout.counters { confirmed.exceptions[column.name] = nil }
         known = layout.mask(of: patch.values)
     }
 

@@ -69,15 +69,17 @@ extension MergeRow {
         patch(of: Set(cells.keys).union(counters.keys), for: origins, seq: seq)
     }
 
-    /// Some columns. Counters come as their sum, and with what the origins have of it.
+    /// Some columns. Counters come as their sum, with the clock of its latest part and with what the origins have of it.
     func patch(of columns: Set<String>, for origins: [String], seq: Int64? = nil) -> RowPatch {
         var values: [JSONObject.Member] = []
         var clocks: [String: Clock] = [:]
+        var counted: [String: Clock] = [:]
         var mine: [String: [String: Int64]] = [:]
         values.reserveCapacity(columns.count)
         for column in columns.sorted() {
             if let totals = counters[column] {
                 values.append((column, .int(sum(of: column))))
+                counted[column] = totals.values.map(\.clock).max()
                 let asked = totals.filter { origins.contains($0.key) }.mapValues(\.total)
                 if !asked.isEmpty { mine[column] = asked }
             } else if let cell = cells[column] {
@@ -86,12 +88,17 @@ extension MergeRow {
             }
         }
         return RowPatch(
-            generation: generation, clocks: Self.packed(clocks), seq: seq, values: JSONObject(values), mine: mine)
+            generation: generation, clocks: Self.packed(clocks, counted), seq: seq, values: JSONObject(values),
+            mine: mine)
     }
 
-    /// Nil for none.
-    private static func packed(_ clocks: [String: Clock]) -> ColumnClocks? {
-        guard let first = clocks.values.first else { return nil }
-        return clocks.values.allSatisfy { $0 == first } ? ColumnClocks(common: first) : ColumnClocks(packing: clocks)
+    /// The common clock is one of the columns', and never of a counter alone. Nil for none.
+    private static func packed(_ clocks: [String: Clock], _ counted: [String: Clock]) -> ColumnClocks? {
+        guard let first = clocks.values.first ?? counted.values.first else { return nil }
+        if clocks.isEmpty { return ColumnClocks(exceptions: counted) }
+        let isOne = clocks.values.allSatisfy { $0 == first }
+        var packed = isOne ? ColumnClocks(common: first) : ColumnClocks(packing: clocks)
+        for (column, clock) in counted where clock != packed.common { packed.exceptions[column] = clock }
+        return packed
     }
 }

@@ -10,7 +10,7 @@ import Testing
 @testable import Optimist
 
 /// A record whose edits win over earlier deletions.
-private struct Note: Codable, Identifiable, SyncedRecord {
+struct Note: Codable, Identifiable, SyncedRecord {
     static let databaseTableName = "note"
     static let syncRules = SyncRules(counters: ["likes"], editWins: true)
     var id = UUID()
@@ -35,7 +35,7 @@ struct EditWinsTests {
     let server = AppServer()
     let phone: Device
     let other: Device
-    private let note = Note(title: "Lake", body: "blue")
+    let note = Note(title: "Lake", body: "blue")
 
     init() async throws {
         phone = try Device([Note.self], migrate: Note.migrate)
@@ -86,6 +86,22 @@ struct EditWinsTests {
         try await phone.apply(try await phone.pull(from: server))
         #expect(try await phone.rows("note").isEmpty)
         try await expectAll(nil)
+    }
+
+    @Test func `M2 M3 a count that is later than a delete brings the row back, and the delete is over`() async throws {
+        let third = try Device([Note.self], at: 1_790_000_006_000, migrate: Note.migrate)
+        try await third.sync(with: server)
+        try await third.execute("DELETE FROM note")
+        other.advance(10_000)
+        try await other.execute("UPDATE note SET likes = likes + 1")
+        phone.advance(10_000)
+        try await phone.execute("DELETE FROM note")
+        try await third.sync(with: server)
+        try await other.sync(with: server)
+        try await phone.apply(try await phone.pull(from: server))
+        #expect(try await phone.store.pendingCount() == 0)
+        try await expectAll(["title": "Lake", "body": "blue", "likes": 1])
+        #expect(try await phone.store.entry(id: note.id)?.generation == 3)
     }
 
     @Test func `M2 M3 of what was counted only what is unsent goes on in a row that was made anew`() async throws {
