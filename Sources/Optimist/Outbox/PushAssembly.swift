@@ -90,8 +90,10 @@ struct PushAssembly {
     private func change(
         _ kind: SentRow.Kind, _ entry: RowEntry, _ values: JSONObject, _ totals: [String: [CounterTotal]]
     ) -> PushRow.Change {
+        if kind == .delete {
+            return .delete(Tombstone(generation: entry.generation, clock: entry.deletionClock(device)))
+        }
         let common = Clock(stamp: entry.lifeStamp, device: device)
-        if kind == .delete { return .delete(Tombstone(generation: entry.generation, clock: common)) }
         var clocks = ColumnClocks(common: common)
         for (name, _) in values {
             let clock = totals[name]?.latestClock ?? Clock(stamp: entry.unsentStamp(of: name), device: device)

@@ -90,8 +90,8 @@ extension RowEntry {
         }
         var settlement = try settle(sentRow, verdict, push: push, device: device, in: layout, quote: quote)
         guard before.isHealing, generation == before.generation else { return settlement }
-        guard sentRow.heals, verdict.isFinal else {
-            // What was sent was sent before the server's loss was known.
+        guard sentRow.heals, sentRow.generation == generation, verdict.isFinal else {
+            // What was sent was sent before the server's loss was known, or of a life that is over.
             isHealing = true
             pending = pending ?? before.pending
             stamp = stamp ?? before.stamp

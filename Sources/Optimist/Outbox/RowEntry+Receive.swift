@@ -38,6 +38,11 @@ extension RowEntry {
             return try putAnew(patch, in: layout, quote: quote)
         }
         if isAbove(life, at: patch.seq) { return Reception(isAboveIt: true) }
+        if heals, isAlive, layout.rules.editWins, life > generation {
+            // It may belong to that life too, or be over: the server says which in its answer, once it has it again.
+            seq = max(seq, patch.seq ?? 0)
+            return Reception()
+        }
         let isInOrder = (patch.seq ?? .max) >= seq
         let isLater = !isHealing && patch.seq.map { $0 >= seq } ?? false
         if isForgotten(in: life, at: patch.seq) {
@@ -69,6 +74,11 @@ extension RowEntry {
 
     /// Takes a deleted row from a page.
     mutating func receive(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Reception {
+        if heals, outlives(tombstone, device: device, in: layout) {
+            // The server decides once it has it again (M2).
+            seq = max(seq, tombstone.seq ?? 0)
+            return Reception()
+        }
         let isForgotten = isForgotten(in: tombstone.generation, at: tombstone.seq)
         seq = max(seq, tombstone.seq ?? 0)
         acked = max(acked, tombstone.generation)
@@ -95,7 +105,7 @@ extension RowEntry {
     /// that is earlier than that has brought it back from an earlier deletion only.
     private func isDeletedLater(than patch: RowPatch, device: String, in layout: TableLayout) -> Bool {
         guard layout.rules.editWins, isPending, !isAlive, let latest = patch.clocks?.latest else { return false }
-        return Clock(stamp: lifeStamp, device: device) > latest
+        return deletionClock(device) > latest
     }
 
     /// What is unsent in a life that the server has forgotten goes on in the one that it has.

@@ -8,11 +8,15 @@ import OptimistWire
 /// it says so, a device keeps a row whose edit is later than the deletion that it received, and sends the edit as it
 /// is.
 extension RowEntry {
-    /// Whether a received deletion leaves the row, since an unsent edit is later.
+    /// Whether a received deletion leaves the row, since an edit is later that is unsent, or that the server has lost.
     func outlives(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Bool {
         guard layout.rules.editWins, isAlive, tombstone.generation == generation + 1, let deletion = tombstone.clock
         else { return false }
-        return layout.columns(in: dirty).contains { unsentClock(of: $0, device) > deletion }
+        if layout.columns(in: dirty).contains(where: { unsentClock(of: $0, device) > deletion }) { return true }
+        guard heals else { return false }
+        let counted = counters.values.flatMap(\.pushed)
+        return layout.columns.contains { confirmedClock(of: $0).map { $0 > deletion } ?? false }
+            || counted.contains { $0.clock > deletion }
     }
 
     /// Whether a later life of the server's takes over what is unsent, rather than end it.
@@ -73,6 +77,12 @@ extension RowEntry {
     private func earliestClock(of patch: RowPatch, in layout: TableLayout) -> Clock? {
         layout.columns.filter { !$0.isCounter && patch.values[$0.name] != nil }
             .compactMap { patch.clocks?[$0.name] }.min()
+    }
+
+    /// The clock of a deletion that is to be sent: the one that it had, if the server has lost it.
+    func deletionClock(_ device: String) -> Clock {
+        let isLost = isHealing && dirty & TableLayout.lifeMask == 0
+        return (isLost ? confirmed.common : nil) ?? Clock(stamp: lifeStamp, device: device)
     }
 
     func unsentClock(of column: TableLayout.Column, _ device: String) -> Clock {
