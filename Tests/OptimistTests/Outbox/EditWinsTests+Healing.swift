@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
+import GRDB
 import Optimist
 import OptimistCore
 import OptimistWire
@@ -118,5 +119,20 @@ extension EditWinsTests {
         }
         #expect(tombstone.generation == 2)
         #expect(tombstone.clock?.stamp.milliseconds == 1_790_000_020_000)
+    }
+
+    @Test func `L4 W4 in a life that begins anew what was not edited keeps the time of its last write`() throws {
+        let layout = try #require(phone.store.layout(named: "note"))
+        var entry = RowEntry(ref: RowRef(table: layout.number, id: note.id.databaseValue), generation: 1)
+        entry.acked = 1
+        entry.confirm(
+            RowPatch(clocks: ColumnClocks(common: clock(1_000)), values: ["title": "Lake", "body": "blue"]), in: layout)
+        (entry.pending, entry.stamp) = (clock(7_000).stamp, clock(7_000).stamp)
+        entry.dirty = try #require(layout[column: "body"]).mask
+        entry.beginAnew(in: layout)
+        #expect(entry.generation == 3)
+        #expect(entry.dirty == layout.fullMask)
+        #expect(entry.unsentStamp(of: "title") == clock(1_000).stamp)
+        #expect(entry.unsentStamp(of: "body") == clock(7_000).stamp)
     }
 }
