@@ -8,29 +8,44 @@ extension DiskCache {
     /// A file that nobody has written to for so long is not being written to: one hour.
     private static let restSeconds: UInt32 = 3600
 
-    /// Looks through the folder, once.
+    /// Looks through the folder, once. If that fails, as when too many files are open, it is tried again at the next use.
     func open() {
         housekeeping.withLock { _ in
             guard index.withLock({ !$0.isOpen }) else { return }
-            var found = DiskIndex(limits: limits)
-            let now = UInt32(time)
-            let retired = folder.items().filter(\.isSegment).flatMap { learn($0, into: &found, at: now) }
-            found.isOpen = true
-            let opened = found
-            index.withLock { $0 = opened }
-            for record in retired { settle(record) }
+            do throws(DiskError) {
+                let items = try folder.items().get()
+                var (found, retired) = (index.withLock { $0 }, [RetiredRecord]())
+                if found.isToBeEmptied {
+                    remove(items)
+                } else {
+                    for item in items where item.isSegment { retired += try learn(item, into: &found) }
+                }
+                let opened = found
+                retired += index.withLock { $0.open(opened) }
+                for record in retired { settle(record) }
+            } catch {
+                let time = time
+                if !index.withLock({ $0.isPaused(at: time) }) { note(error.code) }
+            }
         }
     }
 
-    private func learn(_ item: DiskFolder.Item, into found: inout DiskIndex, at now: UInt32) -> [RetiredRecord] {
-        guard let file = folder.open(item.name) else { return [] }
+    private func learn(
+        _ item: DiskFolder.Item, into found: inout DiskIndex
+    ) throws(DiskError) -> [RetiredRecord] {
+        let file: DiskFile
+        switch folder.open(item.name) {
+        case .success(let opened): file = opened
+        case .failure(let error) where error.isForWantOfFiles: throw error
+        case .failure: return []
+        }
         let id = found.idForFoundFile()
         let scan = SegmentScan(file, segment: id)
         let mayGrow = item.modifiedAt + Self.restSeconds > UInt32(clamping: Int(Date().timeIntervalSince1970))
         var item = item
         // Whoever wrote it did not live to cut it off.
         if !mayGrow, scan.end < item.sizeBytes, file.resize(to: scan.end) == nil { item.sizeBytes = scan.end }
-        return found.learn(scan, in: item, as: id, mayGrow: mayGrow, at: now)
+        return found.learn(scan, in: item, as: id, mayGrow: mayGrow, at: UInt32(time))
     }
 
     /// Makes a file within the limit, and reserves room in it. Nil: there is no room, or the failure is noted.
@@ -77,7 +92,13 @@ extension DiskCache {
             return index.allowanceBytes >= 0
         }
         if isAllowed { return true }
-        let items = folder.items()
+        let items: [DiskFolder.Item]
+        switch folder.items() {
+        case .success(let found): items = found
+        case .failure(let error):
+            note(error.code)
+            return false
+        }
         var total = items.reduce(0) { $0 + $1.sizeBytes }
         let now = UInt32(time)
         let eviction = index.withLock { DiskEviction(segments: $0.segments, active: $0.active) }
@@ -132,6 +153,6 @@ extension DiskCache {
     }
 
     private func open(_ segment: UInt32) -> DiskFile? {
-        index.withLock { $0.segments[segment]?.name }.flatMap { folder.open($0) }
+        index.withLock { $0.segments[segment]?.name }.flatMap { try? folder.open($0).get() }
     }
 }

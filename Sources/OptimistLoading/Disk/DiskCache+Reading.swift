@@ -26,7 +26,7 @@ extension DiskCache {
     }
 
     private func open(_ name: String, of place: RecordPlace) -> DiskFile? {
-        guard let file = folder.open(name) else { return nil }
+        guard let file = try? folder.open(name).get() else { return nil }
         let closing = index.withLock { $0.keepOpen(file, for: place.segment) }
         _ = closing  // Closed here, where nobody waits.
         return file

@@ -14,7 +14,7 @@ extension DiskCache {
         let time = time
         let headLength = RecordHead.length(of: entry, for: key)
         guard entry.bytes.count <= min(limits.largestEntryBytes, Int(Int32.max)), headLength <= RecordHead.longest,
-            !withIndex({ $0.isPaused(at: time) })
+            withIndex({ $0.isOpen && !$0.isPaused(at: time) })
         else { return .failed }
         let isShared = entry.bytes.count <= Self.largestShared
         let checksum = entry.bytes.withUnsafeBytes { XXH64.hash($0) }
@@ -44,10 +44,11 @@ extension DiskCache {
 
     private func room(for length: Int, isShared: Bool) -> Reservation? {
         let time = time
-        if isShared, let room = withIndex({ $0.reserve(length, at: time) }) { return room }
+        if isShared, let room = index.withLock({ $0.reserve(length, at: time) }) { return room }
         return housekeeping.withLock { _ in
-            // Somebody else may have made a file while this one waited.
-            if isShared, let room = withIndex({ $0.reserve(length, at: time) }) { return room }
+            // Somebody else may have made a file while this one waited, or removed everything.
+            if isShared, let room = index.withLock({ $0.reserve(length, at: time) }) { return room }
+            guard index.withLock({ $0.isOpen }) else { return nil }
             switch folder.whileLocked({ makeFile(for: length, isShared: isShared) }) {
             case .success(let room): return room
             case .failure(let error):

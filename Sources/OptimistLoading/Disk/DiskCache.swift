@@ -34,6 +34,7 @@ public final class DiskCache: Sendable {
     ///
     /// - Parameters:
     ///   - folder: For this cache alone, or for several of the same kind. Anything else in it counts against the limit.
+    ///     What is to outlive a sign-out has a folder of its own, since ``removeAll()`` empties this one.
     ///   - now: The time of day, for the ages.
     public convenience init(
         folder: URL, limits: DiskLimits = DiskLimits(), now: @escaping @Sendable () -> Date = { Date() }
@@ -41,8 +42,12 @@ public final class DiskCache: Sendable {
         self.init(folder: folder, limits: limits, now: now, fault: nil)
     }
 
-    init(folder: URL, limits: DiskLimits, now: @escaping @Sendable () -> Date, fault: (@Sendable () -> CInt?)?) {
-        self.folder = DiskFolder(folder)
+    /// - Parameter openFault: See ``DiskFolder/fault``.
+    init(
+        folder: URL, limits: DiskLimits, now: @escaping @Sendable () -> Date, fault: (@Sendable () -> CInt?)?,
+        openFault: (@Sendable () -> CInt?)? = nil
+    ) {
+        self.folder = DiskFolder(folder, fault: openFault)
         self.limits = limits
         self.now = now
         self.fault = fault
@@ -99,18 +104,30 @@ public final class DiskCache: Sendable {
         settle(withIndex { $0.remove(digest) })
     }
 
-    /// Removes everything, also what other caches have written to the folder.
+    /// Removes everything, also what other caches have written to the folder, and what other tiers keep in this one: for
+    /// signing out, which leaves nothing.
+    ///
+    /// If the folder cannot be listed, what this cache knows goes at once, and the rest before anything is found again. What
+    /// cannot be removed either is noted in ``counts``.
     public func removeAll() {
         let files = housekeeping.withLock { _ in
-            let files = index.withLock { index in
-                index.isOpen = true  // There will be nothing to look through.
-                return index.removeAll()
+            let (files, names) = index.withLock { $0.removeAll() }
+            switch folder.items() {
+            case .success(let items): remove(items)
+            case .failure(let error):
+                let failures = names.compactMap { folder.remove($0) }
+                index.withLock { $0.close() }
+                note(failures.first ?? error.code)
             }
-            let failures = folder.items().filter(\.isSegment).compactMap { folder.remove($0.name) }
-            if let code = failures.first { note(code) }
             return files
         }
         _ = files  // Closed here, where nobody waits.
+    }
+
+    /// Removes the files that are a cache's.
+    func remove(_ items: [DiskFolder.Item]) {
+        let failures = items.filter(\.isSegment).compactMap { folder.remove($0.name) }
+        if let code = failures.first { note(code) }
     }
 
     /// What it holds and what has happened.
@@ -128,22 +145,27 @@ public final class DiskCache: Sendable {
 }
 
 extension DiskCache {
-    /// Does something under the lock, after the folder has been looked through.
+    /// Does something under the lock, after the folder has been looked through. If it cannot be, the index is empty.
     func withIndex<Result: Sendable>(_ work: (inout DiskIndex) -> Result) -> Result {
-        while true {
-            if let result = index.withLock({ $0.isOpen ? work(&$0) : nil }) { return result }
-            open()
-        }
+        if let result = index.withLock({ $0.isOpen ? work(&$0) : nil }) { return result }
+        open()
+        return index.withLock { work(&$0) }
     }
 
     /// Does to the files what the index has decided.
     func settle(_ retired: RetiredRecord?) {
         guard let retired else { return }
-        switch retired.deed {
-        case .removeFile: folder.remove(retired.fileName)
-        case .unmark(let offset):
-            guard let file = retired.file ?? folder.open(retired.fileName) else { return }
-            if let code = file.overwrite(0, at: Int(offset) + RecordHead.markOffset) { note(code) }
+        var failure: CInt?
+        if case .unmark(let offset) = retired.deed { failure = unmark(offset, in: retired) }
+        if retired.deed == .removeFile || failure != nil { failure = folder.remove(retired.fileName) }
+        if let failure { note(failure) }
+    }
+
+    /// Returns why a record could not be marked: then its file is to go. Better that others go too than that it comes back.
+    private func unmark(_ offset: UInt32, in record: RetiredRecord) -> CInt? {
+        switch record.file.map({ .success($0) }) ?? folder.open(record.fileName) {
+        case .success(let file): file.overwrite(0, at: Int(offset) + RecordHead.markOffset)
+        case .failure(let error): error.code == ENOENT ? nil : error.code
         }
     }
 

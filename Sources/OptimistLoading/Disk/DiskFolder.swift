@@ -13,6 +13,8 @@ import Foundation
 /// The folder of a cache: which files it has, and who may change which there are.
 struct DiskFolder: Sendable {
     let path: String
+    /// Asked before the folder is listed or a file in it opened for an error number to fail with. Nil outside of tests.
+    let fault: (@Sendable () -> CInt?)?
 
     struct Item {
         let name: String
@@ -26,7 +28,10 @@ struct DiskFolder: Sendable {
 
     private static let suffix = ".segment"
 
-    init(_ url: URL) { path = url.path(percentEncoded: false) }
+    init(_ url: URL, fault: (@Sendable () -> CInt?)? = nil) {
+        path = url.path(percentEncoded: false)
+        self.fault = fault
+    }
 
     /// Returns the name of the segment that is made at a stamp. Names sort by age.
     static func name(for stamp: UInt64) -> String {
@@ -34,9 +39,13 @@ struct DiskFolder: Sendable {
         return String(repeating: "0", count: 16 - digits.count) + digits + suffix
     }
 
-    /// Returns all regular files, oldest name first.
-    func items() -> [Item] {
-        guard let directory = opendir(path) else { return [] }
+    /// Returns all regular files, oldest name first: none if there is no folder. Fails if the folder cannot be listed, as
+    /// when too many files are open.
+    func items() -> Result<[Item], DiskError> {
+        if let code = fault?() { return .failure(DiskError(code: code)) }
+        guard let directory = opendir(path) else {
+            return errno == ENOENT ? .success([]) : .failure(DiskError(code: errno))
+        }
         defer { closedir(directory) }
         var items: [Item] = []
         while let entry = readdir(directory) {
@@ -55,10 +64,14 @@ struct DiskFolder: Sendable {
             items.append(
                 Item(name: name, sizeBytes: Int(status.st_size), modifiedAt: UInt32(clamping: Int(modified))))
         }
-        return items.sorted { $0.name < $1.name }
+        return .success(items.sorted { $0.name < $1.name })
     }
 
-    func open(_ name: String) -> DiskFile? { DiskFile(reading: "\(path)/\(name)") }
+    func open(_ name: String) -> Result<DiskFile, DiskError> {
+        if let code = fault?() { return .failure(DiskError(code: code)) }
+        guard let file = DiskFile(reading: "\(path)/\(name)") else { return .failure(DiskError(code: errno)) }
+        return .success(file)
+    }
 
     /// Whether there is a file, even if it cannot be opened.
     func hasFile(_ name: String) -> Bool {
@@ -116,7 +129,12 @@ struct DiskFolder: Sendable {
 }
 
 /// The system's error number.
-struct DiskError: Error { let code: CInt }
+struct DiskError: Error {
+    let code: CInt
+
+    /// Whether there may be a file, which opens when others are closed.
+    var isForWantOfFiles: Bool { code == EMFILE || code == ENFILE || code == ENOMEM }
+}
 
 // Inside a type with a member of the same name, the function of the C library needs another.
 private func posixOpen(_ path: String, _ flags: CInt) -> CInt { open(path, flags) }

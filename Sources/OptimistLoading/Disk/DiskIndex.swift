@@ -8,8 +8,12 @@
 /// used in it. What was used in this era or in the last one is *recent*: at least the quarter used last, at most half.
 struct DiskIndex {
     let limits: DiskLimits
-    /// Whether the folder has been looked through.
+    /// Whether the folder has been looked through. Until then it is empty, and takes note of what is to be removed.
     var isOpen = false
+    /// All that is in the folder is to go, before it is looked through.
+    private(set) var isToBeEmptied = false
+    /// Of these keys what is in the folder is to go.
+    private var unseenRemovals: Set<UInt64> = []
     var counts = DiskCounts()
     /// After a failure nothing is written from `from` until `until`. Seconds since 1970.
     var pause: Range<Double>?
@@ -31,6 +35,7 @@ struct DiskIndex {
     private var opened: [UInt32] = []
 
     static let mostOpenFiles = 64
+    private static let mostUnseenRemovals = 1_000
 
     init(limits: DiskLimits) { self.limits = limits }
 
@@ -153,7 +158,13 @@ extension DiskIndex {
 
     /// A key has no value any more.
     mutating func remove(_ digest: UInt64) -> RetiredRecord? {
-        places.removeValue(forKey: digest).flatMap { retire($0) }
+        if !isOpen { noteUnseenRemoval(digest) }
+        return places.removeValue(forKey: digest).flatMap { retire($0) }
+    }
+
+    private mutating func noteUnseenRemoval(_ digest: UInt64) {
+        if unseenRemovals.count >= Self.mostUnseenRemovals { isToBeEmptied = true }
+        if isToBeEmptied { unseenRemovals = [] } else { unseenRemovals.insert(digest) }
     }
 
     /// A key has no value any more, unless it got another one.
@@ -286,15 +297,31 @@ extension DiskIndex {
         return retired
     }
 
-    /// Forgets everything. Returns the files, to be let go of outside the lock.
-    mutating func removeAll() -> [DiskFile] {
-        let files = segments.values.compactMap(\.file)
+    /// The folder has been looked through, unless all was to be emptied meanwhile. Returns what is valid no more of what was
+    /// found.
+    mutating func open(_ found: DiskIndex) -> [RetiredRecord] {
+        guard isToBeEmptied == found.isToBeEmptied else { return [] }
+        let (removals, counts, pause) = (unseenRemovals, counts, pause)
+        self = found
+        (self.counts, self.pause) = (counts, pause)
+        (isOpen, isToBeEmptied, unseenRemovals) = (true, false, [])
+        return removals.compactMap { remove($0) }
+    }
+
+    /// What is in the folder is not known, and all of it is to go.
+    mutating func close() { (isOpen, isToBeEmptied, unseenRemovals) = (false, true, []) }
+
+    /// Forgets everything: there is nothing to look through. Returns the files, to be let go of outside the lock, and their
+    /// names.
+    mutating func removeAll() -> (files: [DiskFile], names: [String]) {
+        let (files, names) = (segments.values.compactMap(\.file), segments.values.map(\.name))
+        isOpen = true
         places = [:]
         segments = [:]
         opened = []
         active = nil
         allowanceBytes = 0
-        return files
+        return (files, names)
     }
 
     /// Returns an id for a file that was found.

@@ -95,7 +95,7 @@ struct DiskDamageTests {
         cache.store(.sample(size: 40, seed: 1), for: "key")
         var record = try #require(cache.index.withLock { $0.places[XXH64.hash("key")] })
         let name = try #require(place.names.first)
-        let file = try #require(cache.folder.open(name))
+        let file = try cache.folder.open(name).get()
         guard case .sound = file.record(at: record, for: "key") else { Issue.record("It is sound."); return }
         guard case .ofAnotherKey = file.record(at: record, for: "kez") else { Issue.record("Another key."); return }
         record.stamp += 1

@@ -14,8 +14,13 @@ final class TemporaryFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    func cache(_ limits: DiskLimits = DiskLimits(), fault: (@Sendable () -> CInt?)? = nil) -> DiskCache {
-        DiskCache(folder: URL(fileURLWithPath: path), limits: limits, now: { [clock] in clock.now }, fault: fault)
+    func cache(
+        _ limits: DiskLimits = DiskLimits(), fault: (@Sendable () -> CInt?)? = nil,
+        openFault: (@Sendable () -> CInt?)? = nil
+    ) -> DiskCache {
+        DiskCache(
+            folder: URL(fileURLWithPath: path), limits: limits, now: { [clock] in clock.now }, fault: fault,
+            openFault: openFault)
     }
 
     var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
