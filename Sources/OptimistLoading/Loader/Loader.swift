@@ -205,6 +205,11 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         state.withLock { state in state.machine.order(keys.compactMap { state.places[$0] }, at: priority) }
     }
 
+    /// Returns those of which the value is neither here nor on its way, although it was or they were told of a failure.
+    func heldInVain(_ tickets: [Key: Ticket]) -> [Key: Ticket] {
+        state.withLock { state in tickets.filter { state.machine.isHeldInVain($0.value.id) } }
+    }
+
     /// Hands the machine to a test.
     func inspect<Result: Sendable>(_ look: (State) -> Result) -> Result { state.withLock { look($0) } }
 

@@ -5,6 +5,7 @@ import Synchronization
 /// What is near the screen: it is fetched ahead, and kept in memory until it is far again (F8).
 ///
 /// One for each list that scrolls. What leaves the window is wanted by it no more; a view that wants it keeps its own ticket.
+/// What failed, or was let go although it is near, is fetched again when the window is shown next.
 public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct State {
         var wanted: Set<Key> = []
@@ -29,10 +30,11 @@ public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Se
     public func show(_ keys: [Key]) {
         var wanted: Set<Key> = []
         let keys = keys.filter { wanted.insert($0).inserted }
+        let ended = loader.heldInVain(state.withLock { $0.tickets })
         let (number, gone, new) = state.withLock { state in
             state.number += 1
             state.wanted = wanted
-            let gone = state.tickets.filter { !wanted.contains($0.key) }
+            let gone = state.tickets.filter { !wanted.contains($0.key) || ended[$0.key] === $0.value }
             for key in gone.keys { state.tickets[key] = nil }
             return (state.number, gone, keys.filter { state.tickets[$0] == nil })
         }

@@ -84,21 +84,3 @@ struct FlightID: Sendable {
     @usableFromInline let place: Int
     let serial: Int
 }
-
-/// Somebody who holds on to a key: while it waits, and then while it shows what it got.
-struct Holder {
-    let serial: Int
-    /// That of the key.
-    let place: Int
-    let freshness: Freshness
-    var priority: LoadPriority
-    var isWaiting = false
-    var pin: MemoryQueue.Pin?
-}
-
-/// Names a holder among those that follow each other in a place.
-@usableFromInline
-struct HolderID: Sendable {
-    @usableFromInline let place: Int
-    @usableFromInline let serial: Int
-}

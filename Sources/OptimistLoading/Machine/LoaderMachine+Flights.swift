@@ -35,11 +35,12 @@ extension LoaderMachine {
         guard let flight = flights[place], !flight.isOfItsOwn else { return reconsider(place, &decision, at: now) }
         guard flight.stage.isUnderWay, limits.linger > .zero else { return giveUp(place, &decision, at: now) }
         flights[place]?.lingersUntil = now + limits.linger
-        let isFirst = lists.first(of: lingering) == nil
-        lists.append(place, to: lingering)
+        let isFirst = lists.first(of: lingeringList) == nil
+        lists.append(place, to: lingeringList)
         if isFirst { decision.actions.append(.wake(at: now + limits.linger)) }
-        // It gives way to all that is wanted.
+        // It gives way to all that is wanted, at once.
         reconsider(place, &decision, at: now)
+        pump(laneNumber(flight), &decision, at: now)
     }
 
     /// Gives up a flight that nobody needs, or no more.
@@ -115,7 +116,7 @@ extension LoaderMachine {
 
     /// Gives up a flight that nobody wants, for one that somebody does.
     private mutating func giveWay(_ lane: Int, _ decision: inout Decision) {
-        var place = lists.first(of: lingering)
+        var place = lists.first(of: lingeringList)
         while let present = place {
             if flights[present].map(laneNumber) == lane { return stop(present, &decision) }
             place = lists.next(after: present)
@@ -151,7 +152,7 @@ extension LoaderMachine {
     @usableFromInline
     mutating func tick(at now: Duration) -> Decision {
         var decision = Decision()
-        while let place = lists.first(of: lingering), let until = flights[place]?.lingersUntil {
+        while let place = lists.first(of: lingeringList), let until = flights[place]?.lingersUntil {
             guard until <= now else {
                 decision.actions.append(.wake(at: until))
                 break

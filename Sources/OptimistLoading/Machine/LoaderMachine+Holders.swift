@@ -39,6 +39,7 @@ extension LoaderMachine {
         if news == nil || freshness == .cachedThenRefreshed && !isFresh {
             if !failures.isEmpty, let failure = failures[place], now < failure.until {
                 news = news ?? .failure(failure.error)
+                holders[holder]?.hasFailed = true
             } else {
                 news = news ?? knownOfFlight(place)
                 board(place, holder, lane: lane, isRead: hasDisk && !isHere, &decision, at: now)
@@ -112,6 +113,12 @@ extension LoaderMachine {
             abandon(holder.place, &decision, at: now)
         }
         return decision
+    }
+
+    /// Whether somebody holds on to nothing: the fetch has failed, or the value was let go although it was held.
+    func isHeldInVain(_ id: HolderID) -> Bool {
+        guard let holder = holders[id.place], holder.serial == id.serial, !holder.isWaiting else { return false }
+        return holder.pin.map { !memory.has($0) } ?? holder.hasFailed
     }
 
     /// Of those that wait for their turn and are as urgent as this, these come after all others, in this order.

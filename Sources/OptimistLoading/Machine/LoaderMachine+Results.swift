@@ -121,6 +121,7 @@ extension LoaderMachine {
             machine.waiters.remove(number)
             machine.flights[place]?.leave(holder)
             machine.holders[number]?.isWaiting = false
+            if case .failure = news { machine.holders[number]?.hasFailed = true }
             if holder.pin == nil { machine.holders[number]?.pin = machine.memory.pin(place) }
             machine.tell(news, number, &decision)
         }

@@ -34,7 +34,8 @@ struct LoaderMachine: Sendable {
     private var lanesByName: [String: Int] = [:]
     /// Flights that wait for a slot, or linger.
     var lists = Lists(1)
-    var lingering: Int { 0 }
+    /// The number of the list of those that linger.
+    var lingeringList: Int { 0 }
     var failures: [Int: PausedFailure] = [:]
     @usableFromInline var counts = LoaderCounts()
     private var lastSerial = 0

@@ -234,6 +234,9 @@ struct MemoryQueue {
         return Pin(place: place, serial: node.serial)
     }
 
+    /// Whether the value that somebody holds on to is still here.
+    func has(_ pin: Pin) -> Bool { pin.place < nodes.count && nodes[pin.place]?.serial == pin.serial }
+
     mutating func unpin(_ pin: Pin) {
         guard pin.place < nodes.count, let node = nodes[pin.place], node.serial == pin.serial, node.pins > 0 else {
             return

@@ -2,9 +2,10 @@
 
 import Foundation
 import OptimistCore
-import OptimistLoading
 import OptimistTesting
 import Synchronization
+
+@testable import OptimistLoading
 
 /// A source that answers when the test says so, and the loader that asks it.
 final class Source: Sendable {
@@ -127,6 +128,11 @@ struct Desk {
             surroundings: Surroundings(
                 clock: clock, now: { Date(timeIntervalSince1970: 1_000 + clock.elapsed / .seconds(1)) })
         ) { try await source.fetch($0) }
+    }
+
+    /// Waits until something is so.
+    func settled(_ isSo: (LoaderState<String, Int>) -> Bool) async {
+        while !loader.inspect(isSo) { await Task.yield() }
     }
 
     /// Lets time pass, once somebody waits for it.

@@ -2,7 +2,6 @@
 
 import OptimistCore
 import OptimistTesting
-import Synchronization
 import Testing
 
 @testable import OptimistLoading
@@ -80,51 +79,6 @@ struct TurnsTests {
         source.answer("b1", 0)
         #expect(await source.begin() == ["b2"])
         withExtendedLifetime(listeners) {}
-    }
-
-    @Test func `F8 a window fetches the nearest first, and what has left it is not fetched`() async throws {
-        let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1))
-        let window = PrefetchWindow(desk.loader)
-        window.show(["1", "2", "3", "4"])
-        #expect(await desk.source.begin() == ["1"])
-        window.show(["4", "3", "5", "1"])
-        var last = "1"
-        for expected in ["4", "3", "5"] {
-            desk.source.answer(last, 0)
-            #expect(await desk.source.begin() == [expected])
-            last = expected
-        }
-        #expect(desk.loader.counts.dropped == 1)
-        withExtendedLifetime(window) {}
-    }
-
-    @Test(arguments: [LoadPriority.prefetch, .soon])
-    func `F8 a window's order counts, however urgent it is, and a key that is named twice is held once`(
-        priority: LoadPriority
-    ) async throws {
-        let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1, linger: .zero))
-        let window = PrefetchWindow(desk.loader, priority: priority)
-        window.show(["1", "2", "3", "2", "1"])
-        #expect(desk.loader.inspect { $0.machine.holders.count } == 3)
-        await desk.source.begin()
-        window.show(["3", "2", "3"])
-        #expect(await desk.source.begin() == ["3"])
-        window.show([])
-        #expect(desk.loader.inspect { $0.machine.holders.count } == 0)
-    }
-
-    @Test func `F8 of two calls at once the later one counts, and no ticket of the other's is left`() async throws {
-        let window = Mutex<PrefetchWindow<String, Int>?>(nil)
-        // A lane is named in the middle of a call: that is where the other one comes.
-        let loader = Loader<String, Int>(lane: { key in
-            if key == "1" { window.withLock { $0 }?.show(["2", "3"]) }
-            return ""
-        }) { _ in throw CancellationError() }
-        window.withLock { $0 = PrefetchWindow(loader) }
-        window.withLock { $0 }?.show(["1", "2"])
-        #expect(loader.inspect { $0.machine.holders.count } == 2)
-        window.withLock { $0 }?.show([])
-        #expect(loader.inspect { $0.machine.holders.count } == 0)
     }
 
     @Test func `what is fetched ahead is counted, and what of that nobody looked at`() async throws {
