@@ -85,10 +85,7 @@ public struct HTTPSource: Sendable {
 
     /// What an answer says of its value. What it says nothing of stays as the former one had it: tag, date and lifetime.
     private func validity(_ head: HTTPResponse, _ former: Validity?) -> Validity {
-        var validity = CacheControl(head).validity(at: now(), former: former?.lifetime)
-        validity.etag = validity.etag ?? former?.etag
-        validity.lastModified = validity.lastModified ?? former?.lastModified
-        return self.validity(head, validity)
+        self.validity(head, CacheControl(head).validity(at: now(), former: former?.lifetime).confirming(former))
     }
 }
 

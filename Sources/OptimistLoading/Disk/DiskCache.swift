@@ -88,9 +88,10 @@ public final class DiskCache: Sendable {
     /// - Parameter isConfirmed: Whether it is this entry that the source has confirmed.
     func refresh(_ key: String, to validity: Validity, if isConfirmed: (DiskEntry) -> Bool) -> Bool {
         guard let (entry, place) = stored(for: key), isConfirmed(entry) else { return false }
+        let validity = validity.confirming(entry.validity)
         let confirmed = DiskEntry(
-            bytes: entry.bytes, storedAt: now(), expiresAt: validity.expiresAt, etag: validity.etag ?? entry.etag,
-            lastModified: validity.lastModified ?? entry.lastModified)
+            bytes: entry.bytes, storedAt: now(), expiresAt: validity.expiresAt, etag: validity.etag,
+            lastModified: validity.lastModified)
         return write(confirmed, for: key, replacing: place) == .stored
     }
 

@@ -7,7 +7,7 @@ public struct DiskEntry: Sendable, Equatable {
     public var bytes: [UInt8]
     /// When the source last gave or confirmed these bytes.
     public var storedAt: Date
-    /// Until when they need no revalidation. Nil: the source did not say. The cache hands out what has expired, too:
+    /// Until when they need no revalidation. Nil: the source did not say. A date that is none has passed. The cache hands out what has expired, too:
     /// whether it is still good enough is the caller's decision.
     public var expiresAt: Date?
     /// The source's `ETag`, for the next `If-None-Match`.
@@ -23,6 +23,16 @@ public struct DiskEntry: Sendable, Equatable {
         self.expiresAt = expiresAt
         self.etag = etag
         self.lastModified = lastModified
+    }
+}
+
+extension DiskEntry {
+    /// What the source said of it.
+    var validity: Validity {
+        // What is left of the lifetime when it is stored is at most that.
+        let seconds = expiresAt.map { min(max($0.timeIntervalSince(storedAt), 0), 1e9) }
+        return Validity(
+            expiresAt: expiresAt, etag: etag, lastModified: lastModified, lifetime: seconds.map { .seconds($0) })
     }
 }
 

@@ -74,7 +74,9 @@ extension RecordHead {
             head.put(UInt32(entry.bytes.count), at: 32)
             head.put(0 as UInt32, at: 36)
             head.put(entry.storedAt.timeIntervalSince1970.bitPattern, at: 40)
-            head.put((entry.expiresAt?.timeIntervalSince1970 ?? .nan).bitPattern, at: 48)
+            // Not a number means that there is no date. One that is none has passed.
+            let expiresAt = entry.expiresAt.map { Double.maximum($0.timeIntervalSince1970, -.infinity) } ?? .nan
+            head.put(expiresAt.bitPattern, at: 48)
             head.put(stamp, at: 56)
             head.put(bodyChecksum, at: 64)
             head.put(checksum(UnsafeRawBufferPointer(head)), at: 8)

@@ -16,17 +16,6 @@ struct FeedValues<Item: Sendable, Value: Sendable>: Sendable {
             let keys = items.map(key)
             for priority in [LoadPriority.soon, .prefetch] { loader.order(keys, at: priority) }
         }
-        isExpired = { loader.isToBeReplaced(key($0)) }
-    }
-}
-
-extension Loader {
-    /// Whether the value that somebody has been given is to be replaced. One that is not kept in memory is, if it is fetched.
-    fileprivate func isToBeReplaced(_ key: Key) -> Bool {
-        let now = elapsed()
-        return inspect { state in
-            guard let place = state.places[key] else { return false }
-            return state.machine.kept[place].map { !$0.isFresh(at: now) } ?? state.machine.isFlying(place)
-        }
+        isExpired = { loader.isExpired(key($0)) }
     }
 }

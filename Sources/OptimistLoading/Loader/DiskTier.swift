@@ -5,6 +5,9 @@ public import Foundation
 import Synchronization
 
 /// Keeps a loader's values between launches.
+///
+/// What is to be written waits in memory, up to 256 values and 16 MB, or one that is larger. If the disk is further behind, it
+/// keeps nothing of what comes.
 public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let cache: DiskCache
     private let name: @Sendable (Key) -> String
@@ -13,12 +16,13 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
     private let now: @Sendable () -> Date
     private let reading: DispatchQueue
     private let writing: DispatchQueue
-    private let pending = Mutex(PendingWrites<Key, Value>(mostValues: 256))
+    private let pending = Mutex(PendingWrites<Key, Value>(mostValues: 256, mostBytes: 16 << 20))
     /// Held while the disk is written to or removed from, so that neither happens in the middle of the other.
     private let atWork = Mutex(())
 
     /// - Parameters:
-    ///   - cache: Where the bytes are. Several tiers may share one if their names differ.
+    ///   - cache: Where the bytes are. Several tiers may share one if their names differ, and if what they keep goes together:
+    ///     ``Loader/removeAll()`` of any of their loaders empties the cache.
     ///   - name: Names a key for good: another launch of the app must find it under the same. Different keys have different
     ///     names.
     ///   - decode: Makes a value of its bytes. If it throws, they are removed, and the value is fetched.
@@ -74,11 +78,17 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
     /// Takes note of a value that is to be kept. Call it under the loader's lock, so that of two values of a key the later
     /// stays, and then ``write()`` without it.
     ///
-    /// - Parameter former: What the source was asked about.
+    /// - Parameters:
+    ///   - costBytes: What the value takes of the memory.
+    ///   - former: What the source was asked about.
     /// - Returns: What need not be written any more. Release it without the lock.
     @usableFromInline
-    func book(_ fetched: Fetched<Value>, _ value: Value, former: Validity? = nil, for key: Key) -> Write? {
-        pending.withLock { $0.add(Write(fetched: fetched, value: value, former: former), for: key).replaced }
+    func book(
+        _ fetched: Fetched<Value>, _ value: Value, _ costBytes: Int, former: Validity? = nil, for key: Key
+    ) -> Write? {
+        let (sum, isTooMuch) = costBytes.addingReportingOverflow(fetched.bytes?.count ?? 0)
+        let write = Write(fetched: fetched, value: value, former: former, costBytes: isTooMuch ? .max : sum)
+        return pending.withLock { $0.add(write, for: key).replaced }
     }
 
     /// Begins to write what is noted, if nobody does.
@@ -150,14 +160,5 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
             cache.removeAll()
             pending.withLock { $0.endRemovingAll() }
         }
-    }
-}
-
-extension DiskEntry {
-    fileprivate var validity: Validity {
-        // What is left of the lifetime when it is stored is at most that.
-        let seconds = expiresAt.map { min(max($0.timeIntervalSince(storedAt), 0), 1e9) }
-        return Validity(
-            expiresAt: expiresAt, etag: etag, lastModified: lastModified, lifetime: seconds.map { .seconds($0) })
     }
 }

@@ -1,7 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import Foundation
-
 /// What a fetch has brought.
 public struct Fetched<Value: Sendable>: Sendable {
     /// Nil: what the loader has is still right.
@@ -36,7 +34,8 @@ public struct Fetched<Value: Sendable>: Sendable {
         value.map { Self($0, validity: validity, isKeptOnDisk: isKeptOnDisk) } ?? self
     }
 
-    /// What the source was asked with is still right, from now on as long as is said here.
+    /// What the source was asked with is still right, from now on as long as is said here. Its tag and its date stay, if
+    /// nothing is said of them.
     ///
     /// - Parameter isKeptOnDisk: Whether it may stay on a disk. Default: yes.
     public static func unchanged(_ validity: Validity, isKeptOnDisk: Bool = true) -> Self {
@@ -46,34 +45,9 @@ public struct Fetched<Value: Sendable>: Sendable {
     /// The same, after the source has said that it is unchanged.
     func confirmed(by answer: Self) -> Self {
         value.map {
-            var validity = answer.validity
-            validity.etag = validity.etag ?? self.validity.etag
-            validity.lastModified = validity.lastModified ?? self.validity.lastModified
-            return Self($0, validity: validity, bytes: bytes, isKeptOnDisk: isKeptOnDisk && answer.isKeptOnDisk)
+            Self(
+                $0, validity: answer.validity.confirming(validity), bytes: bytes,
+                isKeptOnDisk: isKeptOnDisk && answer.isKeptOnDisk)
         } ?? answer
     }
-}
-
-/// How long a value is right, and how its source is asked whether it still is.
-public struct Validity: Sendable, Equatable {
-    /// Nil: for ever.
-    public var expiresAt: Date?
-    /// > Source: RFC 9110, section 8.8.3.
-    public var etag: String?
-    /// > Source: RFC 9110, section 8.8.2.
-    public var lastModified: String?
-    /// How long the source gave it when it came, for an answer that confirms it and says nothing of that. Nil: unknown.
-    public var lifetime: Duration?
-
-    public init(
-        expiresAt: Date? = nil, etag: String? = nil, lastModified: String? = nil, lifetime: Duration? = nil
-    ) {
-        self.expiresAt = expiresAt
-        self.etag = etag
-        self.lastModified = lastModified
-        self.lifetime = lifetime
-    }
-
-    /// Whether both are of the same bytes, as far as the source tells.
-    func isOfSameVersion(as other: Self?) -> Bool { etag == other?.etag && lastModified == other?.lastModified }
 }

@@ -10,6 +10,9 @@ public import Synchronization
 /// A fetch stops when the last who wants it has left. Any thread may call. Where two keys mean the same, let one stand for
 /// both: a picture is named by its URL and its size, say.
 ///
+/// > Important: Keys are hashed, compared and let go of, and the clock of the surroundings is read, under the loader's lock: none
+/// of that may call it. Values, errors and closures are called and let go of without it.
+///
 /// ```swift
 /// let pictures = Loader<URL, Picture>(cost: \.sizeBytes) { fetch in
 ///     try await Fetched(Picture(from: fetch.key))
@@ -33,7 +36,8 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///   - limits: How much is done at a time and kept in memory.
     ///   - disk: Where values are kept between launches. Default: nowhere.
     ///   - lane: Names what a key shares its slots with, such as the host it is fetched from. Default: all keys share them.
-    ///   - cost: How many bytes a value takes in memory. Called once for each that is fetched. Default: one.
+    ///   - cost: How many bytes a value takes in memory. Called once for each that is fetched. Less than none counts as none.
+    ///     Default: one.
     ///   - pause: How long whoever asks for a key gets the error that its fetch ended with, before it is tried again. Never
     ///     give one for being offline or for what took too long. Default: none.
     ///   - surroundings: Time and tasks.
@@ -62,6 +66,13 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @inlinable
     public func cached(_ key: Key) -> Value? { state.withLock { $0.cached(key, isFresh: false) { elapsed() } } }
 
+    /// Whether the value that somebody has been given is to be replaced: it has expired, it is a seed, or it is not kept in memory
+    /// and being fetched.
+    package func isExpired(_ key: Key) -> Bool {
+        let now = elapsed()
+        return state.withLock { state in state.places[key].map { state.machine.isToBeReplaced($0, at: now) } ?? false }
+    }
+
     /// Wants a value, as long as the ticket is held.
     ///
     /// - Parameters:
@@ -69,6 +80,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///   - freshness: Whether a value that is here already will do. Default: if it has not expired.
     ///   - receive: Told what becomes of it: one thing after the other, on any thread, what is known already before this
     ///     function returns. While it is busy the newest of each kind waits, and a value takes the place of all the rest.
+    ///     Once it has the value it is told of no other that is fetched for somebody else later.
     @inlinable
     public func subscribe(
         _ key: Key, priority: LoadPriority = .visible, freshness: Freshness = .cached,
@@ -116,7 +128,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         let waiter = Waiter<Value>()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                waiter.wait(continuation)
+                guard waiter.wait(continuation) else { return }
                 waiter.keep(
                     subscribe(key, priority, freshness, outlives: freshness == .cachedThenRefreshed) { event in
                         switch event {
@@ -152,8 +164,10 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// otherwise nothing under this key. Returns without waiting for that.
     ///
     /// A seed is what the source does not have yet, such as a picture that is still being uploaded. It is shown until a fetch
-    /// that begins later brings or confirms the key's value, or until another is stored or it is removed; no limit of the
-    /// memory applies to it. The disk stays as it is.
+    /// that begins later brings or confirms the key's value, or until another is stored or it is removed. Such a fetch begins
+    /// for whoever asks with ``Freshness/cachedThenRefreshed`` or ``Freshness/fresh``; those who ask with
+    /// ``Freshness/cached`` are shown the seed until it expires. Of the limits of the memory only the count applies: of more
+    /// seeds than that the oldest becomes a value like others. The disk stays as it is.
     ///
     /// - Parameters:
     ///   - validity: How long it is right, and what to ask the source with when that is over. Default: for ever.
@@ -163,7 +177,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         let now = elapsed()
         let arrival = self.arrival(value, key, validity, now)
         let (actions, replaced) = state.withLock { state in
-            let replaced = isSeed ? nil : disk?.book(Fetched(value, validity: validity), value, for: key)
+            let replaced = isSeed ? nil : disk?.book(Fetched(value, validity: validity), value, arrival.cost, for: key)
             return (state.store(value, for: key, arrival, isSeed: isSeed, at: now), replaced)
         }
         _ = replaced  // Released here, where no lock is held.
@@ -181,6 +195,8 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// Forgets everything, on the disk too, for which it waits, and gives up what is under way: who waits gets a
     /// `CancellationError`. For signing out (C10).
+    ///
+    /// The whole ``DiskCache`` is emptied, also of what other tiers keep in it. What is not to go then has a cache of its own.
     public func removeAll() {
         let (actions, replaced) = state.withLock {
             ($0.actions($0.machine.removeAll(CancellationError())), disk?.bookRemovalOfAll())
@@ -217,16 +233,20 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     @inlinable
     func run(_ actions: [State.Action]) {
-        for action in actions {
-            switch action {
-            case .read(let id, let key): keep(surroundings.spawn { await self.read(key, id) }, of: id)
-            case .fetch(let id, let key, let validity, let former):
-                keep(surroundings.spawn { await self.fetch(key, validity, former, id) }, of: id)
-            case .cancel(let task): task.cancel()
-            case .tell(let event, let subscriber, let version): subscriber.tell(event, version: version)
-            case .wake(let time): wake(at: time)
-            case .release: break
-            }
+        // Slots are taken already: nobody's slow ear holds back what they are for.
+        for action in actions { begin(action) }
+        for case .tell(let event, let subscriber, let version) in actions { subscriber.tell(event, version: version) }
+    }
+
+    @inlinable
+    func begin(_ action: State.Action) {
+        switch action {
+        case .read(let id, let key): keep(surroundings.spawn { await self.read(key, id) }, of: id)
+        case .fetch(let id, let key, let validity, let former):
+            keep(surroundings.spawn { await self.fetch(key, validity, former, id) }, of: id)
+        case .cancel(let task): task.cancel()
+        case .wake(let time): wake(at: time)
+        case .tell, .release, .releaseErrors: break
         }
     }
 
@@ -257,11 +277,12 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         do {
             let fetched = try await fetch(request)
             guard let value = fetched.value ?? former else { throw OptimistError.nothingToKeep }
-            let now = elapsed()
-            let (arrival, isUnchanged) = (self.arrival(value, key, fetched.validity, now), fetched.value == nil)
+            let (now, isUnchanged) = (elapsed(), fetched.value == nil)
+            let known = isUnchanged ? fetched.validity.confirming(validity) : fetched.validity
+            let arrival = self.arrival(value, key, known, now)
             let (actions, replaced) = state.withLock { state in
                 let (isKept, actions) = state.fetched(value, arrival, isUnchanged: isUnchanged, of: id, at: now)
-                return (actions, isKept ? disk?.book(fetched, value, former: validity, for: key) : nil)
+                return (actions, isKept ? disk?.book(fetched, value, arrival.cost, former: validity, for: key) : nil)
             }
             _ = replaced  // Released here, where no lock is held.
             disk?.write()
@@ -275,7 +296,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @inlinable
     func arrival(_ value: Value, _ key: Key, _ validity: Validity, _ now: Duration) -> LoaderMachine.Arrival {
         LoaderMachine.Arrival(
-            hash: key.hashValue, cost: cost(value), validity: validity,
+            hash: key.hashValue, cost: max(cost(value), 0), validity: validity,
             expiresAt: validity.expiresAt.map { date in
                 // A date that is none has passed.
                 let seconds = date.timeIntervalSince(surroundings.now())

@@ -13,8 +13,8 @@ public struct LoaderCounts: Sendable, Equatable {
     /// Fetches that nobody wanted any more: those that had begun, and those that had not.
     public var cancelled = 0
     public var dropped = 0
-    /// What was fetched or read from the disk for nobody who looked, in bytes, and what of that was let go or replaced before
-    /// anybody did.
+    /// What was fetched or read from the disk for nobody who looked, and kept, in bytes; and what of that was let go or replaced
+    /// before anybody did.
     public var prefetchedBytes = 0
     public var unseenBytes = 0
     /// How long fetches waited for their turn, by the priority at which it came.
@@ -28,6 +28,11 @@ public struct LoaderCounts: Sendable, Equatable {
         public var count = 0
         public var total = Duration.zero
         public var longest = Duration.zero
+    }
+
+    mutating func prefetched(_ bytes: Int) {
+        let (sum, isTooMuch) = prefetchedBytes.addingReportingOverflow(bytes)
+        prefetchedBytes = isTooMuch ? .max : sum
     }
 
     mutating func waited(_ wait: Duration, at priority: LoadPriority) {

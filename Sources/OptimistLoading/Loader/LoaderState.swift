@@ -27,6 +27,7 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         case wake(at: Duration)
         /// To be released where no lock is held.
         case release(Value)
+        case releaseErrors([any Error])
     }
 
     @usableFromInline var machine: LoaderMachine
@@ -156,7 +157,7 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     @inlinable
     mutating func actions(_ decision: Decision, at place: Int? = nil, _ value: Value? = nil) -> [Action] {
-        if decision.actions.isEmpty, decision.touched.isEmpty { return [] }
+        if decision.actions.isEmpty, decision.touched.isEmpty, decision.released.isEmpty { return [] }
         var actions: [Action] = []
         actions.reserveCapacity(decision.actions.count)
         for action in decision.actions {
@@ -175,6 +176,7 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             }
         }
         tidy(decision.touched, &actions)
+        if !decision.released.isEmpty { actions.append(.releaseErrors(decision.released)) }
         return actions
     }
 

@@ -11,6 +11,8 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         let value: Value
         /// What the source was asked about, if it has said that nothing has changed.
         let former: Validity?
+        /// What waiting for the disk takes of the memory.
+        var costBytes = 0
     }
 
     private struct Entry {
@@ -27,17 +29,26 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     private let mostValues: Int
+    private let mostBytes: Int
     private var entries: [Key: Entry] = [:]
     private var keys: [Int: Key] = [:]
     private var lastNumber = 0
     private var firstNumber = 1
     private var values = 0
+    private var bytes = 0
     private var removalsOfAll = 0
     private var isWorking = false
 
-    /// - Parameter mostValues: How many values wait at most. Of what comes beyond them the key waits alone: the disk is behind,
-    ///   and has nothing under it rather than what is no longer so.
-    init(mostValues: Int) { self.mostValues = mostValues }
+    /// Of what comes beyond the limits the key waits alone: the disk is behind, and has nothing under it rather than what is no
+    /// longer so.
+    ///
+    /// - Parameters:
+    ///   - mostValues: How many values wait at most.
+    ///   - mostBytes: How many bytes they cost together at most, unless it is one value.
+    init(mostValues: Int, mostBytes: Int) {
+        self.mostValues = mostValues
+        self.mostBytes = mostBytes
+    }
 
     func found(_ key: Key) -> Finding {
         guard let entry = entries[key] else { return removalsOfAll > 0 ? .removed : .nothing }
@@ -54,9 +65,9 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         let former = entries[key]
         var write = write
         if let former, write?.fetched.value == nil { write = write.flatMap { former.write?.confirmed(by: $0) } }
-        if former?.write != nil { values -= 1 }
-        if values >= mostValues { write = nil }
-        if write != nil { values += 1 }
+        if let former { leave(former.write) }
+        write = write.flatMap { hasRoom(for: $0) ? $0 : nil }
+        if let write { (values, bytes) = (values + 1, bytes + write.costBytes) }
         lastNumber += 1
         if let former { keys[former.number] = nil }
         keys[lastNumber] = key
@@ -64,9 +75,17 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return (lastNumber, former?.write)
     }
 
+    private func hasRoom(for write: Write) -> Bool {
+        values == 0 || values < mostValues && write.costBytes <= mostBytes - bytes
+    }
+
+    private mutating func leave(_ write: Write?) {
+        if let write { (values, bytes) = (values - 1, bytes - write.costBytes) }
+    }
+
     /// All that the disk has is to go, and nothing of what was to be written is.
     mutating func beginRemovingAll() -> [Write] {
-        defer { (entries, keys, values, firstNumber) = ([:], [:], 0, lastNumber + 1) }
+        defer { (entries, keys, values, bytes, firstNumber) = ([:], [:], 0, 0, lastNumber + 1) }
         removalsOfAll += 1
         return entries.values.compactMap(\.write)
     }
@@ -98,7 +117,7 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     mutating func end(_ number: Int) -> Write? {
         guard let key = keys.removeValue(forKey: number) else { return nil }
         let write = entries.removeValue(forKey: key)?.write
-        if write != nil { values -= 1 }
+        leave(write)
         return write
     }
 }

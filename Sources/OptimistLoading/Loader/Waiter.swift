@@ -12,12 +12,14 @@ final class Waiter<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    func wait(_ continuation: CheckedContinuation<Value, any Error>) {
+    /// - Returns: False if it is over before it has begun: the task was cancelled before.
+    func wait(_ continuation: CheckedContinuation<Value, any Error>) -> Bool {
         let outcome = state.withLock { state in
             if state.outcome == nil { state.continuation = continuation }
             return state.outcome
         }
         if let outcome { continuation.resume(with: outcome) }
+        return outcome == nil
     }
 
     /// Keeps the ticket for as long as the task waits.

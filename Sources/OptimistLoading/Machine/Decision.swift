@@ -27,5 +27,8 @@ struct Decision: Sendable {
     /// The places at which something has ended: a value was let go, or a flight.
     @usableFromInline var touched: [Int] = []
 
+    /// What is to be let go of where no lock is held.
+    @usableFromInline var released: [any Error] = []
+
     @usableFromInline init() {}
 }

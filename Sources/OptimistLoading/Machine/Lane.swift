@@ -7,6 +7,10 @@ struct Lane {
     let interval: Duration?
     /// The lists of those that wait, by priority.
     let queues: [Int]
+    /// What its keys call it. Nil: they do not.
+    var name: String?
+    /// How many belong to it: those that wait for the disk first, those that wait for a slot, and those that have one.
+    var flights = 0
     private(set) var running = 0
     private(set) var unseenRunning = 0
     /// No flight begins before that time.

@@ -95,6 +95,7 @@ extension LoaderMachine {
 
     mutating func remove(_ place: Int, _ decision: inout Decision) {
         lists.remove(place)
+        if let flight = flights[place] { vacate(flight.lane) }
         flights[place] = nil
         tasks[place] = nil
         decision.touched.append(place)

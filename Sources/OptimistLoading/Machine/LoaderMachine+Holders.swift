@@ -29,7 +29,7 @@ extension LoaderMachine {
         let holder = holders.insert(Holder(serial: serial, place: place, freshness: freshness, priority: priority))
         var (news, decision) = (nil as Decision.News?, Decision())
         let isHere = memory.has(place, at: now)
-        let isFresh = isHere && kept[place]?.isFresh(at: now) == true
+        let isFresh = isHere && !isExpired(place, for: freshness, at: now)
         if freshness == .cachedThenRefreshed && isHere || freshness == .cached && isFresh {
             counts.memoryHits += 1
             if priority != .prefetch { memory.use(place) }
@@ -50,6 +50,11 @@ extension LoaderMachine {
         return (HolderID(place: holder, serial: serial), news, decision)
     }
 
+    /// Whether a value that is here will not do. A seed that is shown is to be confirmed by the source.
+    private func isExpired(_ place: Int, for freshness: Freshness, at now: Duration) -> Bool {
+        freshness == .cachedThenRefreshed && memory.isSeed(place) || kept[place]?.isFresh(at: now) != true
+    }
+
     /// What is known of a flight when somebody joins it.
     private func knownOfFlight(_ place: Int) -> Decision.News? {
         if flights[place]?.hasPartial == true { return .partial }
@@ -63,10 +68,13 @@ extension LoaderMachine {
         guard let holder = holders[number] else { return }
         let isNew = flights[place] == nil
         if isNew {
-            if !failures.isEmpty { failures[place] = nil }
-            flights[place] = Flight(
-                serial: nextSerial(), lane: self.lane(named: lane), stage: isRead ? .queuedToRead : .queuedToFetch,
+            forgetFailure(place, &decision)
+            let flight = Flight(
+                serial: nextSerial(), lane: self.lane(named: lane, at: now),
+                stage: isRead ? .queuedToRead : .queuedToFetch,
                 priority: holder.priority, queuedAt: now)
+            flights[place] = flight
+            occupy(flight.lane)
         } else {
             counts.joins += 1
         }

@@ -81,6 +81,7 @@ extension LoaderMachine {
         if let pause, !flight.isForgotten {
             if failures.count >= Self.mostFailures { forgetFailures(before: now, &decision) }
             if failures.count < Self.mostFailures {
+                forgetFailure(id.place, &decision)
                 failures[id.place] = PausedFailure(error: error, until: now + pause)
             }
         }
@@ -92,8 +93,15 @@ extension LoaderMachine {
 
     private mutating func forgetFailures(before now: Duration, _ decision: inout Decision) {
         for (place, failure) in failures where failure.until <= now {
-            failures[place] = nil
+            forgetFailure(place, &decision)
             decision.touched.append(place)
+        }
+    }
+
+    /// An error is some other code's: it is let go where no lock is held.
+    mutating func forgetFailure(_ place: Int, _ decision: inout Decision) {
+        if !failures.isEmpty, let failure = failures.removeValue(forKey: place) {
+            decision.released.append(failure.error)
         }
     }
 

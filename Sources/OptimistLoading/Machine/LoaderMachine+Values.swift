@@ -6,7 +6,7 @@ extension LoaderMachine {
     @usableFromInline
     struct Arrival: Sendable {
         let hash: Int
-        let cost: Int
+        @usableFromInline let cost: Int
         let validity: Validity
         let expiresAt: Duration?
 
@@ -24,8 +24,8 @@ extension LoaderMachine {
     /// A flight has brought a value: it takes the place of what is here, also of a seed.
     mutating func keep(_ arrival: Arrival, _ place: Int, _ decision: inout Decision, at now: Duration) {
         let isUnseen = flights[place]?.isUnseen == true
-        if isUnseen { counts.prefetchedBytes += arrival.cost }
         put(arrival, place, isUnseen: isUnseen, &decision, at: now)
+        if isUnseen, hasValue(place) { counts.prefetched(arrival.cost) }
     }
 
     private mutating func put(
@@ -51,7 +51,7 @@ extension LoaderMachine {
     mutating func store(_ arrival: Arrival, _ place: Int, isSeed: Bool, at now: Duration) -> Decision {
         var decision = Decision()
         grow(to: place)
-        failures[place] = nil
+        forgetFailure(place, &decision)
         put(arrival, place, isSeed: isSeed, &decision, at: now)
         serve(.value(.memory), place, &decision) { $0 != .fresh }
         if flights[place]?.mustFetch == true {
@@ -66,7 +66,7 @@ extension LoaderMachine {
     @usableFromInline
     mutating func remove(_ place: Int) -> Decision {
         var decision = Decision()
-        failures[place] = nil
+        forgetFailure(place, &decision)
         forget(memory.remove(place), &decision)
         flights[place]?.isForgotten = true
         decision.touched.append(place)
@@ -77,8 +77,10 @@ extension LoaderMachine {
     @usableFromInline
     mutating func removeAll(_ error: any Error) -> Decision {
         var decision = Decision()
-        decision.touched += failures.keys.sorted()
-        failures = [:]
+        for place in failures.keys.sorted() {
+            forgetFailure(place, &decision)
+            decision.touched.append(place)
+        }
         forget(memory.removeAll(), &decision)
         for (place, flight) in flights.enumerated() {
             guard let flight else { continue }

@@ -32,6 +32,8 @@ struct LoaderMachine: Sendable {
     var holders = Slab<Holder>()
     var lanes: [Lane] = []
     private var lanesByName: [String: Int] = [:]
+    /// The named ones that no flight belongs to, for the longest time first.
+    private var idleLanes = Lists(1)
     /// Flights that wait for a slot, or linger.
     var lists = Lists(1)
     /// The number of the list of those that linger.
@@ -65,11 +67,21 @@ struct LoaderMachine: Sendable {
     }
 
     /// Returns the number of a lane. Nil: that of keys which name none.
-    mutating func lane(named name: String?) -> Int {
+    ///
+    /// A new name gets a lane in which nothing is left to be done, if there is one.
+    mutating func lane(named name: String?, at now: Duration) -> Int {
         guard let name else { return Self.diskLane + 1 }
         if let known = lanesByName[name] { return known }
-        lanesByName[name] = addLane()
-        return lanes.count - 1
+        let lane = idleLane(at: now) ?? addLane()
+        lanesByName[name] = lane
+        lanes[lane].name = name
+        return lane
+    }
+
+    private mutating func idleLane(at now: Duration) -> Int? {
+        guard let lane = idleLanes.first(of: 0), lanes[lane].opensAt.map({ $0 <= now }) ?? true else { return nil }
+        if let name = lanes[lane].name { lanesByName[name] = nil }
+        return lane
     }
 
     private mutating func addLane() -> Int {
@@ -77,6 +89,18 @@ struct LoaderMachine: Sendable {
         lanes.append(
             Lane(slots: limits.fetches, unseenSlots: limits.unseenFetches, interval: limits.interval, queues: queues))
         return lanes.count - 1
+    }
+
+    /// A flight belongs to a lane from now on.
+    mutating func occupy(_ lane: Int) {
+        lanes[lane].flights += 1
+        idleLanes.remove(lane)
+    }
+
+    /// A flight that belonged to a lane has ended.
+    mutating func vacate(_ lane: Int) {
+        lanes[lane].flights -= 1
+        if lanes[lane].flights == 0, lanes[lane].name != nil { idleLanes.append(lane, to: 0) }
     }
 
     mutating func nextSerial() -> Int {
@@ -98,6 +122,13 @@ struct LoaderMachine: Sendable {
 
     @usableFromInline
     func hasValue(_ place: Int) -> Bool { kept[place] != nil }
+
+    /// Whether a value that was given to somebody is to be replaced.
+    @usableFromInline
+    func isToBeReplaced(_ place: Int, at now: Duration) -> Bool {
+        guard let kept = kept[place] else { return isFlying(place) }
+        return memory.isSeed(place) || !kept.isFresh(at: now)
+    }
 
     @usableFromInline
     func isFlying(_ place: Int) -> Bool { flights[place] != nil }

@@ -5,7 +5,8 @@
 /// A new value waits in a small queue, so that those that nobody asks for again soon make room. One that was asked for
 /// meanwhile, or that comes back soon after it was let go, moves on to the main queue, where each use earns another round.
 /// The queue whose values come back too late grows at the other's expense. What somebody holds on to is passed over, up to
-/// half of the limits. A seed stays until it is replaced or removed, beside all limits.
+/// half of the limits. A seed stays until it is replaced or removed, beside all limits; of more seeds than the count the oldest
+/// becomes a value like others.
 ///
 /// > Source: Yang, Zhang, Qiu, Yue, Rashmi: FIFO queues are all you need for cache eviction, SOSP 2023 (S3-FIFO); the sizes of
 /// > the queues as in Megiddo, Modha: ARC, a self-tuning, low overhead replacement cache, FAST 2003.
@@ -22,7 +23,7 @@ struct MemoryQueue {
         var pins = 0
         /// Nobody has asked for it since it was prefetched.
         var isUnseen = false
-        /// It is in no queue, costs nothing and is not counted.
+        /// It is in the queue of seeds only, and is not in the books.
         var isSeed: Bool
     }
 
@@ -42,11 +43,12 @@ struct MemoryQueue {
     private enum Queue {
         static let small = 0
         static let main = 1
+        static let seeds = 2
     }
 
     private let limits: MemoryLimits
     private var nodes: [Node?] = []
-    private var queues = Lists(2)
+    private var queues = Lists(3)
     /// All that can become too old, as they were stored. Empty if nothing can.
     private var ages = Lists(1)
     private var ghosts: [GhostList]
@@ -72,7 +74,7 @@ struct MemoryQueue {
     }
 
     /// What all values cost, added up anew.
-    var addedCost: Int { nodes.reduce(0) { $0 + ($1?.cost ?? 0) } }
+    var addedCost: Int { nodes.lazy.compactMap(\.self).filter { !$0.isSeed }.reduce(0) { $0 + $1.cost } }
 
     // MARK: - Asking
 
@@ -81,6 +83,8 @@ struct MemoryQueue {
         guard place < nodes.count, let node = nodes[place] else { return false }
         return node.isSeed || limits.age.map { now - node.storedAt <= $0 } ?? true
     }
+
+    func isSeed(_ place: Int) -> Bool { place < nodes.count && nodes[place]?.isSeed == true }
 
     /// Whether values are let go when they are too old.
     var hasAge: Bool { limits.age != nil }
@@ -118,18 +122,33 @@ struct MemoryQueue {
             let former = leave(place)
             if former == nil { lastSerial += 1 }
             nodes[place] = Node(
-                hash: hash, cost: isSeed ? 0 : cost, serial: former?.serial ?? lastSerial, pins: former?.pins ?? 0,
+                hash: hash, cost: cost, serial: former?.serial ?? lastSerial, pins: former?.pins ?? 0,
                 isSeed: isSeed)
             enter(place)
         }
-        nodes[place]?.storedAt = now
         nodes[place]?.isUnseen = isUnseen
-        if hasAge {
-            ages.remove(place)
-            if !isSeed { ages.append(place, to: 0) }
-        }
+        date(place, now)
+        while seedCount > limits.count { endOldestSeed(at: now, &released) }
         makeRoom(limits.costBytes, limits.count, sparing: place, &released)
         return released
+    }
+
+    private mutating func date(_ place: Int, _ now: Duration) {
+        nodes[place]?.storedAt = now
+        guard hasAge else { return }
+        ages.remove(place)
+        if nodes[place]?.isSeed == false { ages.append(place, to: 0) }
+    }
+
+    /// There are too many seeds: the oldest is a value like others from now on.
+    private mutating func endOldestSeed(at now: Duration, _ released: inout Released) {
+        guard let place = queues.first(of: Queue.seeds), var seed = nodes[place] else { return }
+        guard seed.cost <= limits.costBytes, limits.count > 0 else { return remove(place, into: &released) }
+        _ = leave(place)
+        seed.isSeed = false
+        nodes[place] = seed
+        enter(place)
+        date(place, now)
     }
 
     /// Returns whether a value comes back that was let go a short while ago: the queue that did so should have been larger.
@@ -152,7 +171,10 @@ struct MemoryQueue {
     /// Enters a node into the books, all but what could be too old.
     private mutating func enter(_ place: Int) {
         guard let node = nodes[place] else { return }
-        if node.isSeed { return seedCount += 1 }
+        if node.isSeed {
+            seedCount += 1
+            return queues.append(place, to: Queue.seeds)
+        }
         (count, cost) = (count + 1, cost + node.cost)
         let isBack = learn(from: node.hash, node.cost)
         queues.append(place, to: isBack ? Queue.main : Queue.small)
@@ -166,6 +188,7 @@ struct MemoryQueue {
         nodes[place] = nil
         if node.isSeed {
             seedCount -= 1
+            queues.remove(place)
             return node
         }
         (count, cost) = (count - 1, cost - node.cost)

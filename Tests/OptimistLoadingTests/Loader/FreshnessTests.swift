@@ -74,10 +74,51 @@ struct FreshnessTests {
         #expect(desk.loader.counts.unchanged == 1)
     }
 
-    @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300])
-    func `a date that is none does no harm`(seconds: Double) async throws {
-        await have(1, Validity(expiresAt: Date(timeIntervalSince1970: seconds)))
-        #expect(desk.loader.cached("a") == 1)
+    @Test(arguments: [(Double.nan, true), (.infinity, false), (-.infinity, true), (1e300, false), (-1e300, true)])
+    func `C7 a date that is none has passed, also at the next launch`(seconds: Double, hasPassed: Bool) async throws {
+        let folder = TemporaryFolder()
+        func desk() -> Desk {
+            Desk(
+                disk: DiskTier(
+                    folder.cache(), name: { $0 }, decode: { Int($0[0]) }, encode: { [UInt8($0)] }))
+        }
+        let first = desk()
+        first.loader.store(1, for: "a", validity: Validity(expiresAt: Date(timeIntervalSince1970: seconds)))
+        await first.loader.disk?.settled()
+        for desk in [first, desk()] {
+            let fetches = Task { try await desk.loader.value(for: "a") }
+            if hasPassed {
+                await desk.source.begin()
+                desk.source.answer("a", 2)
+            }
+            #expect(try await fetches.value == (hasPassed ? 2 : 1))
+            await desk.loader.disk?.settled()
+            first.loader.store(1, for: "a", validity: Validity(expiresAt: Date(timeIntervalSince1970: seconds)))
+            await first.loader.disk?.settled()
+        }
+    }
+
+    @Test func `C7 what a source confirms without naming its tag keeps it`() async throws {
+        await have(1, minute)
+        for _ in 0..<3 {
+            async let value = desk.loader.value(for: "a", freshness: .fresh)
+            await desk.source.begin()
+            #expect(desk.source.former("a")?.etag == "one")
+            desk.source.answer("a", .success(.unchanged(Validity())))
+            #expect(try await value == 1)
+        }
+    }
+
+    @Test func `C3 a task that was cancelled before it asks begins no fetch`() async throws {
+        let loader = desk.loader
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return try await loader.value(for: "a")
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(desk.loader.counts.fetches == 0)
+        #expect(desk.loader.inspect { $0.machine.holders.count } == 0)
     }
 
     @Test func `C3 a task that got nothing and is cancelled leaves no fetch behind`() async throws {

@@ -6,16 +6,17 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 final class PendingWritesTests {
-    private var pending = PendingWrites<String, Int>(mostValues: 3)
+    private var pending = PendingWrites<String, Int>(mostValues: 3, mostBytes: 100)
 
     private func write(
-        _ value: Int, _ etag: String? = nil, former: String? = nil, isKept: Bool = true
+        _ value: Int, _ etag: String? = nil, former: String? = nil, isKept: Bool = true, costBytes: Int = 1
     ) -> PendingWrites<String, Int>.Write {
         let validity = Validity(etag: etag)
         let fetched: Fetched<Int> =
             former == nil
             ? Fetched(value, validity: validity, isKeptOnDisk: isKept) : .unchanged(validity, isKeptOnDisk: isKept)
-        return PendingWrites.Write(fetched: fetched, value: value, former: former.map { Validity(etag: $0) })
+        return PendingWrites.Write(
+            fetched: fetched, value: value, former: former.map { Validity(etag: $0) }, costBytes: costBytes)
     }
 
     @discardableResult
@@ -104,5 +105,23 @@ final class PendingWritesTests {
         #expect(work() == ["2 2", "3 3", "4 removed", "5 removed", "1 6"])
         add(write(7), "4")
         #expect(found("4") == "7 ")
+    }
+
+    @Test func `C5 so many bytes wait at most, or one value that is larger`() {
+        add(write(1, costBytes: 60), "1")
+        add(write(2, costBytes: 41), "2")
+        add(write(3, costBytes: 40), "3")
+        add(write(4, costBytes: .max), "4")
+        #expect(["1", "2", "3", "4"].map(found) == ["1 ", "removed", "3 ", "removed"])
+        add(write(5, costBytes: 10), "1")
+        add(write(6, costBytes: 50), "2")
+        #expect(work() == ["3 3", "4 removed", "1 5", "2 6"])
+        add(write(7, costBytes: .max), "7")
+        add(write(8, costBytes: 0), "8")
+        #expect(work() == ["7 7", "8 removed"])
+        add(write(9, costBytes: 100), "9")
+        #expect(pending.beginRemovingAll().count == 1)
+        add(write(9, costBytes: 100), "9")
+        #expect(found("9") == "9 ")
     }
 }

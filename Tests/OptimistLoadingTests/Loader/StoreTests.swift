@@ -21,8 +21,53 @@ struct StoreTests {
         #expect(desk.loader.inspect { $0.machine.memory.seedCount == 0 }, "it is a value like others now")
     }
 
-    @Test func `C5 seeds stay beyond all limits and any age, and take no room from others`() {
-        let desk = Desk(LoaderLimits(memory: MemoryLimits(costBytes: 4, count: 4, age: .seconds(10))))
+    @Test func `C7 a seed is shown at once, and asked about for whoever wants it refreshed`() async throws {
+        let desk = Desk()
+        desk.loader.store(1, for: "a", isSeed: true)
+        #expect(try await desk.loader.value(for: "a") == 1)
+        #expect(desk.source.begun.isEmpty)
+        #expect(desk.loader.isExpired("a"))
+        let listener = Listener(desk.loader, "a", .visible, .cachedThenRefreshed)
+        #expect(await listener.next() == "1 from memory")
+        await desk.source.begin()
+        desk.source.answer("a", .success(.unchanged(Validity())))
+        #expect(await listener.next() == "1 from source")
+        #expect(!desk.loader.isExpired("a"))
+        let next = Listener(desk.loader, "a", .visible, .cachedThenRefreshed)
+        #expect(await next.next() == "1 from memory")
+        #expect(desk.source.begun.count == 1)
+    }
+
+    @Test func `C5 of more seeds than the count the oldest is a value like others`() {
+        let desk = Desk(LoaderLimits(memory: MemoryLimits(costBytes: 10, count: 4)))
+        for number in 0..<6 { desk.loader.store(number, for: "seed \(number)", isSeed: true) }
+        desk.loader.inspect { state in
+            #expect(state.machine.memory.seedCount == 4)
+            #expect(state.machine.memory.count == 2)
+        }
+        desk.loader.trim(to: 0)
+        #expect((0..<6).filter { desk.loader.cached("seed \($0)") != nil } == [2, 3, 4, 5])
+    }
+
+    @Test(arguments: [Int.max, .min, -1])
+    func `C5 a cost that is none does no harm`(cost: Int) async throws {
+        let loader = Loader<Int, Int>(cost: { _ in cost }) { Fetched($0.key) }
+        let window = PrefetchWindow(loader)
+        window.show([1, 2, 3])
+        #expect(try await loader.value(for: 1) == 1)
+        #expect(try await loader.value(for: 2) == 2)
+        for number in 0..<3 { loader.store(number, for: number, isSeed: number == 0) }
+        #expect(loader.cached(1) == (cost < 0 ? 1 : nil))
+        #expect(loader.counts.prefetchedBytes == 0)
+        let wide = Loader<Int, Int>(
+            limits: LoaderLimits(memory: MemoryLimits(costBytes: .max)), cost: { _ in cost }
+        ) { Fetched($0.key) }
+        for number in 0..<10 { wide.store(number, for: number) }
+        #expect(wide.inspect { $0.machine.memory.cost } == 0)
+    }
+
+    @Test func `C5 seeds stay beyond all limits but the count and any age, and take no room from others`() {
+        let desk = Desk(LoaderLimits(memory: MemoryLimits(costBytes: 4, count: 100, age: .seconds(10))))
         for number in 0..<100 { desk.loader.store(number, for: "seed \(number)", isSeed: true) }
         desk.clock.advance(by: .seconds(100))
         for number in 0..<4 { desk.loader.store(number, for: "\(number)") }
@@ -32,7 +77,7 @@ struct StoreTests {
         for number in 0..<100 { desk.loader.store(number, for: "seed \(number)") }
         desk.loader.inspect { state in
             #expect(state.machine.memory.seedCount == 0)
-            #expect(state.machine.memory.count <= 4)
+            #expect(state.machine.memory.cost <= 4)
             #expect(state.machine.memory.cost == state.machine.memory.addedCost)
         }
         desk.loader.store(1, for: "seed", isSeed: true)

@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Foundation
 import OptimistCore
 import OptimistTesting
 import Testing
@@ -79,6 +80,48 @@ struct TurnsTests {
         source.answer("b1", 0)
         #expect(await source.begin() == ["b2"])
         withExtendedLifetime(listeners) {}
+    }
+
+    @Test func `a lane in which nothing is left to be done is given to the next name`() async throws {
+        let source = Source()
+        let clock = ManualClock()
+        let loader = Loader<String, Int>(
+            limits: LoaderLimits(interval: .seconds(1)), lane: { $0 }, surroundings: Surroundings(clock: clock)
+        ) { try await source.fetch($0) }
+        let busy = Listener(loader, "busy")
+        await source.begin()
+        for number in 0..<100 {
+            let listener = Listener(loader, "\(number)")
+            await source.begin()
+            source.answer("\(number)", number)
+            _ = await listener.next()
+            clock.advance(by: .seconds(1))
+        }
+        let lanes = loader.inspect { $0.machine.lanes }
+        #expect(lanes.count == 4, "the disk's, that of no name, the busy one and one for all the others")
+        #expect(lanes.map(\.flights) == [0, 0, 1, 0])
+        let early = (0..<3).map { Listener(loader, "early \($0)") }
+        await source.begin(3)
+        for number in 0..<3 { source.answer("early \(number)", 0) }
+        for listener in early { _ = await listener.next() }
+        let next = Listener(loader, "next")
+        await source.begin()
+        #expect(loader.inspect { $0.machine.lanes.count } == 7, "the others open in a second only")
+        withExtendedLifetime((busy, next)) {}
+    }
+
+    @Test func `C8 whoever is slow to listen does not hold back the next fetch`() async throws {
+        let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1))
+        let gate = DispatchSemaphore(value: 0)
+        let slow = desk.loader.subscribe("slow") { _ in gate.wait() }
+        await desk.source.begin()
+        let next = Listener(desk.loader, "next")
+        // On a thread of its own: the tasks' are few.
+        let loader = desk.loader
+        Thread.detachNewThread { loader.store(0, for: "slow") }
+        #expect(await desk.source.begin() == ["next"])
+        gate.signal()
+        withExtendedLifetime((slow, next)) {}
     }
 
     @Test func `what is fetched ahead is counted, and what of that nobody looked at`() async throws {

@@ -11,9 +11,15 @@ struct MemoryQueueTests {
     private struct Books {
         var queue: MemoryQueue
         var costs: [Int: Int] = [:]
-        var seeds: Set<Int> = []
+        /// The oldest first.
+        var seeds: [Int] = []
+        private var seedCosts: [Int: Int] = [:]
+        private let limits: MemoryLimits
 
-        init(_ limits: MemoryLimits) { queue = MemoryQueue(limits) }
+        init(_ limits: MemoryLimits) {
+            queue = MemoryQueue(limits)
+            self.limits = limits
+        }
 
         mutating func store(
             _ place: Int, cost: Int, isUnseen: Bool = false, isSeed: Bool = false
@@ -21,9 +27,16 @@ struct MemoryQueueTests {
             costs[place] = isSeed ? nil : cost
             let released = queue.store(
                 place, hash: place, cost: cost, at: .zero, isUnseen: isUnseen, isSeed: isSeed)
+            seeds.removeAll { $0 == place }
+            if isSeed {
+                seeds.append(place)
+                seedCosts[place] = cost
+            }
+            while seeds.count > limits.count {
+                let former = seeds.removeFirst()
+                costs[former] = seedCosts[former]
+            }
             forget(released)
-            seeds.remove(place)
-            if isSeed { seeds.insert(place) }
             if !queue.has(place, at: .zero) { costs[place] = nil }
             return released
         }
@@ -31,7 +44,7 @@ struct MemoryQueueTests {
         mutating func forget(_ released: MemoryQueue.Released) {
             for place in released.places {
                 costs[place] = nil
-                seeds.remove(place)
+                seeds.removeAll { $0 == place }
             }
         }
     }
