@@ -12,10 +12,9 @@ import Testing
 struct DiskTierTests {
     private let folder = TemporaryFolder()
 
-    private func desk() -> Desk {
-        let cache = folder.cache()
+    private func desk(fault: (@Sendable () -> CInt?)? = nil) -> Desk {
         let tier = DiskTier<String, Int>(
-            cache, name: { $0 },
+            folder.cache(fault: fault), name: { $0 },
             decode: { bytes in
                 guard let value = Int(String(decoding: bytes, as: UTF8.self)) else { throw Broken() }
                 return value
@@ -67,6 +66,29 @@ struct DiskTierTests {
         #expect(await listener.next() == "7 from source")
         await desk.loader.disk?.settled()
         #expect(folder.cache().entry(for: "a")?.bytes != Array("7".utf8))
+    }
+
+    @Test(arguments: [ENOSPC, EROFS])
+    func `C6 on a full or read-only disk loads go on, and the value from before does not come back`(code: CInt)
+        async throws
+    {
+        try await have(7, Validity(expiresAt: Date(timeIntervalSince1970: 1)))
+        let desk = desk { code }
+        for key in ["a", "b"] {
+            async let value = desk.loader.value(for: key)
+            await desk.source.begin()
+            desk.source.answer(key, 8)
+            #expect(try await value == 8)
+            #expect(desk.loader.cached(key) == 8)
+        }
+        await desk.loader.disk?.settled()
+        #expect(folder.cache().entry(for: "a") == nil)
+        #expect(folder.cache().entry(for: "b") == nil)
+        desk.loader.trim(to: 0)
+        async let anew = desk.loader.value(for: "a")
+        await desk.source.begin()
+        desk.source.answer("a", 9)
+        #expect(try await anew == 9)
     }
 
     @Test func `C6 bytes that are no value are a miss, and are removed`() async throws {

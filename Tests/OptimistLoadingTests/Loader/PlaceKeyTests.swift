@@ -27,7 +27,9 @@ struct PlaceKeyTests {
     }
 
     @Test(arguments: [
-        ("ja-JP", "ja"), ("zh-Hans-CN", "zh-Hans"), ("ZH_hant_TW", "zh-Hant"), ("zh-TW", "zh"),
+        ("ja-JP", "ja"), ("zh-Hans-CN", "zh-Hans"), ("ZH_hant_TW", "zh-Hant"), ("zh-TW", "zh-Hant"),
+        ("zh_hk", "zh-Hant"), ("zh-MO", "zh-Hant"), ("zh-CN", "zh-Hans"), ("zh-cmn-SG", "zh-Hans"), ("zh", "zh"),
+        ("zh-US", "zh"), ("zh-Hans-HK", "zh-Hans"), ("ja-TW", "ja"),
         ("zh-cmn-Hans-CN", "zh-Hans"), ("sr-Latn", "sr-Latn"), ("de-1996", "de"), ("en-US-x-Latn", "en"),
         ("", "und"), ("e", "und"), ("-Latn", "und"), ("日本語", "und"), ("en&lat=1", "und"), ("ja-\u{ff21}bcd", "ja"),
         ("en/../a", "und"), ("ja-La%n", "ja"), ("abcdefghi", "und"),

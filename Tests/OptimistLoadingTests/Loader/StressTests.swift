@@ -38,46 +38,57 @@ struct StressTests {
         }
     }
 
+    /// What one thread does.
+    private static func use(
+        _ loader: Loader<Int, Int>, _ seed: UInt64, _ wrong: Tally, until isOver: (_ step: Int) -> Bool
+    ) {
+        var random = SplitMix64(seed: seed)
+        var tickets: [Ticket] = []
+        let window = PrefetchWindow(loader)
+        var step = 0
+        while !isOver(step) {
+            step += 1
+            let key = Int.random(in: 0..<500, using: &random)
+            switch Int.random(in: 0..<12, using: &random) {
+            case 0...4:
+                let priority = LoadPriority.allCases.randomElement(using: &random) ?? .visible
+                let freshness = [Freshness.cached, .cachedThenRefreshed, .fresh]
+                    .randomElement(using: &random)
+                let ticket = loader.subscribe(key, priority: priority, freshness: freshness ?? .cached) {
+                    if case .value(let value, _) = $0, value != key { wrong.add() }
+                }
+                tickets.append(ticket)
+            case 5...7:
+                if let index = tickets.indices.randomElement(using: &random) { tickets.remove(at: index) }
+            case 8: tickets.randomElement(using: &random)?.need(.visible)
+            case 9: if let value = loader.cached(key), value != key { wrong.add() }
+            case 10: loader.store(key, for: key, isSeed: step % 3 == 0)
+            default:
+                switch Int.random(in: 0..<30, using: &random) {
+                case 0: loader.removeAll()
+                case 1...5: loader.remove(key)
+                case 6...9: loader.trim(to: 0.5)
+                default: window.show((key..<key + 8).map { $0 % 500 })
+                }
+            }
+            if tickets.count > 60 { tickets.removeFirst(30) }
+        }
+    }
+
     @Test(arguments: [false, true])
     func `C2 C3 C5 whatever eight threads do, in the end nobody waits, nothing is fetched, and the cost is right`(
         isWhole: Bool
     ) async {
         let loader = loader(isWhole: isWhole)
         let wrong = Tally()
-        let steps = Self.isSoak ? 200_000 : 4_000
-        await withTaskGroup(of: Void.self) { group in
+        let deadline = ContinuousClock.now + .seconds(10)
+        let isOver: @Sendable (Int) -> Bool = { Self.isSoak ? ContinuousClock.now >= deadline : $0 >= 4_000 }
+        let left = Atomic(8)
+        await withCheckedContinuation { continuation in
             for seed in 0..<8 as Range<UInt64> {
-                group.addTask {
-                    var random = SplitMix64(seed: seed)
-                    var tickets: [Ticket] = []
-                    let window = PrefetchWindow(loader)
-                    for step in 0..<steps {
-                        let key = Int.random(in: 0..<500, using: &random)
-                        switch Int.random(in: 0..<12, using: &random) {
-                        case 0...4:
-                            let priority = LoadPriority.allCases.randomElement(using: &random) ?? .visible
-                            let freshness = [Freshness.cached, .cachedThenRefreshed, .fresh]
-                                .randomElement(using: &random)
-                            let ticket = loader.subscribe(key, priority: priority, freshness: freshness ?? .cached) {
-                                if case .value(let value, _) = $0, value != key { wrong.add() }
-                            }
-                            tickets.append(ticket)
-                        case 5...7:
-                            if let index = tickets.indices.randomElement(using: &random) { tickets.remove(at: index) }
-                        case 8: tickets.randomElement(using: &random)?.need(.visible)
-                        case 9: if let value = loader.cached(key), value != key { wrong.add() }
-                        case 10: loader.store(key, for: key, isSeed: step % 3 == 0)
-                        default:
-                            switch Int.random(in: 0..<30, using: &random) {
-                            case 0: loader.removeAll()
-                            case 1...5: loader.remove(key)
-                            case 6...9: loader.trim(to: 0.5)
-                            default: window.show((key..<key + 8).map { $0 % 500 })
-                            }
-                        }
-                        if tickets.count > 60 { tickets.removeFirst(30) }
-                        if step % 64 == 0 { await Task.yield() }
-                    }
+                Thread.detachNewThread {
+                    Self.use(loader, seed, wrong, until: isOver)
+                    if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { continuation.resume() }
                 }
             }
         }
@@ -88,7 +99,7 @@ struct StressTests {
         for key in 0..<500 where loader.cached(key) != nil { loader.store(key, for: key) }
         loader.inspect { state in
             #expect(state.machine.holders.count == 0)
-            #expect(state.machine.lanes.allSatisfy { $0.running == 0 && $0.unseenRunning == 0 })
+            #expect(state.machine.lanes.allSatisfy { $0.running == 0 && $0.unseenRunning == 0 && $0.flights == 0 })
             #expect(state.machine.memory.cost == state.machine.memory.addedCost)
             #expect(state.machine.memory.cost <= 5_000)
             let values = state.slots.all.compactMap(\.element.value)
