@@ -21,21 +21,26 @@ public struct HTTPSource: Sendable {
     private let session: Session
     private let limitBytes: Int
     private let validity: @Sendable (HTTPResponse, Validity) -> Validity
+    private let isKeptOnDisk: @Sendable (HTTPResponse, Bool) -> Bool
     private let now: @Sendable () -> Date
 
     /// - Parameters:
     ///   - session: Sends the requests. Its server's origin is the only one that can be asked.
     ///   - limitBytes: The most bytes accepted as an answer. Default: 32 MiB.
     ///   - validity: How long an answer is right. It gets the answer's head and what that says itself. Default: that.
+    ///   - isKeptOnDisk: Whether a disk may keep an answer. It gets the answer's head and what that says itself: no for
+    ///     `no-store`. Default: that.
     ///   - now: The time of day.
     public init(
         _ session: Session, limitBytes: Int = 32 << 20,
         validity: @escaping @Sendable (HTTPResponse, Validity) -> Validity = { _, validity in validity },
+        isKeptOnDisk: @escaping @Sendable (HTTPResponse, Bool) -> Bool = { _, isAllowed in isAllowed },
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.session = session
         self.limitBytes = limitBytes
         self.validity = validity
+        self.isKeptOnDisk = isKeptOnDisk
         self.now = now
     }
 
@@ -50,7 +55,8 @@ public struct HTTPSource: Sendable {
     ///   - fetch: What the loader wants. It is told of the progress.
     ///   - target: A path with its query, or a whole URL on the server's own origin.
     ///   - decode: Makes the value of its bytes, off the main actor.
-    /// - Returns: The value with its bytes, which the disk keeps unless the server forbids it; or that it is unchanged.
+    /// - Returns: The value with its bytes, which the disk keeps unless the server forbids it and the app does not allow it; or
+    ///   that it is unchanged.
     /// - Throws: ``HTTPStatusError``; `TransportError` when no whole answer came; what `Session.send(_:)` throws; what `decode`
     ///   throws; `CancellationError`.
     public func fetch<Key, Value>(
@@ -68,11 +74,12 @@ public struct HTTPSource: Sendable {
                 let download = running.download
                 switch (meaning, download.head) {
                 case (.unchanged, let head?):
-                    return .unchanged(validity(head, fetch.former), isKeptOnDisk: download.mayBeStored)
+                    return .unchanged(
+                        validity(head, fetch.former), isKeptOnDisk: isKeptOnDisk(head, download.mayBeStored))
                 case (.bytes, let head?):
                     return Fetched(
                         try await decode(download.bytes), validity: validity(head, nil), bytes: download.bytes,
-                        isKeptOnDisk: download.mayBeStored)
+                        isKeptOnDisk: isKeptOnDisk(head, download.mayBeStored))
                 case (_, nil), (.useless, _): breaks += 1
                 }
             } catch let error as TransportError where error.isBreak && breaks < Self.mostBreaks {

@@ -5,7 +5,7 @@ public import OptimistCore
 public import OptimistLoading
 
 extension Loader where Key == PlaceKey, Value == Place {
-    /// Place names by the server's gazetteer.
+    /// Place names by the server's gazetteer. Whoever shows a name shows its ``PlaceName/attribution`` too.
     ///
     /// - Parameters:
     ///   - source: Asks the server.
@@ -16,7 +16,7 @@ extension Loader where Key == PlaceKey, Value == Place {
         surroundings: Surroundings = Surroundings()
     ) {
         self.init(disk: disk, pause: HTTPStatusError.pauseIfMissing, surroundings: surroundings) { fetch in
-            let answer = try await source.fetch(fetch, from: fetch.key.question) { bytes in
+            let answer = try await source.fetch(fetch, from: fetch.key.target) { bytes in
                 // No content: nothing is near.
                 if bytes.isEmpty { return Place.nowhere }
                 return .named(try JSONDecoder().decode(PlaceName.self, from: Data(bytes)))
@@ -27,8 +27,8 @@ extension Loader where Key == PlaceKey, Value == Place {
 }
 
 extension PlaceKey {
-    /// The path and query that the server answers to.
-    fileprivate var question: String {
+    /// The path and query by which Optimist's server is asked for the names of a place.
+    public var target: String {
         var components = URLComponents()
         components.path = "/places"
         components.queryItems = [

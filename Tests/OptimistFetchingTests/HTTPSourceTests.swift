@@ -331,8 +331,27 @@ struct HTTPSourceTests {
         #expect(transport.requests.count == 1)
     }
 
+    @Test(arguments: [true, false])
+    func `C7 the app may say otherwise of what a disk keeps, too`(isKept: Bool) async throws {
+        let disk = Disk(
+            HTTPSource(
+                try Self.session(
+                    Self.transport([
+                        { _ in
+                            TransportResponse(
+                                .ok, "hello", headerFields: [.cacheControl: isKept ? "no-store" : "max-age=60"])
+                        }
+                    ])),
+                isKeptOnDisk: { head, isAllowed in
+                    #expect(isAllowed != isKept)
+                    return head.headerFields[.cacheControl] == "no-store"
+                }, now: { Self.now }))
+        #expect(try await disk.loader.value(for: "a") == "hello")
+        #expect((await disk.entry() != nil) == isKept)
+    }
+
     @Test func `C9 place names come from the server's gazetteer, once for points that mean the same`() async throws {
-        let answer = #"{"place": "渋谷区", "area": "東京都", "country": "JP", "language": "ja", "distanceMeters": 5.5}"#
+        let answer = #"{"place": "渋谷区", "area": "東京都", "country": "JP", "language": "ja", "attribution": "© A"}"#
         let transport = Self.transport([
             { _ in TransportResponse(.ok, answer, headerFields: [.cacheControl: "max-age=60"]) },
             { _ in TransportResponse(.noContent, headerFields: [.cacheControl: "max-age=60"]) },
@@ -342,8 +361,8 @@ struct HTTPSourceTests {
             surroundings: Surroundings(now: { Self.now }))
         for longitude in [139.7001, 139.7002] {
             let key = try #require(PlaceKey(latitude: 35.658, longitude: longitude, language: "ja-JP"))
-            #expect(
-                try await places.value(for: key) == .named(PlaceName(place: "渋谷区", area: "東京都", country: "JP")))
+            let name = PlaceName(place: "渋谷区", area: "東京都", country: "JP", attribution: "© A")
+            #expect(try await places.value(for: key) == .named(name))
         }
         let sea = try #require(PlaceKey(latitude: 0, longitude: -30, language: "zh-Hant-TW"))
         #expect(try await places.value(for: sea) == .nowhere)

@@ -7,7 +7,11 @@
     /// Lets a loader fetch what a collection view is about to show (F8).
     ///
     /// ```swift
-    /// let prefetcher = CollectionPrefetcher(pictures) { [items] in items[$0.item].url }
+    /// // It asks the controller what it shows by now, and nothing for a path that is no more.
+    /// let prefetcher = CollectionPrefetcher(pictures) { [weak self] path in
+    ///     guard let self, items.indices.contains(path.item) else { return nil }
+    ///     return items[path.item].url
+    /// }
     /// collectionView.prefetchDataSource = prefetcher
     /// // In the cell, for as long as it shows the item:
     /// cell.ticket = pictures.subscribe(item.url) { … }
@@ -26,7 +30,8 @@
         /// - Parameters:
         ///   - loader: Fetches the values.
         ///   - limit: The most items that are held ahead. What was announced before those is let go. Default: 32.
-        ///   - key: Names what an item shows. Nil: nothing is fetched for it.
+        ///   - key: Names what an item shows. Nil: nothing is fetched for it, such as for a path that is no more since the
+        ///     items are others.
         /// - Precondition: The limit is not negative.
         public init(_ loader: Loader<Key, Value>, limit: Int = 32, key: @escaping (IndexPath) -> Key?) {
             self.loader = loader

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What a loader has done since it was made.
+/// What a loader has done since it was made: a value to read as often as an app's metrics want it.
 public struct LoaderCounts: Sendable, Equatable {
     /// Values that were in memory, and on the disk, when somebody asked for them.
     public var memoryHits = 0

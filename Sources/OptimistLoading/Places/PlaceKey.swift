@@ -5,8 +5,8 @@ public struct PlaceKey: Hashable, Sendable {
     /// In thousandths of a degree: some hundred metres.
     private let north: Int
     private let east: Int
-    /// The language of the names, such as `ja` or `zh-Hant`: with its script if that is named, without its region. Letters
-    /// and a hyphen only.
+    /// The language of the names, such as `ja` or `zh-Hant`: with its script if that is named, without its region. For Chinese
+    /// the region names the script if the tag does not: `zh-TW` is `zh-Hant`. Letters and a hyphen only.
     public let language: String
 
     private static let perDegree = 1_000.0
@@ -30,9 +30,23 @@ public struct PlaceKey: Hashable, Sendable {
     private static func languageAndScript(_ tag: String) -> String {
         let parts = tag.split(maxSplits: 5, omittingEmptySubsequences: false) { $0 == "-" || $0 == "_" }
         guard let language = parts.first, isWord(language), (2...8).contains(language.count) else { return "und" }
-        let script = parts.dropFirst().drop { isWord($0) && $0.count == 3 }.first
-        guard let script, isWord(script), script.count == 4 else { return language.lowercased() }
+        let next = parts.dropFirst().drop { isWord($0) && $0.count == 3 }.first
+        guard let next, isWord(next), let script = next.count == 4 ? next : likelyScript(language, in: next) else {
+            return language.lowercased()
+        }
         return "\(language.lowercased())-\(script.prefix(1).uppercased())\(script.dropFirst().lowercased())"
+    }
+
+    /// The script that Chinese is written in where its region decides.
+    ///
+    /// > Source: Unicode CLDR, likelySubtags: zh_TW, zh_HK and zh_MO are written in Hant; zh_CN and zh_SG, as zh, in Hans.
+    private static func likelyScript(_ language: Substring, in region: Substring) -> Substring? {
+        guard language.lowercased() == "zh" else { return nil }
+        switch region.uppercased() {
+        case "TW", "HK", "MO": return "Hant"
+        case "CN", "SG": return "Hans"
+        default: return nil
+        }
     }
 
     private static func isWord(_ text: Substring) -> Bool { text.allSatisfy { $0.isASCII && $0.isLetter } }
@@ -43,27 +57,4 @@ public struct PlaceKey: Hashable, Sendable {
 
     /// The same for the same key, in every launch of an app.
     public var name: String { "\(language)/\(north)/\(east)" }
-}
-
-/// What is at a coordinate.
-public enum Place: Hashable, Sendable, Codable {
-    case named(PlaceName)
-    /// Nothing that has a name is near.
-    case nowhere
-}
-
-/// The names of a place.
-public struct PlaceName: Hashable, Sendable, Codable {
-    /// A city, a town or a village.
-    public var place: String
-    /// The administrative area that it is in.
-    public var area: String?
-    /// The country's code, as of ISO 3166-1.
-    public var country: String?
-
-    public init(place: String, area: String? = nil, country: String? = nil) {
-        self.place = place
-        self.area = area
-        self.country = country
-    }
 }
