@@ -31,7 +31,8 @@ struct PictureWindow {
     func scrolled(to visible: Range<Int>, of urls: [URL]) { window.show(Array(urls[visible.upperBound...].prefix(12))) }
 }
 
-/// What a loader has done goes to the app's metrics as often as it likes: here, to anything that takes names and numbers.
+/// What a loader has done goes to the app's metrics as often as it likes: here, to anything that takes names and
+/// numbers.
 func report(_ counts: LoaderCounts, to gauge: (_ name: String, _ value: Int) -> Void) {
     gauge("pictures.memory_hits", counts.memoryHits)
     gauge("pictures.fetches", counts.fetches)

@@ -7,7 +7,8 @@ import OptimistSession
 
 /// How long an answer is right, as it says itself.
 ///
-/// > Source: RFC 9111, sections 4.2, 4.3.4 and 5.2.2. This is a private cache: what is said to shared ones does not concern it.
+/// > Source: RFC 9111, sections 4.2, 4.3.4 and 5.2.2. This is a private cache: what is said to shared ones does not
+/// > concern it.
 struct CacheControl {
     private let directives: [String: String]
     private let head: HTTPResponse
@@ -29,8 +30,8 @@ struct CacheControl {
 
     /// - Parameters:
     ///   - now: When it came.
-    ///   - former: The lifetime of what it confirms, which stays if it says nothing of one. Nil: it is unknown, or it confirms
-    ///     nothing.
+    ///   - former: The lifetime of what it confirms, which stays if it says nothing of one. Nil: it is unknown, or it
+    ///     confirms nothing.
     func validity(at now: Date, former: Duration? = nil) -> Validity {
         let lifetime = saysLifetime ? lifetime(at: now) : former.map { $0 / .seconds(1) } ?? lifetime(at: now)
         return Validity(

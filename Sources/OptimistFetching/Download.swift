@@ -94,8 +94,8 @@ struct Download {
         return .useless
     }
 
-    /// > Source: RFC 9111, sections 3.2 and 3.4: of each field the latest counts. But what one answer forbids to keep, no later
-    /// > one allows.
+    /// > Source: RFC 9111, sections 3.2 and 3.4: of each field the latest counts. But what one answer forbids to keep,
+    /// > no later one allows.
     private mutating func take(_ latest: HTTPResponse) {
         var combined = head ?? latest
         for name in Set(latest.headerFields.map(\.name)) where name != .contentRange && name != .contentLength {

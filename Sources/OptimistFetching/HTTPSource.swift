@@ -8,8 +8,9 @@ import Synchronization
 
 /// Downloads what a loader wants, with the credential of a session.
 ///
-/// What is here already is asked about by its `ETag` or `Last-Modified`. A download that breaks off goes on where it was, if the
-/// server can. How long a value is right is as the answer's `Cache-Control` says, unless the app says otherwise.
+/// What is here already is asked about by its `ETag` or `Last-Modified`. A download that breaks off goes on where it
+/// was, if the server can. How long a value is right is as the answer's `Cache-Control` says, unless the app says
+/// otherwise.
 ///
 /// ```swift
 /// let source = HTTPSource(session)
@@ -55,10 +56,10 @@ public struct HTTPSource: Sendable {
     ///   - fetch: What the loader wants. It is told of the progress.
     ///   - target: A path with its query, or a whole URL on the server's own origin.
     ///   - decode: Makes the value of its bytes, off the main actor.
-    /// - Returns: The value with its bytes, which the disk keeps unless the server forbids it and the app does not allow it; or
-    ///   that it is unchanged.
-    /// - Throws: ``HTTPStatusError``; `TransportError` when no whole answer came; what `Session.send(_:)` throws; what `decode`
-    ///   throws; `CancellationError`.
+    /// - Returns: The value with its bytes, which the disk keeps unless the server forbids it and the app does not
+    ///   allow it; or that it is unchanged.
+    /// - Throws: ``HTTPStatusError``; `TransportError` when no whole answer came; what `Session.send(_:)` throws; what
+    ///   `decode` throws; `CancellationError`.
     public func fetch<Key, Value>(
         _ fetch: Fetch<Key, Value>, from target: String, decode: @escaping @Sendable ([UInt8]) async throws -> Value
     ) async throws -> Fetched<Value> {
@@ -90,7 +91,8 @@ public struct HTTPSource: Sendable {
         }
     }
 
-    /// What an answer says of its value. What it says nothing of stays as the former one had it: tag, date and lifetime.
+    /// What an answer says of its value. What it says nothing of stays as the former one had it: tag, date and
+    /// lifetime.
     private func validity(_ head: HTTPResponse, _ former: Validity?) -> Validity {
         self.validity(head, CacheControl(head).validity(at: now(), former: former?.lifetime).confirming(former))
     }

@@ -50,7 +50,7 @@ enum Thresholds {
     /// A value in memory under a text: asked for, and awaited on the main actor.
     static let memoryHit = Target.nanoseconds(atMost: 100)
     static let awaitedHit = Target.nanoseconds(atMost: 120)
-    /// Wanting what is being fetched; fetching what nobody has; wanting and not wanting it any more.
+    /// Wanting what is being fetched; fetching what nobody has; beginning to and giving it up, with the task.
     static let join = Target.nanoseconds(atMost: 200)
     static let load = Target.nanoseconds(atMost: 2_000)
     static let startAndCancel = Target.nanoseconds(atMost: 800)

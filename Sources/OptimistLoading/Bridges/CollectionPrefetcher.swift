@@ -30,8 +30,8 @@
         /// - Parameters:
         ///   - loader: Fetches the values.
         ///   - limit: The most items that are held ahead. What was announced before those is let go. Default: 32.
-        ///   - key: Names what an item shows. Nil: nothing is fetched for it, such as for a path that is no more since the
-        ///     items are others.
+        ///   - key: Names what an item shows. Nil: nothing is fetched for it, such as for a path that is no more since
+        ///     the items are others.
         /// - Precondition: The limit is not negative.
         public init(_ loader: Loader<Key, Value>, limit: Int = 32, key: @escaping (IndexPath) -> Key?) {
             self.loader = loader

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Several lists over the indices of one array, each index in one of them at most. Whatever is done to one takes the same time,
-/// however long it is.
+/// Several lists over the indices of one array, each index in one of them at most. Whatever is done to one takes the
+/// same time, however long it is.
 struct Lists {
     private static let none = -1
 

@@ -8,7 +8,8 @@ extension DiskCache {
     /// A file that nobody has written to for so long is not being written to: one hour.
     private static let restSeconds: UInt32 = 3600
 
-    /// Looks through the folder, once. If that fails, as when too many files are open, it is tried again at the next use.
+    /// Looks through the folder, once. If that fails, as when too many files are open, it is tried again at the next
+    /// use.
     func open() {
         housekeeping.withLock { _ in
             guard index.withLock({ !$0.isOpen }) else { return }

@@ -105,11 +105,11 @@ public final class DiskCache: Sendable {
         settle(withIndex { $0.remove(digest) })
     }
 
-    /// Removes everything, also what other caches have written to the folder, and what other tiers keep in this one: for
-    /// signing out, which leaves nothing.
+    /// Removes everything, also what other caches have written to the folder, and what other tiers keep in this one:
+    /// for signing out, which leaves nothing.
     ///
-    /// If the folder cannot be listed, what this cache knows goes at once, and the rest before anything is found again. What
-    /// cannot be removed either is noted in ``counts``.
+    /// If the folder cannot be listed, what this cache knows goes at once, and the rest before anything is found again.
+    /// What cannot be removed either is noted in ``counts``.
     public func removeAll() {
         let files = housekeeping.withLock { _ in
             let (files, names) = index.withLock { $0.removeAll() }
@@ -162,7 +162,8 @@ extension DiskCache {
         if let failure { note(failure) }
     }
 
-    /// Returns why a record could not be marked: then its file is to go. Better that others go too than that it comes back.
+    /// Returns why a record could not be marked: then its file is to go. Better that others go too than that it comes
+    /// back.
     private func unmark(_ offset: UInt32, in record: RetiredRecord) -> CInt? {
         switch record.file.map({ .success($0) }) ?? folder.open(record.fileName) {
         case .success(let file): file.overwrite(0, at: Int(offset) + RecordHead.markOffset)

@@ -7,8 +7,8 @@ public struct DiskEntry: Sendable, Equatable {
     public var bytes: [UInt8]
     /// When the source last gave or confirmed these bytes.
     public var storedAt: Date
-    /// Until when they need no revalidation. Nil: the source did not say. A date that is none has passed. The cache hands out what has expired, too:
-    /// whether it is still good enough is the caller's decision.
+    /// Until when they need no revalidation. Nil: the source did not say. A date that is none has passed. The cache
+    /// hands out what has expired, too: whether it is still good enough is the caller's decision.
     public var expiresAt: Date?
     /// The source's `ETag`, for the next `If-None-Match`.
     public var etag: String?

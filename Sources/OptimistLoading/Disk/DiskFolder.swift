@@ -39,8 +39,8 @@ struct DiskFolder: Sendable {
         return String(repeating: "0", count: 16 - digits.count) + digits + suffix
     }
 
-    /// Returns all regular files, oldest name first: none if there is no folder. Fails if the folder cannot be listed, as
-    /// when too many files are open.
+    /// Returns all regular files, oldest name first: none if there is no folder. Fails if the folder cannot be listed,
+    /// as when too many files are open.
     func items() -> Result<[Item], DiskError> {
         if let code = fault?() { return .failure(DiskError(code: code)) }
         guard let directory = opendir(path) else {
@@ -106,7 +106,8 @@ struct DiskFolder: Sendable {
         guard directory >= 0 else { return .failure(DiskError(code: errno)) }
         defer { close(directory) }  // This also ends the lock.
         while flock(directory, LOCK_EX) != 0 {
-            // Where files cannot be locked, as on some network disks, two caches may exceed the limit: no more than that.
+            // Where files cannot be locked, as on some network disks, two caches may exceed the limit: no more than
+            // that.
             guard errno == EINTR else { break }
         }
         return .success(work())

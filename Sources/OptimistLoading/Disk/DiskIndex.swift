@@ -297,8 +297,8 @@ extension DiskIndex {
         return retired
     }
 
-    /// The folder has been looked through, unless all was to be emptied meanwhile. Returns what is valid no more of what was
-    /// found.
+    /// The folder has been looked through, unless all was to be emptied meanwhile. Returns what is valid no more of
+    /// what was found.
     mutating func open(_ found: DiskIndex) -> [RetiredRecord] {
         guard isToBeEmptied == found.isToBeEmptied else { return [] }
         let (removals, counts, pause) = (unseenRemovals, counts, pause)
@@ -311,8 +311,8 @@ extension DiskIndex {
     /// What is in the folder is not known, and all of it is to go.
     mutating func close() { (isOpen, isToBeEmptied, unseenRemovals) = (false, true, []) }
 
-    /// Forgets everything: there is nothing to look through. Returns the files, to be let go of outside the lock, and their
-    /// names.
+    /// Forgets everything: there is nothing to look through. Returns the files, to be let go of outside the lock, and
+    /// their names.
     mutating func removeAll() -> (files: [DiskFile], names: [String]) {
         let (files, names) = (segments.values.compactMap(\.file), segments.values.map(\.name))
         isOpen = true

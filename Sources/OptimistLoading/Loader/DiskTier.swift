@@ -6,8 +6,8 @@ import Synchronization
 
 /// Keeps a loader's values between launches.
 ///
-/// What is to be written waits in memory, up to 256 values and 16 MB, or one that is larger. If the disk is further behind, it
-/// keeps nothing of what comes.
+/// What is to be written waits in memory, up to 256 values and 16 MB, or one that is larger. If the disk is further
+/// behind, it keeps nothing of what comes.
 public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let cache: DiskCache
     private let name: @Sendable (Key) -> String
@@ -21,13 +21,13 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
     private let atWork = Mutex(())
 
     /// - Parameters:
-    ///   - cache: Where the bytes are. Several tiers may share one if their names differ, and if what they keep goes together:
-    ///     ``Loader/removeAll()`` of any of their loaders empties the cache.
-    ///   - name: Names a key for good: another launch of the app must find it under the same. Different keys have different
-    ///     names.
+    ///   - cache: Where the bytes are. Several tiers may share one if their names differ, and if what they keep goes
+    ///     together: ``Loader/removeAll()`` of any of their loaders empties the cache.
+    ///   - name: Names a key for good: another launch of the app must find it under the same. Different keys have
+    ///     different names.
     ///   - decode: Makes a value of its bytes. If it throws, they are removed, and the value is fetched.
-    ///   - encode: Makes the bytes of a value for which the fetch gave none. Nil, the default: such a value is not kept on the
-    ///     disk. If it returns nil or throws, neither.
+    ///   - encode: Makes the bytes of a value for which the fetch gave none. Nil, the default: such a value is not kept
+    ///     on the disk. If it returns nil or throws, neither.
     ///   - now: The time of day.
     public init(
         _ cache: DiskCache, name: @escaping @Sendable (Key) -> String,
@@ -75,8 +75,8 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
     @usableFromInline typealias Write = PendingWrites<Key, Value>.Write
 
-    /// Takes note of a value that is to be kept. Call it under the loader's lock, so that of two values of a key the later
-    /// stays, and then ``write()`` without it.
+    /// Takes note of a value that is to be kept. Call it under the loader's lock, so that of two values of a key the
+    /// later stays, and then ``write()`` without it.
     ///
     /// - Parameters:
     ///   - costBytes: What the value takes of the memory.
@@ -139,8 +139,8 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
     // MARK: - Removing
 
-    /// Takes note that a key's value is to go: from now on it is not found here. Call it under the loader's lock, and then
-    /// ``remove(_:noted:)`` without it.
+    /// Takes note that a key's value is to go: from now on it is not found here. Call it under the loader's lock, and
+    /// then ``remove(_:noted:)`` without it.
     func bookRemoval(of key: Key) -> (number: Int, replaced: Write?) { pending.withLock { $0.add(nil, for: key) } }
 
     func remove(_ key: Key, noted number: Int) {

@@ -3,7 +3,8 @@
 /// One fetch: what it is for, and whom it may tell how far it is.
 public struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     public let key: Key
-    /// What the source said of the value that is here already. Nil: there is none, so ``Fetched/unchanged(_:)`` is no answer.
+    /// What the source said of the value that is here already. Nil: there is none, so ``Fetched/unchanged(_:)`` is no
+    /// answer.
     public let former: Validity?
     private let tell: @Sendable (Report) -> Void
 

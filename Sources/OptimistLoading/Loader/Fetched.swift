@@ -11,7 +11,8 @@ public struct Fetched<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - value: The value.
     ///   - validity: How long it is right, and what to ask the source with when that is over. Default: for ever.
-    ///   - bytes: What the disk keeps. Default: nil, and then the disk keeps what the loader's ``DiskTier`` makes of the value.
+    ///   - bytes: What the disk keeps. Default: nil, and then the disk keeps what the loader's ``DiskTier`` makes of
+    ///     the value.
     ///   - isKeptOnDisk: Whether it may be on a disk at all. Default: yes.
     public init(
         _ value: Value, validity: Validity = Validity(), bytes: [UInt8]? = nil, isKeptOnDisk: Bool = true
@@ -34,8 +35,8 @@ public struct Fetched<Value: Sendable>: Sendable {
         value.map { Self($0, validity: validity, isKeptOnDisk: isKeptOnDisk) } ?? self
     }
 
-    /// What the source was asked with is still right, from now on as long as is said here. Its tag and its date stay, if
-    /// nothing is said of them.
+    /// What the source was asked with is still right, from now on as long as is said here. Its tag and its date stay,
+    /// if nothing is said of them.
     ///
     /// - Parameter isKeptOnDisk: Whether it may stay on a disk. Default: yes.
     public static func unchanged(_ validity: Validity, isKeptOnDisk: Bool = true) -> Self {

@@ -3,8 +3,8 @@
 extension Loader {
     /// What becomes of a key, for as long as somebody iterates: the ticket goes with the task.
     ///
-    /// Whoever is slow gets the newest eight events only. The stream has no end of its own, since an expired value may be
-    /// followed by another.
+    /// Whoever is slow gets the newest eight events only. The stream has no end of its own, since an expired value may
+    /// be followed by another.
     ///
     /// - Parameters: As ``subscribe(_:priority:freshness:receive:)``.
     public func events(

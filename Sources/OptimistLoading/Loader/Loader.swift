@@ -6,12 +6,12 @@ public import Synchronization
 
 /// Gets values by their keys, each from its source once, and keeps what is likely to be asked for again.
 ///
-/// Whoever asks for a key that is being fetched joins that fetch, and it becomes as urgent as the most urgent of them needs.
-/// A fetch stops when the last who wants it has left. Any thread may call. Where two keys mean the same, let one stand for
-/// both: a picture is named by its URL and its size, say.
+/// Whoever asks for a key that is being fetched joins that fetch, and it becomes as urgent as the most urgent of them
+/// needs. A fetch stops when the last who wants it has left. Any thread may call. Where two keys mean the same, let one
+/// stand for both: a picture is named by its URL and its size, say.
 ///
-/// > Important: Keys are hashed, compared and let go of, and the clock of the surroundings is read, under the loader's lock: none
-/// of that may call it. Values, errors and closures are called and let go of without it.
+/// > Important: Keys are hashed, compared and let go of, and the clock of the surroundings is read, under the loader's
+/// > lock: none of that may call it. Closures are called, and values and errors let go of, without it.
 ///
 /// ```swift
 /// let pictures = Loader<URL, Picture>(cost: \.sizeBytes) { fetch in
@@ -35,14 +35,16 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - limits: How much is done at a time and kept in memory.
     ///   - disk: Where values are kept between launches. Default: nowhere.
-    ///   - lane: Names what a key shares its slots with, such as the host it is fetched from. Default: all keys share them.
-    ///   - cost: How many bytes a value takes in memory. Called once for each that is fetched. Less than none counts as none.
-    ///     Default: one.
-    ///   - pause: How long whoever asks for a key gets the error that its fetch ended with, before it is tried again. Never
-    ///     give one for being offline or for what took too long. Default: none.
+    ///   - lane: Names what a key shares its slots with, such as the host it is fetched from. Default: all keys share
+    ///     them.
+    ///   - cost: How many bytes a value takes in memory. Called once for each that is fetched. Less than none counts as
+    ///     none. Default: one.
+    ///   - pause: How long whoever asks for a key gets the error that its fetch ended with, before it is tried again.
+    ///     Never give one for being offline or for what took too long. Default: none.
     ///   - surroundings: Time and tasks.
-    ///   - fetch: Gets a value from its source, in a task of its own, which is cancelled when nobody wants the value any more.
-    ///     There is one at a time for each key, beside those that were given up, or whose key was removed, and still run.
+    ///   - fetch: Gets a value from its source, in a task of its own, which is cancelled when nobody wants the value
+    ///     any more. There is one at a time for each key, beside those that were given up, or whose key was removed,
+    ///     and still run.
     public init(
         limits: LoaderLimits = LoaderLimits(), disk: DiskTier<Key, Value>? = nil,
         lane: (@Sendable (Key) -> String)? = nil, cost: @escaping @Sendable (Value) -> Int = { _ in 1 },
@@ -66,8 +68,8 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @inlinable
     public func cached(_ key: Key) -> Value? { state.withLock { $0.cached(key, isFresh: false) { elapsed() } } }
 
-    /// Whether the value that somebody has been given is to be replaced: it has expired, it is a seed, or it is not kept in memory
-    /// and being fetched.
+    /// Whether the value that somebody has been given is to be replaced: it has expired, it is a seed, or it is not
+    /// kept in memory and being fetched.
     package func isExpired(_ key: Key) -> Bool {
         let now = elapsed()
         return state.withLock { state in state.places[key].map { state.machine.isToBeReplaced($0, at: now) } ?? false }
@@ -78,9 +80,9 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - priority: How soon. Default: it is being looked at.
     ///   - freshness: Whether a value that is here already will do. Default: if it has not expired.
-    ///   - receive: Told what becomes of it: one thing after the other, on any thread, what is known already before this
-    ///     function returns. While it is busy the newest of each kind waits, and a value takes the place of all the rest.
-    ///     Once it has the value it is told of no other that is fetched for somebody else later.
+    ///   - receive: Told what becomes of it: one thing after the other, on any thread, what is known already before
+    ///     this function returns. While it is busy the newest of each kind waits, and a value takes the place of all
+    ///     the rest. Once it has the value it is told of no other that is fetched for somebody else later.
     @inlinable
     public func subscribe(
         _ key: Key, priority: LoadPriority = .visible, freshness: Freshness = .cached,
@@ -111,8 +113,8 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///   - priority: How soon it is needed. Default: it is being looked at.
     ///   - freshness: Whether a value that is here already will do. Default: if it has not expired. With
     ///     ``Freshness/cachedThenRefreshed`` an expired one is returned, and fetched anew for the next who asks.
-    /// - Throws: The error of the fetch, as it was; `CancellationError` if the task is cancelled. The fetch goes on for others
-    ///   who want it.
+    /// - Throws: The error of the fetch, as it was; `CancellationError` if the task is cancelled. The fetch goes on for
+    ///   others who want it.
     @inlinable
     public func value(
         for key: Key, priority: LoadPriority = .visible, freshness: Freshness = .cached
@@ -159,15 +161,15 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// Puts a value here that did not come by a fetch.
     ///
-    /// It is the newest: no fetch that has begun by now undoes it. Who waits for the key gets it, and the fetch is given up;
-    /// for those who want a ``Freshness/fresh`` one it begins anew. The disk has it soon too, as the tier encodes it, and
-    /// otherwise nothing under this key. Returns without waiting for that.
+    /// It is the newest: no fetch that has begun by now undoes it. Who waits for the key gets it, and the fetch is
+    /// given up; for those who want a ``Freshness/fresh`` one it begins anew. The disk has it soon too, as the tier
+    /// encodes it, and otherwise nothing under this key. Returns without waiting for that.
     ///
-    /// A seed is what the source does not have yet, such as a picture that is still being uploaded. It is shown until a fetch
-    /// that begins later brings or confirms the key's value, or until another is stored or it is removed. Such a fetch begins
-    /// for whoever asks with ``Freshness/cachedThenRefreshed`` or ``Freshness/fresh``; those who ask with
-    /// ``Freshness/cached`` are shown the seed until it expires. Of the limits of the memory only the count applies: of more
-    /// seeds than that the oldest becomes a value like others. The disk stays as it is.
+    /// A seed is what the source does not have yet, such as a picture that is still being uploaded. It is shown until a
+    /// fetch that begins later brings or confirms the key's value, or until another is stored or it is removed. Such a
+    /// fetch begins for whoever asks with ``Freshness/cachedThenRefreshed`` or ``Freshness/fresh``; those who ask with
+    /// ``Freshness/cached`` are shown the seed until it expires. Of the limits of the memory only the count applies: of
+    /// more seeds than that the oldest becomes a value like others. The disk stays as it is.
     ///
     /// - Parameters:
     ///   - validity: How long it is right, and what to ask the source with when that is over. Default: for ever.
@@ -185,8 +187,8 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         run(actions)
     }
 
-    /// Forgets a value, on the disk too, for which it waits. Those who wait for the value get what comes; whoever asks next
-    /// has it fetched anew.
+    /// Forgets a value, on the disk too, for which it waits. Those who wait for the value get what comes; whoever asks
+    /// next has it fetched anew.
     public func remove(_ key: Key) {
         let (actions, removal) = state.withLock { ($0.remove(key), disk?.bookRemoval(of: key)) }
         run(actions)
@@ -196,7 +198,8 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// Forgets everything, on the disk too, for which it waits, and gives up what is under way: who waits gets a
     /// `CancellationError`. For signing out (C10).
     ///
-    /// The whole ``DiskCache`` is emptied, also of what other tiers keep in it. What is not to go then has a cache of its own.
+    /// The whole ``DiskCache`` is emptied, also of what other tiers keep in it. What is not to go then has a cache of
+    /// its own.
     public func removeAll() {
         let (actions, replaced) = state.withLock {
             ($0.actions($0.machine.removeAll(CancellationError())), disk?.bookRemovalOfAll())

@@ -13,8 +13,8 @@ public struct LoaderCounts: Sendable, Equatable {
     /// Fetches that nobody wanted any more: those that had begun, and those that had not.
     public var cancelled = 0
     public var dropped = 0
-    /// What was fetched or read from the disk for nobody who looked, and kept, in bytes; and what of that was let go or replaced
-    /// before anybody did.
+    /// What was fetched or read from the disk for nobody who looked, and kept, in bytes; and what of that was let go or
+    /// replaced before anybody did.
     public var prefetchedBytes = 0
     public var unseenBytes = 0
     /// How long fetches waited for their turn, by the priority at which it came.

@@ -2,8 +2,8 @@
 
 /// The keys and values of a loader, beside the machine that decides about them by their places.
 ///
-/// Only this part depends on what keys and values are, and an app's compiler sees all of it: so it is as fast as if it were
-/// written for them.
+/// Only this part depends on what keys and values are, and an app's compiler sees all of it: so it is as fast as if it
+/// were written for them.
 @usableFromInline
 struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// What is at the place of a key.

@@ -39,8 +39,8 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private var removalsOfAll = 0
     private var isWorking = false
 
-    /// Of what comes beyond the limits the key waits alone: the disk is behind, and has nothing under it rather than what is no
-    /// longer so.
+    /// Of what comes beyond the limits the key waits alone: the disk is behind, and has nothing under it rather than
+    /// what is no longer so.
     ///
     /// - Parameters:
     ///   - mostValues: How many values wait at most.

@@ -4,8 +4,8 @@ import Synchronization
 
 /// What is near the screen: it is fetched ahead, and kept in memory until it is far again (F8).
 ///
-/// One for each list that scrolls. What leaves the window is wanted by it no more; a view that wants it keeps its own ticket.
-/// What failed, or was let go although it is near, is fetched again when the window is shown next.
+/// One for each list that scrolls. What leaves the window is wanted by it no more; a view that wants it keeps its own
+/// ticket. What failed, or was let go although it is near, is fetched again when the window is shown next.
 public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct State {
         var wanted: Set<Key> = []
@@ -26,7 +26,8 @@ public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Se
 
     /// Says what is near, the nearest first. What was near and is not named any more is let go.
     ///
-    /// A key that is named twice is as near as it is first. Any thread may call; of several calls at once the last one counts.
+    /// A key that is named twice is as near as it is first. Any thread may call; of several calls at once the last one
+    /// counts.
     public func show(_ keys: [Key]) {
         var wanted: Set<Key> = []
         let keys = keys.filter { wanted.insert($0).inserted }

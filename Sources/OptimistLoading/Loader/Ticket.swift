@@ -4,8 +4,9 @@ import Synchronization
 
 /// Somebody's wish for a value, as long as it is held: a cell keeps one for what it shows.
 ///
-/// While it waits, the value is fetched as soon as the ticket says. When the value is here, the ticket keeps it in memory,
-/// together with others up to half of what the memory may hold. Letting go of the ticket is the same as cancelling it.
+/// While it waits, the value is fetched as soon as the ticket says. When the value is here, the ticket keeps it in
+/// memory, together with others up to half of what the memory may hold. Letting go of the ticket is the same as
+/// cancelling it.
 public final class Ticket: Sendable {
     let id: HolderID
     /// Tells the loader of a new priority, or with nil that the value is wanted no more. Nil: it has been told.

@@ -2,8 +2,8 @@
 
 /// Whose turn it is to tell a subscriber something. Knows nothing of values, so that making and ending one is cheap.
 ///
-/// Threads come here in another order than things were decided in. What was decided earlier is told nevertheless, unless
-/// something that was decided later stands for it too: a value is not lost for a progress that came first.
+/// Threads come here in another order than things were decided in. What was decided earlier is told nevertheless,
+/// unless something that was decided later stands for it too: a value is not lost for a progress that came first.
 @usableFromInline
 struct Turns: Sendable {
     /// What somebody else's turn keeps waiting.
@@ -30,7 +30,8 @@ struct Turns: Sendable {
     /// Takes the turn, unless somebody has it: then the news wait.
     ///
     /// - Parameter version: What was decided later has a higher one.
-    /// - Returns: Whether it is the caller's turn, until ``next()`` has returned nil; and what need not be told any more.
+    /// - Returns: Whether it is the caller's turn, until ``next()`` has returned nil; and what need not be told any
+    ///   more.
     @usableFromInline
     mutating func take(
         _ kind: LoadEventKind, _ version: Int, orWait tell: () -> @Sendable () -> Void

@@ -25,8 +25,8 @@ public struct Validity: Sendable, Equatable {
     /// Whether both are of the same bytes, as far as the source tells.
     func isOfSameVersion(as other: Self?) -> Bool { etag == other?.etag && lastModified == other?.lastModified }
 
-    /// The same, said of a value that is here already: what it says nothing of stays as the former one had it, tag, date and
-    /// lifetime.
+    /// The same, said of a value that is here already: what it says nothing of stays as the former one had it, tag,
+    /// date and lifetime.
     ///
     /// > Source: RFC 9111, section 3.2.
     @usableFromInline

@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A fetch that somebody waits for, or has waited for until a moment ago. Numbers only, so that looking at one is cheap.
+/// A fetch that somebody waits for, or has waited for until a moment ago. Numbers only, so that looking at one is
+/// cheap.
 struct Flight {
     enum Stage {
         case queuedToRead, reading, queuedToFetch, fetching

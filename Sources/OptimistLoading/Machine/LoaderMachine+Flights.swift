@@ -140,8 +140,8 @@ extension LoaderMachine {
         }
     }
 
-    /// Takes the task of a flight that has begun. Returns false if the flight has been given up since: then the task is to be
-    /// cancelled.
+    /// Takes the task of a flight that has begun. Returns false if the flight has been given up since: then the task is
+    /// to be cancelled.
     @usableFromInline
     mutating func keep(_ task: Task<Void, Never>, of id: FlightID) -> Bool {
         guard flight(id) != nil else { return false }

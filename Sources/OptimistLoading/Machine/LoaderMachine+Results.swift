@@ -58,8 +58,8 @@ extension LoaderMachine {
 
     /// The source has answered.
     ///
-    /// - Returns: Nil if nobody wants it any more, or it does not come from a flight that is under way. `isKept` is false if
-    ///   it was removed meanwhile.
+    /// - Returns: Nil if nobody wants it any more, or it does not come from a flight that is under way. `isKept` is
+    ///   false if it was removed meanwhile.
     @usableFromInline
     mutating func fetched(
         _ arrival: Arrival, isUnchanged: Bool, of id: FlightID, at now: Duration

@@ -1,8 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Decides everything a loader decides. Each event returns what to do next; nothing here waits, fetches or calls anybody.
+/// Decides everything a loader decides. Each event returns what to do next; nothing here waits, fetches or calls
+/// anybody.
 ///
-/// Keys and values are not known here: a key is the number of its place. So this is compiled once, for all kinds of them.
+/// Keys and values are not known here: a key is the number of its place. So this is compiled once, for all kinds of
+/// them.
 @usableFromInline
 struct LoaderMachine: Sendable {
     /// What is known of a value in memory.

@@ -1,9 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Which keys were let go a short while ago, without their values: one that is asked for again so soon was let go too early.
+/// Which keys were let go a short while ago, without their values: one that is asked for again so soon was let go too
+/// early.
 ///
-/// Keys are remembered by their hashes. Two that share one are mistaken for each other, which costs a better place in the
-/// cache and nothing else.
+/// Keys are remembered by their hashes. Two that share one are mistaken for each other, which costs a better place in
+/// the cache and nothing else.
 struct GhostList {
     private struct Ghost {
         let hash: Int

@@ -3,13 +3,13 @@
 /// Which values are in memory, within a cost, a count and an age (C5). It knows them by their places only.
 ///
 /// A new value waits in a small queue, so that those that nobody asks for again soon make room. One that was asked for
-/// meanwhile, or that comes back soon after it was let go, moves on to the main queue, where each use earns another round.
-/// The queue whose values come back too late grows at the other's expense. What somebody holds on to is passed over, up to
-/// half of the limits. A seed stays until it is replaced or removed, beside all limits; of more seeds than the count the oldest
-/// becomes a value like others.
+/// meanwhile, or that comes back soon after it was let go, moves on to the main queue, where each use earns another
+/// round. The queue whose values come back too late grows at the other's expense. What somebody holds on to is passed
+/// over, up to half of the limits. A seed stays until it is replaced or removed, beside all limits; of more seeds than
+/// the count the oldest becomes a value like others.
 ///
-/// > Source: Yang, Zhang, Qiu, Yue, Rashmi: FIFO queues are all you need for cache eviction, SOSP 2023 (S3-FIFO); the sizes of
-/// > the queues as in Megiddo, Modha: ARC, a self-tuning, low overhead replacement cache, FAST 2003.
+/// > Source: Yang, Zhang, Qiu, Yue, Rashmi: FIFO queues are all you need for cache eviction, SOSP 2023 (S3-FIFO); the
+/// > sizes of the queues as in Megiddo, Modha: ARC, a self-tuning, low overhead replacement cache, FAST 2003.
 struct MemoryQueue {
     private struct Node {
         /// The key's.
@@ -96,8 +96,8 @@ struct MemoryQueue {
         nodes[place]?.uses = node.uses + 1
     }
 
-    /// Uses before so many others were stored belong to the one for which the value was fetched: it was prefetched, say, and
-    /// then came onto the screen. They do not tell that it will be asked for again.
+    /// Uses before so many others were stored belong to the one for which the value was fetched: it was prefetched,
+    /// say, and then came onto the screen. They do not tell that it will be asked for again.
     ///
     /// > Source: O'Neil, O'Neil, Weikum: The LRU-K page replacement algorithm, SIGMOD 1993, on correlated references.
     private var occasion: Int { min(16, count / 4) }
@@ -151,7 +151,8 @@ struct MemoryQueue {
         date(place, now)
     }
 
-    /// Returns whether a value comes back that was let go a short while ago: the queue that did so should have been larger.
+    /// Returns whether a value comes back that was let go a short while ago: the queue that did so should have been
+    /// larger.
     private mutating func learn(from hash: Int, _ cost: Int) -> Bool {
         let wasSmall = ghosts[Queue.small].take(hash)
         let wasMain = ghosts[Queue.main].take(hash)
@@ -243,7 +244,8 @@ struct MemoryQueue {
 
     // MARK: - Holding on
 
-    /// Holds on to a value for somebody, so that others make room first. Nil: it is not here, or too much is held already.
+    /// Holds on to a value for somebody, so that others make room first. Nil: it is not here, or too much is held
+    /// already.
     mutating func pin(_ place: Int) -> Pin? {
         guard place < nodes.count, let node = nodes[place] else { return nil }
         if node.pins == 0, !node.isSeed {
@@ -293,8 +295,8 @@ struct MemoryQueue {
         return Double(smallCount) >= min(max(share, 0.1), 0.9) * Double(countLimit)
     }
 
-    /// Lets the first of the small queue go that was not asked for, and moves on those before it that were. Returns false if
-    /// there is none.
+    /// Lets the first of the small queue go that was not asked for, and moves on those before it that were. Returns
+    /// false if there is none.
     private mutating func evictSmall(_ newest: Int?, _ released: inout Released) -> Bool {
         var place = queues.first(of: Queue.small)
         while let present = place, let node = nodes[present] {

@@ -6,8 +6,8 @@
     import Foundation
 
     extension Loader where Key == PlaceKey, Value == Place {
-        /// Place names by the system's reverse geocoder, which throttles: it is asked once in two seconds at most, and one request
-        /// at a time. Where it finds nothing, that is the answer, and is kept; other errors are thrown.
+        /// Place names by the system's reverse geocoder, which throttles: it is asked once in two seconds at most, and
+        /// one request at a time. Where it finds nothing, that is the answer, and is kept; other errors are thrown.
         ///
         /// - Parameters:
         ///   - disk: Where names are kept between launches. Default: nowhere.

@@ -5,8 +5,8 @@ public struct PlaceKey: Hashable, Sendable {
     /// In thousandths of a degree: some hundred metres.
     private let north: Int
     private let east: Int
-    /// The language of the names, such as `ja` or `zh-Hant`: with its script if that is named, without its region. For Chinese
-    /// the region names the script if the tag does not: `zh-TW` is `zh-Hant`. Letters and a hyphen only.
+    /// The language of the names, such as `ja` or `zh-Hant`: with its script if that is named, without its region. For
+    /// Chinese the region names the script if the tag does not: `zh-TW` is `zh-Hant`. Letters and a hyphen only.
     public let language: String
 
     private static let perDegree = 1_000.0
@@ -25,8 +25,8 @@ public struct PlaceKey: Hashable, Sendable {
         self.language = Self.languageAndScript(language)
     }
 
-    /// > Source: RFC 5646, section 2.1: two to eight letters are a language, and four after them, or after its extensions of
-    /// > three, a script.
+    /// > Source: RFC 5646, section 2.1: two to eight letters are a language, and four after them, or after its
+    /// > extensions of three, a script.
     private static func languageAndScript(_ tag: String) -> String {
         let parts = tag.split(maxSplits: 5, omittingEmptySubsequences: false) { $0 == "-" || $0 == "_" }
         guard let language = parts.first, isWord(language), (2...8).contains(language.count) else { return "und" }
@@ -39,7 +39,8 @@ public struct PlaceKey: Hashable, Sendable {
 
     /// The script that Chinese is written in where its region decides.
     ///
-    /// > Source: Unicode CLDR, likelySubtags: zh_TW, zh_HK and zh_MO are written in Hant; zh_CN and zh_SG, as zh, in Hans.
+    /// > Source: Unicode CLDR, likelySubtags: zh_TW, zh_HK and zh_MO are written in Hant; zh_CN and zh_SG, as zh, in
+    /// > Hans.
     private static func likelyScript(_ language: Substring, in region: Substring) -> Substring? {
         guard language.lowercased() == "zh" else { return nil }
         switch region.uppercased() {

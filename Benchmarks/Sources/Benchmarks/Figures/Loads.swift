@@ -4,54 +4,110 @@ import Foundation
 import OptimistLoading
 import Synchronization
 
-/// What a loader adds to a fetch: joining one, beginning and ending one, and giving one up. Processor time, since a machine that
-/// does something else meanwhile is not to be seen in it.
+/// What a loader adds to a fetch: joining one, wanting one that has to wait, beginning and giving one up, and a whole
+/// one. Processor time, since a machine that does something else meanwhile is not to be seen in it.
 struct Loads: Benchmark {
     static let name = "loads"
     let effort: Effort
 
     func run(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws {
-        let count = effort.rows(50_000)
-        var (joins, cancels, loads): ([Double], [Double], [Double]) = ([], [], [])
-        for round in 0...effort.rounds(15) {
-            let endless = Loader<String, Int> { _ in
-                try await Task.sleep(for: .seconds(3_600))
-                return Fetched(0)
+        for threads in [1, 2] {
+            let keys = (0..<threads).map { thread in (0..<effort.rows(50_000)).map { "\(thread) \($0)" } }
+            func figure(_ name: String, _ target: Target? = nil, _ once: ([[String]]) async -> Double) async -> Figure {
+                var times: [Double] = []
+                for round in 0...effort.rounds(15) {
+                    let time = await once(keys) / Double(threads * keys[0].count)
+                    if round > 0 { times.append(time) }
+                }
+                return Figure(name + Self.suffix(threads), .time(Samples(times)), target: target)
             }
-            var tickets = [endless.subscribe("one") { _ in }]
-            tickets.reserveCapacity(count)
-            let keys = (0..<count).map { "\(round) \($0)" }
-            let join = await Gauge.cpu.seconds {
-                for _ in 1..<count { tickets.append(endless.subscribe("one") { _ in }) }
+            report(await figure("joining a fetch", Thresholds.join, Self.join))
+            report(await figure("wanting what has to wait, and not wanting it", nil, Self.wantInVain))
+            let pair = try await Paired(rounds: effort.rounds(15)) {
+                [await Self.beginAndCancel(keys) / Double(threads * keys[0].count)]
+            } rival: {
+                [await Self.beginAndCancelTasks(keys) / Double(threads * keys[0].count)]
             }
-            // Six are under way from here on, so that the others wait.
-            let busy = keys.prefix(6).map { endless.subscribe("busy \($0)") { _ in } }
-            let cancel = await Gauge.cpu.seconds { for key in keys { endless.subscribe(key) { _ in }.cancel() } }
-            let load = await Gauge.cpu.seconds { await Self.loadAll(keys) }
-            endless.removeAll()
-            withExtendedLifetime((tickets, busy)) {}
-            if round == 0 { continue }
-            joins.append(join / Double(count))
-            cancels.append(cancel / Double(count))
-            loads.append(load / Double(count))
+            let name = "beginning a fetch and giving it up" + Self.suffix(threads)
+            report(Figure(name, pair, rival: "a task, begun and cancelled", target: Thresholds.startAndCancel))
+            report(await figure("a fetch that takes no time", Thresholds.load, Self.loadAll))
         }
-        report(Figure("joining a fetch", .time(Samples(joins)), target: Thresholds.join))
-        report(Figure("wanting a value and not wanting it", .time(Samples(cancels)), target: Thresholds.startAndCancel))
-        report(Figure("a fetch that takes no time", .time(Samples(loads)), target: Thresholds.load))
         report(try hitsWhileReading(in: folder))
     }
 
-    private static func loadAll(_ keys: [String]) async {
-        let loader = Loader<String, Int>(limits: LoaderLimits(memory: MemoryLimits(count: keys.count))) { _ in
-            Fetched(1)
+    private static func suffix(_ threads: Int) -> String { threads == 1 ? "" : ", two threads at once" }
+
+    /// Does something for each key, on as many threads as there are lists of them.
+    private static func forEach(_ keys: [[String]], _ work: @Sendable (String) -> Void) {
+        DispatchQueue.concurrentPerform(iterations: keys.count) { thread in
+            for key in keys[thread] { work(key) }
         }
-        let left = Countdown(keys.count)
-        await withCheckedContinuation { continuation in
-            left.whenOver { continuation.resume() }
-            for key in keys {
-                left.keep(loader.subscribe(key) { if case .value = $0 { left.down() } })
+    }
+
+    private static func endless() -> Loader<String, Int> {
+        Loader { _ in
+            try await Task.sleep(for: .seconds(3_600))
+            return Fetched(0)
+        }
+    }
+
+    private static func join(_ keys: [[String]]) async -> Double {
+        let loader = endless()
+        let first = loader.subscribe("one") { _ in }
+        let tickets = keys.map { _ in Kept() }
+        let time = await Gauge.cpu.seconds {
+            DispatchQueue.concurrentPerform(iterations: keys.count) { thread in
+                tickets[thread].keep(keys[thread].map { _ in loader.subscribe("one") { _ in } })
             }
         }
+        withExtendedLifetime((first, tickets)) { loader.removeAll() }
+        return time
+    }
+
+    /// All slots are taken, so that no fetch begins.
+    private static func wantInVain(_ keys: [[String]]) async -> Double {
+        let loader = endless()
+        let busy = (0..<6).map { loader.subscribe("busy \($0)") { _ in } }
+        let time = await Gauge.cpu.seconds { forEach(keys) { loader.subscribe($0) { _ in }.cancel() } }
+        withExtendedLifetime(busy) { loader.removeAll() }
+        return time
+    }
+
+    /// Each fetch has its slot and its task, which is cancelled, and has ended when the time is over.
+    private static func beginAndCancel(_ keys: [[String]]) async -> Double {
+        let count = keys.count * keys[0].count
+        let left = Countdown(count)
+        let limits = LoaderLimits(fetches: count, unseenFetches: count, linger: .zero)
+        let loader = Loader<String, Int>(limits: limits) { _ in
+            left.down()
+            throw CancellationError()
+        }
+        return await Gauge.cpu.seconds {
+            await left.whenOver { forEach(keys) { loader.subscribe($0) { _ in }.cancel() } }
+        }
+    }
+
+    private static func beginAndCancelTasks(_ keys: [[String]]) async -> Double {
+        let left = Countdown(keys.count * keys[0].count)
+        return await Gauge.cpu.seconds {
+            await left.whenOver { forEach(keys) { _ in Task { left.down() }.cancel() } }
+        }
+    }
+
+    private static func loadAll(_ keys: [[String]]) async -> Double {
+        let count = keys.count * keys[0].count
+        let loader = Loader<String, Int>(limits: LoaderLimits(memory: MemoryLimits(count: count))) { _ in Fetched(1) }
+        let (left, tickets) = (Countdown(count), keys.map { _ in Kept() })
+        let time = await Gauge.cpu.seconds {
+            await left.whenOver {
+                DispatchQueue.concurrentPerform(iterations: keys.count) { thread in
+                    tickets[thread].keep(
+                        keys[thread].map { loader.subscribe($0) { if case .value = $0 { left.down() } } })
+                }
+            }
+        }
+        withExtendedLifetime(tickets) {}
+        return time
     }
 
     private func hitsWhileReading(in folder: ScratchFolder) throws -> Figure {
@@ -77,19 +133,31 @@ struct Loads: Benchmark {
     }
 }
 
+/// The tickets of one thread.
+private final class Kept: Sendable {
+    private let tickets = Mutex<[Ticket]>([])
+
+    func keep(_ new: [Ticket]) { tickets.withLock { $0 = new } }
+}
+
 private final class Countdown: Sendable {
-    private let state: Mutex<(left: Int, tickets: [Ticket], isOver: (@Sendable () -> Void)?)>
+    private let state: Mutex<(left: Int, isOver: CheckedContinuation<Void, Never>?)>
 
-    init(_ count: Int) { state = Mutex((count, [], nil)) }
+    init(_ count: Int) { state = Mutex((count, nil)) }
 
-    func whenOver(_ work: @escaping @Sendable () -> Void) { state.withLock { $0.isOver = work } }
-    func keep(_ ticket: Ticket) { state.withLock { $0.tickets.append(ticket) } }
+    /// Begins something, and waits until all of it has ended.
+    func whenOver(_ begin: () -> Void) async {
+        await withCheckedContinuation { continuation in
+            state.withLock { $0.isOver = continuation }
+            begin()
+        }
+    }
 
     func down() {
         let isOver = state.withLock { state in
             state.left -= 1
             return state.left == 0 ? state.isOver : nil
         }
-        isOver?()
+        isOver?.resume()
     }
 }
