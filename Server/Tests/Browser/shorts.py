@@ -87,6 +87,7 @@ def is_here_at_once(page, address):
     new.next()
     expect(new.ways.first).to_have_text("portrait: was here")
     expect(new.ways.last).to_have_text("place: was here")
+    expect(new.phone.region.locator(".source")).to_contain_text("GeoNames")
     new.has_loaded()
     facts = new.facts()
     assert facts["requests"] == facts["things"], facts

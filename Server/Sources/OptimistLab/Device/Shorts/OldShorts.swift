@@ -88,7 +88,9 @@ actor OldShorts: ShortsShowing {
             shelf[path] = try Picture(decoding: body)
             return path
         case .place where status == 200:
-            return Place.named(try JSONDecoder().decode(PlaceName.self, from: Data(body))).label
+            let place = Place.named(try JSONDecoder().decode(PlaceName.self, from: Data(body)))
+            board.credits(place.attribution)
+            return place.label
         case .place: return status == 204 ? Place.nowhere.label : nil
         }
     }

@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import OptimistFetching
 import OptimistLoading
 
 /// A thing that a short needs.
@@ -28,7 +29,7 @@ extension Short {
     var placeKey: PlaceKey? { PlaceKey(latitude: latitude, longitude: longitude, language: "en") }
 
     /// As the phone's loader asks for it.
-    var placePath: String? { placeKey.map { "/places?lat=\($0.latitude)&lon=\($0.longitude)&lang=\($0.language)" } }
+    var placePath: String? { placeKey?.target }
 }
 
 extension Place {
@@ -37,6 +38,14 @@ extension Place {
         switch self {
         case .named(let name): name.area.map { $0 == name.place ? $0 : "\(name.place), \($0)" } ?? name.place
         case .nowhere: "somewhere"
+        }
+    }
+
+    /// Where its name is from.
+    var attribution: String? {
+        switch self {
+        case .named(let name): name.attribution
+        case .nowhere: nil
         }
     }
 }

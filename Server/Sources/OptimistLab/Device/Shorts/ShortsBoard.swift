@@ -83,6 +83,12 @@ final class ShortsBoard: Sendable {
         if isNew { tell(.loaded, thing) }
     }
 
+    /// The names of places are from here.
+    func credits(_ source: String?) {
+        guard let source else { return }
+        state.withLock { $0.snapshot.credit = source }
+    }
+
     func lost(_ thing: ShortThing) {
         change(thing) { $0.state = .failed }
         tell(.failed, thing)

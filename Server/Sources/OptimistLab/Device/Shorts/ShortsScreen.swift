@@ -103,7 +103,9 @@ actor ShortsScreen: ShortsShowing {
             guard let key = short.placeKey else { return nil }
             return loaders.places.subscribe(key, priority: priority) { [board] event in
                 switch event {
-                case .value(let place, _): board.has(thing, place.label)
+                case .value(let place, _):
+                    board.credits(place.attribution)
+                    board.has(thing, place.label)
                 case .failure: board.lost(thing)
                 case .progress, .partial: break
                 }

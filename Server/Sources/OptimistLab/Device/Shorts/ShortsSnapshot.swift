@@ -42,6 +42,8 @@ struct ShortsSnapshot: Encodable, Sendable {
     var items: [Item] = []
     /// Which one is on the screen. Nil: none yet.
     var index: Int?
+    /// Where the names of places are from, which has to be shown with them.
+    var credit: String?
     /// Why there is no list.
     var problem: String?
 }

@@ -17,6 +17,7 @@ export class ShortsScreen {
   #isOurs = false;  // The list is being moved by the page, not by a hand.
   #list = el('ol', { class: 'shorts', tabIndex: 0 });
   #problem = el('p', { class: 'empty', role: 'status', hidden: true });
+  #credit = el('p', { class: 'source faint' });
   #ahead = el('ol', { class: 'plain ahead', 'aria-label': 'Coming next' });
   #seen = new IntersectionObserver((entries) => this.#onSeen(entries), { root: this.#list, threshold: 0.6 });
 
@@ -28,7 +29,7 @@ export class ShortsScreen {
     this.element = el('div', { class: 'shorts-screen' },
       this.#list,
       this.#problem,
-      el('p', { class: 'source faint' }, 'Places: © GeoNames (geonames.org), CC BY 4.0'),
+      this.#credit,
       el('div', { class: 'coming' }, this.#ahead,
         el('div', { class: 'steps-buttons' },
           el('button', { type: 'button', 'aria-label': 'Previous video', onclick: () => this.#go(this.#index - 1) }, '↑'),
@@ -48,7 +49,8 @@ export class ShortsScreen {
     if (shorts) this.#draw(shorts, moves === this.#moves && this.#asked === 0);
   });
 
-  #draw({ items, index, problem }, isNewest) {
+  #draw({ items, index, problem, credit }, isNewest) {
+    setText(this.#credit, credit ? `Places: ${credit}` : '');
     this.#problem.hidden = !problem;
     setText(this.#problem, problem ?? '');
     this.#count = items.length;
