@@ -19,7 +19,8 @@ struct Reception: Equatable, Sendable {
     var lost: Int64 = 0
     /// The unsent columns of the user's that stay in a row that is put anew.
     var kept: Int64 = 0
-    /// Whether an unsent life of the row stands above what came, which is to be received again when that is settled.
+    /// Whether what is to be sent of the row stands above what came, which is to be received again when that is settled: an
+    /// unsent life, or what the server has lost and may find later.
     var isAboveIt = false
 }
 
@@ -37,12 +38,9 @@ extension RowEntry {
         if life == generation, isKnownToServer, patch.seq != nil, isElsewhere {
             return try putAnew(patch, in: layout, quote: quote)
         }
-        if isAbove(life, at: patch.seq) { return Reception(isAboveIt: true) }
-        if heals, isAlive, layout.rules.editWins, life > generation {
-            // It may belong to that life too, or be over: the server says which in its answer, once it has it again.
-            seq = max(seq, patch.seq ?? 0)
-            return Reception()
-        }
+        // What heals may belong to a later life too, or be over: the server says which, once it has it again.
+        let isAwaited = heals && isAlive && layout.rules.editWins && life > generation
+        if isAwaited || isAbove(life, at: patch.seq) { return Reception(isAboveIt: true) }
         let isInOrder = (patch.seq ?? .max) >= seq
         let isLater = !isHealing && patch.seq.map { $0 >= seq } ?? false
         if isForgotten(in: life, at: patch.seq) {
@@ -74,11 +72,7 @@ extension RowEntry {
 
     /// Takes a deleted row from a page.
     mutating func receive(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Reception {
-        if heals, outlives(tombstone, device: device, in: layout) {
-            // The server decides once it has it again (M2).
-            seq = max(seq, tombstone.seq ?? 0)
-            return Reception()
-        }
+        if heals, outlives(tombstone, device: device, in: layout) { return Reception(isAboveIt: true) }
         let isForgotten = isForgotten(in: tombstone.generation, at: tombstone.seq)
         seq = max(seq, tombstone.seq ?? 0)
         acked = max(acked, tombstone.generation)

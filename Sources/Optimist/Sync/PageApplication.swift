@@ -215,7 +215,7 @@ struct RowApplication {
             case .deleted(let tombstone): entry.receive(tombstone, device: device, in: table.layout)
             }
         if reception.isAboveIt {
-            return try ParkedRows(db).park(row, reason: "an unsent life of the row stands above it", awaiting: nil)
+            return try ParkedRows(db).park(row, reason: "what is to be sent of the row comes first", awaiting: nil)
         }
         if reception.change == .delete, try mustWait(row) {
             return try ParkedRows(db).park(row, reason: ParkedRows.heldBack, awaiting: nil)

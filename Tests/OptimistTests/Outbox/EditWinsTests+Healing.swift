@@ -61,6 +61,7 @@ extension EditWinsTests {
             [.merged(seq: 6, revived(at: 10_000, seq: nil, title: "later"))], of: batch)
         #expect(try await phone.rows("note")[wireID] == ["title": "later", "body": "green", "likes": 0])
         #expect(try await phone.store.pendingCount() == 0)
+        #expect(try await phone.store.counts().parked == 0)
         #expect(try await phone.store.entry(id: note.id)?.generation == 3)
     }
 
@@ -73,6 +74,17 @@ extension EditWinsTests {
             [.merged(seq: 6, revived(at: 10_000, seq: nil, title: "later"))], of: batch)
         #expect(try await phone.rows("note")[wireID]?["title"] == "later")
         #expect(try await phone.store.pendingCount() == 0)
+    }
+
+    @Test func `L3 R1 what came before the answer to what heals, and is later than that, is there after it`()
+        async throws
+    {
+        try await edit()
+        try await tell(.row(revived(at: 20_000)))
+        try await phone.store.book([.accepted(seq: 4)], of: try await healed())
+        #expect(try await phone.rows("note")[wireID] == ["title": "Lake", "body": "green", "likes": 0])
+        #expect(try await phone.store.entry(id: note.id)?.generation == 3)
+        #expect(try await phone.store.counts().parked == 0)
     }
 
     @Test func `L3 R2 M2 an edit that the server has lost goes with a deletion that is later`() async throws {
