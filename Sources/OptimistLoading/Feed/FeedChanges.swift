@@ -22,9 +22,8 @@ extension FeedChanges {
     /// - Parameters:
     ///   - former: The sections as they were. Those of a feed are always the same ones.
     ///   - updated: Whatever may have been updated.
-    /// - Complexity: O(n) for sections whose items are in another order, and O(m log m) for what lies between the first and the last
-    ///   difference. Items that were only
-    ///   added cost O(1) each, and those that are the same nothing.
+    /// - Complexity: O(n) for sections whose items are in another order, and O(m log m) for what lies between the first and
+    ///   the last difference. Items that were only added cost O(1) each, and those that are the same nothing.
     init<Item>(
         from former: [FeedSection<Section, Item>], to sections: [FeedSection<Section, Item>], updated: Set<ID>,
         states: Set<Section>
@@ -39,6 +38,11 @@ extension FeedChanges {
                 isLonger
                 ? (before.endIndex..<before.endIndex, before.endIndex..<section.items.endIndex)
                 : Self.middles(before, section.items)
+            if !isLonger {
+                // What has gone and come back meanwhile may be described otherwise.
+                note(before[..<old.lowerBound], section.items[..<new.lowerBound])
+                note(before[old.upperBound...], section.items[new.upperBound...])
+            }
             for index in old { places[before[index].id] = (number, index) }
             changed.append((number, section.items[new]))
         }
@@ -48,6 +52,8 @@ extension FeedChanges {
                 switch places.removeValue(forKey: item.id) {
                 case nil: inserted.insert(item.id)
                 case let place?:
+                    // Another section's page may describe it otherwise, which nobody has noted.
+                    if former[place.section].items[place.index] != item { self.updated.insert(item.id) }
                     if place.section == section { kept.append((item.id, place.index)) } else { moved.insert(item.id) }
                 }
             }
@@ -55,7 +61,13 @@ extension FeedChanges {
             for (number, entry) in kept.enumerated() where !still.contains(number) { moved.insert(entry.id) }
         }
         removed = Set(places.keys)
-        self.updated = updated.subtracting(inserted).subtracting(removed)
+        self.updated = self.updated.union(updated).subtracting(inserted).subtracting(removed)
+    }
+
+    /// Notes what is described otherwise in two lists of the same items.
+    private mutating func note<Item: Identifiable & Equatable>(_ old: ArraySlice<Item>, _ new: ArraySlice<Item>)
+    where Item.ID == ID {
+        for (old, new) in zip(old, new) where old != new { updated.insert(new.id) }
     }
 
     /// What lies between what both begin with and what both end with.
