@@ -79,9 +79,11 @@ public final class Feed<
 
     /// Loads the first pages, or loads them anew: what is here stays meanwhile, marked stale, and changes by difference (F6).
     ///
-    /// As soon as the new pages reach an item that was here, what followed it stays. Until then one new page after the other
-    /// is asked for, as far as the screen has scrolled and up to ``FeedLimits/refreshPages``. So what is on the screen keeps
-    /// its place if it is still there. What was here before the item at which both meet, and is not in the new pages, goes.
+    /// As soon as the new pages end with two items that were neighbours here, what followed those stays. Until then one new page
+    /// after the other is asked for, as far as the screen has scrolled and up to ``FeedLimits/refreshPages``. So what is on the
+    /// screen keeps its place if it is still there. What was here before the place at which both meet, and is not in the new
+    /// pages, goes; if the server still has it, it comes back where it is now: the new pages go on as the screen comes near
+    /// that place, and the section has ended when they have.
     public func refresh() { update { $0.refresh() } }
 
     /// Loads the first pages, unless that has been done.
@@ -103,8 +105,8 @@ public final class Feed<
         update { $0.show(ids) }
     }
 
-    /// Asks for the next page of a section ahead of need. Does nothing if there is none, if a page is on its way or if one has
-    /// failed.
+    /// Asks for the next page of a section ahead of need: that after the newest ones, or, if the screen is below them after a
+    /// refresh, that after the last. Does nothing if there is none, if a page is on its way or if one has failed.
     public func loadMore(in section: Section) { update { $0.next(in: section) } }
 
     /// Loads a value that has failed once more. Does nothing else.

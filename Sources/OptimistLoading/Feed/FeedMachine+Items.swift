@@ -99,9 +99,10 @@ extension FeedMachine {
 
     private mutating func askAhead(of places: [FeedLayout<Item>.Place]) {
         for section in sections.indices {
-            guard let last = places.last(where: { $0.section == section }) else { continue }
-            let rest = layout.pages[section].list.items.count - 1 - last.index
-            if rest < limits.nextPage { next(in: sections[section]) }
+            let places = places.filter { $0.section == section }
+            guard let first = places.first, let last = places.last else { continue }
+            let rest = layout.pages[section].end(below: first.index) - 1 - last.index
+            if rest < limits.nextPage { next(in: section, below: first.index) }
         }
     }
 

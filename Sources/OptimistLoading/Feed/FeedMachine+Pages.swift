@@ -32,7 +32,13 @@ extension FeedMachine {
     /// Asks for the next page of a section, if there is one and nothing else is under way.
     mutating func next(in section: Section) {
         guard let section = sections.firstIndex(of: section) else { return }
-        ask(layout.update(section) { $0.next() }, for: section)
+        let first = visiblePlaces.first { $0.section == section }
+        next(in: section, below: first?.index ?? 0)
+    }
+
+    /// - Parameter first: The item at which the screen begins.
+    mutating func next(in section: Int, below first: Int) {
+        ask(layout.update(section) { $0.next(below: first) }, for: section)
     }
 
     /// Asks again for the page that has failed.
@@ -66,27 +72,25 @@ extension FeedMachine {
     private mutating func take(_ page: FeedPage<Item>, _ section: Int) {
         let hasNews = layout.hasNews(page, in: section)
         let reach = visiblePlaces.last { $0.section == section }?.index
-        let wasRefreshing = layout.pages[section].isRefreshing
-        if wasRefreshing { act(.drop(layout.pages[section].list)) }
+        let start = layout.pages[section].start
+        let isAddition = start == layout.pages[section].list.items.count
+        if !isAddition { act(.drop(layout.pages[section].list)) }
         let mostPages = limits.refreshPages
-        let (question, former) = layout.change(section, isAddition: !wasRefreshing) {
+        let (question, former) = layout.change(section, isAddition: isAddition) {
             $0.answered(page, reach: reach.map { $0 + 1 } ?? 0, mostPages: mostPages, hasNews: hasNews)
         }
         act(.drop(former))
         tell(former.map(\.id), section: section)
-        archive(section, isOther: wasRefreshing)
+        archive(section, from: start)
         ask(question, for: section)
     }
 
     /// Keeps the first pages for the next launch, unless they are those that are kept already.
     ///
-    /// - Parameter isOther: Whether they are others than before.
-    private mutating func archive(_ section: Int, isOther: Bool) {
-        guard let archiveLimit, !layout.pages[section].isRefreshing else { return }
-        let list = layout.pages[section].list
-        let isHead = list.marks.dropLast().last.map { $0.end <= archiveLimit } ?? true
-        guard isOther || isHead else { return }
-        guard let head = list.head(limit: archiveLimit) else { return }
+    /// - Parameter start: Behind how many items they are others than before.
+    private mutating func archive(_ section: Int, from start: Int) {
+        guard let archiveLimit, start <= archiveLimit, !layout.pages[section].isRefreshing else { return }
+        guard let head = layout.pages[section].list.head(limit: archiveLimit) else { return }
         act(.archive(head, sections[section], filter))
     }
 

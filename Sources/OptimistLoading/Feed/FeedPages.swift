@@ -8,6 +8,9 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
     private enum Errand: Sendable {
         /// The first pages anew, with those that are here already.
         case refresh(FeedList<Item>)
+        /// The page after the newest ones, before which what was here before is shown.
+        case confirm
+        /// The page after the last.
         case next
     }
 
@@ -34,6 +37,14 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
     }
 
     var isRefreshing: Bool { if case .refresh = errand { true } else { false } }
+    /// Behind how many items the page comes that is on its way.
+    var start: Int {
+        switch errand {
+        case .refresh: 0
+        case .confirm: list.seam?.end ?? list.items.count
+        case .next, nil: list.items.count
+        }
+    }
 
     /// Asks for the first page. What is here stays until the answer is.
     mutating func refresh() -> Question {
@@ -43,19 +54,33 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
         return Question(cursor: nil)
     }
 
+    /// Where a screen comes to an end that another page is asked for: that of the newest pages, or what lies beyond it.
+    ///
+    /// - Parameter first: The item at which the screen begins.
+    func end(below first: Int) -> Int { list.seam.map(\.end).flatMap { $0 < first ? nil : $0 } ?? list.items.count }
+
     /// Asks for the next page, unless something is under way, has failed, or there is none.
-    mutating func next() -> Question? {
-        guard errand == nil, let cursor = list.next else { return nil }
-        errand = .next
-        return Question(cursor: cursor)
+    ///
+    /// - Parameter first: The item at which the screen begins. Below the newest pages, those that were here before go on.
+    mutating func next(below first: Int = 0) -> Question? {
+        guard errand == nil else { return nil }
+        return ask(list.next == nil || end(below: first) < list.items.count ? .confirm : .next)
     }
 
     /// Asks again for what has failed.
     mutating func retry() -> Question? {
         guard failure != nil, let errand else { return nil }
-        guard case .next = errand else { return refresh() }
+        if case .refresh = errand { return refresh() }
         (failure, barren) = (nil, 0)
-        return list.next.map { Question(cursor: $0) }
+        return ask(errand)
+    }
+
+    /// Asks for a page that is not the first, if there is one.
+    private mutating func ask(_ errand: Errand) -> Question? {
+        let isWithin = if case .confirm = errand { true } else { false }
+        let question = (isWithin ? list.seam ?? list.marks.last : list.marks.last)?.next.map { Question(cursor: $0) }
+        self.errand = question.map { _ in errand }
+        return question
     }
 
     mutating func failed(_ error: any Error) { failure = error }
@@ -83,33 +108,45 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
         case .next:
             let doesRepeat = page.next.map { list.hasBeen(at: $0) } ?? false
             let former = list.append(page)
-            return (proceed(hasNews: hasNews, doesRepeat: doesRepeat), former)
+            return (proceed(.next, hasNews: hasNews, doesRepeat: doesRepeat), former)
+        case .confirm:
+            var fresh = list.newest
+            let doesRepeat = page.next.map { fresh.hasBeen(at: $0) } ?? false
+            let count = fresh.items.count
+            let former = formers(of: page.items)
+            _ = fresh.append(page)
+            let hasNews = fresh.items.count > count
+            list = fresh.followed(by: list, from: max(count, fresh.joint(with: list) ?? 0))
+            return (proceed(.confirm, hasNews: hasNews, doesRepeat: doesRepeat), former)
         case .refresh(var fresh):
             let doesRepeat = page.next.map { fresh.hasBeen(at: $0) } ?? false
             _ = fresh.append(page)
-            let joined = fresh.hasEnded ? nil : fresh.followed(by: list)
+            let joint = fresh.joint(with: list)
             let isLong = fresh.items.count >= reach || fresh.marks.count >= mostPages
-            guard fresh.hasEnded || joined != nil || isLong || doesRepeat else {
+            guard fresh.hasEnded || joint != nil || isLong || doesRepeat else {
                 errand = .refresh(fresh)
                 return (Question(cursor: fresh.next), [])
             }
-            let changed = fresh.items.compactMap { item in
-                list.index[item.id].map { list.items[$0] }.flatMap { $0 == item ? nil : $0 }
-            }
-            list = joined ?? fresh
+            let former = formers(of: fresh.items)
+            let hasNews = !fresh.items.isEmpty
+            list = joint.map { fresh.followed(by: list, from: $0) } ?? fresh
             isStale = false
-            return (proceed(hasNews: !fresh.items.isEmpty, doesRepeat: doesRepeat && joined == nil), changed)
+            return (proceed(.confirm, hasNews: hasNews, doesRepeat: doesRepeat), former)
         }
     }
 
-    /// The answer is in the list. If it has brought nothing, the next page is asked for.
-    private mutating func proceed(hasNews: Bool, doesRepeat: Bool) -> Question? {
-        barren = hasNews ? 0 : barren + 1
-        guard !doesRepeat, barren < Self.mostBarren else {
-            (errand, failure) = (.next, OptimistError.pagesRepeat)
-            return nil
-        }
+    /// Those that are described otherwise here.
+    private func formers(of items: [Item]) -> [Item] {
+        items.compactMap { item in list.index[item.id].map { list.items[$0] }.flatMap { $0 == item ? nil : $0 } }
+    }
+
+    /// The answer is in the list. If it has brought nothing, the page after it is asked for.
+    private mutating func proceed(_ done: Errand, hasNews: Bool, doesRepeat: Bool) -> Question? {
         errand = nil
-        return hasNews ? nil : next()
+        barren = hasNews ? 0 : barren + 1
+        let question = hasNews && !doesRepeat ? nil : ask(done)
+        guard errand != nil, doesRepeat || barren >= Self.mostBarren else { return question }
+        failure = OptimistError.pagesRepeat
+        return nil
     }
 }

@@ -73,6 +73,19 @@ struct FeedPagingTests {
         #expect(wall.pages.asked.count == 2 + FeedPages<Photo>.mostBarren)
     }
 
+    @Test func `F4 the end is the end, however many pages before it have brought nothing`() async throws {
+        let wall = await Wall.showing(0..<8, next: "b")
+        wall.feed.loadMore(in: .chosen)
+        for page in 1..<FeedPages<Photo>.mostBarren {
+            await wall.pages.request()
+            wall.pages.answer(0..<2, next: "c\(page)")
+        }
+        await wall.pages.request()
+        wall.pages.answer(0..<2)
+        await wall.until { $0.state == "ended" || $0.state.hasPrefix("failed") }
+        #expect(wall.feed.snapshot.state == "ended")
+    }
+
     @Test func `F6 while refreshing and after a failure the last pages stay, stale, and change by difference`()
         async throws
     {
@@ -96,7 +109,7 @@ struct FeedPagingTests {
 
     @Test func `F6 a refresh that meets what was here keeps what followed it, and the place in the pages`() async throws
     {
-        let wall = await Wall.showing(0..<8, next: "b")
+        let wall = await Wall.showing(0..<8, next: "b", limits: FeedLimits(ahead: 0, behind: 0, nextPage: 4))
         wall.feed.loadMore(in: .chosen)
         await wall.pages.request()
         wall.pages.answer(8..<16, next: "c")
@@ -109,8 +122,55 @@ struct FeedPagingTests {
         #expect(snapshot?.changes.inserted == [100])
         #expect(snapshot?.changes.removed == [2])
         #expect(snapshot?.changes.moved == [])
-        wall.feed.loadMore(in: .chosen)
-        #expect(await wall.pages.request()?.cursor == "c")
+        wall.feed.show([12])
+        #expect(await wall.pages.request()?.cursor == "c", "below, the former pages go on")
+        wall.pages.answer(16..<17, next: "d")
+        await wall.until { $0.ids.last == 16 }
+        wall.feed.show([1])
+        #expect(await wall.pages.request()?.cursor == "z", "where both meet, the new ones do")
+    }
+
+    @Test func `F6 an item that moved up from far below is no place to meet at, and nothing that it passed is lost`()
+        async throws
+    {
+        let wall = await Wall.showing(0..<40, limits: FeedLimits(ahead: 0, behind: 0, nextPage: 4))
+        wall.feed.show(0..<4)
+        wall.feed.refresh()
+        await wall.pages.request()
+        let moved = [5, 12, 3, 20, 8, 33, 17, 30]
+        wall.pages.answer(moved, next: "8")
+        #expect(await wall.until { $0.ids.first == 5 }?.state == "more")
+        wall.feed.show(moved.suffix(4))
+        #expect(await wall.pages.request()?.cursor == "8")
+        let rest = (0..<40).filter { !moved.contains($0) }
+        wall.pages.answer(rest)
+        await wall.until { $0.ids == moved + rest && $0.state == "ended" }
+    }
+
+    @Test
+    func
+        `F6 where two that moved up together are taken for the place to meet at, the new pages bring what they passed`()
+        async throws
+    {
+        let wall = await Wall.showing(0..<40, limits: FeedLimits(ahead: 0, behind: 0, nextPage: 4))
+        let moved = [5, 12, 3, 20, 8, 33, 29, 30]
+        let rest = (0..<40).filter { !moved.contains($0) }
+        wall.feed.refresh()
+        await wall.pages.request()
+        wall.pages.answer(moved, next: "8")
+        let met = await wall.until { $0.ids.first == 5 }
+        #expect(met?.ids == moved + rest.filter { $0 > 30 })
+        #expect(met?.state == "more", "the server has not said that this is all")
+        wall.feed.show([33, 29])
+        #expect(await wall.pages.request()?.cursor == "8")
+        wall.pages.answer(rest.prefix(8), next: "16")
+        let more = await wall.until { $0.ids.count > 20 }
+        #expect(more?.ids == moved + rest.prefix(8) + rest.filter { $0 > 30 })
+        #expect(more?.changes.inserted == Set(rest.prefix(8)))
+        wall.feed.show([37])
+        #expect(await wall.pages.request()?.cursor == "16", "at the end of all, too")
+        wall.pages.answer(rest.dropFirst(8))
+        await wall.until { $0.ids == moved + rest && $0.state == "ended" }
     }
 
     @Test func `F6 a refresh asks for as many pages as the screen has gone by, so that it keeps its place`()
@@ -125,7 +185,7 @@ struct FeedPagingTests {
         #expect(wall.feed.snapshot.ids == Array(0..<24), "the old pages stay until the new ones are long enough")
         wall.pages.answer(108..<112, next: "2")
         #expect(await wall.pages.request()?.cursor == "2")
-        wall.pages.answer([112, 12], next: "3")
+        wall.pages.answer([112, 12, 13], next: "3")
         let snapshot = await wall.until { $0.ids.first == 100 }
         #expect(snapshot?.ids == Array(100..<113) + Array(12..<24))
         #expect(snapshot?.changes.removed == Set(0..<12))
@@ -207,7 +267,9 @@ struct FeedArchiveTests {
         wall.pages.answer([20, 0, 1], next: "x")
         await wall.until { $0.ids == [20] + Array(0..<12) && $0.state == "more" }
         wall.feed.loadMore(in: .chosen)
-        #expect(await wall.pages.request()?.cursor == "c")
+        #expect(await wall.pages.request()?.cursor == "x")
+        wall.pages.answer(2..<30)
+        await wall.until { $0.ids == [20, 0, 1] + Array(2..<20) + Array(21..<30) && $0.state == "ended" }
     }
 
     @Test func `F6 what was kept comes too late if the source has answered, and is that of its filter`() async throws {

@@ -20,6 +20,8 @@ struct FeedRandomTests {
         var wishes: [(id: Int, number: Int)] = []
         /// What the server has, which changes: by section and filter.
         var server: [String: [Int]] = [:]
+        /// How often each item has been described anew.
+        var versions: [Int: Int] = [:]
         var shown: [[Int]] = []
         var seen: [FeedSection<Kind, Photo>] = []
 
@@ -29,8 +31,10 @@ struct FeedRandomTests {
             let all = items(of: request)
             let start = min(request.cursor.flatMap { Int($0) } ?? 0, all.count)
             let end = min(start + 4, all.count)
-            return FeedPage(all[start..<end].map { Photo(id: $0) }, next: end < all.count ? "\(end)" : nil)
+            return FeedPage(all[start..<end].map { photo($0) }, next: end < all.count ? "\(end)" : nil)
         }
+
+        func photo(_ id: Int) -> Photo { Photo(id: id, title: "\(versions[id, default: 0])") }
 
         /// Those of one filter are even, those of the other odd.
         mutating func items(of request: FeedRequest<Kind, String>) -> [Int] {
@@ -45,7 +49,19 @@ struct FeedRandomTests {
             guard let name = server.keys.sorted().randomElement(using: &random), var items = server[name] else {
                 return
             }
-            items.removeAll { _ in Int.random(in: 0..<8, using: &random) == 0 }
+            switch Int.random(in: 0..<3, using: &random) {
+            case 0: items.removeAll { _ in Int.random(in: 0..<8, using: &random) == 0 }
+            case 1:
+                // Some move to the top, as what has been commented on does, together or each by itself; one moves down.
+                let count = min(Int.random(in: 1...5, using: &random), items.count)
+                let first = Int.random(in: 0...(items.count - count), using: &random)
+                let moved =
+                    Bool.random(using: &random)
+                    ? Array(items[first..<first + count]) : Array(items.shuffled(using: &random).prefix(count))
+                items = moved + items.filter { !moved.contains($0) }
+                if Bool.random(using: &random), !items.isEmpty { items.append(items.removeFirst()) }
+            default: for id in items where Int.random(in: 0..<4, using: &random) == 0 { versions[id, default: 0] += 1 }
+            }
             let odd = name.hasSuffix("a") ? 0 : 1
             let new = Int.random(in: 20..<1_000, using: &random) * 2 + odd
             if !items.contains(new) { items.insert(new, at: 0) }
@@ -72,8 +88,23 @@ struct FeedRandomTests {
         world.machine.refresh()
         carryOut(&world)
         while !world.questions.isEmpty { answer(&world, isLate: false) }
-        for section in world.machine.shownSections() {
-            if case .failed = section.state { Issue.record("\(section.id) has failed") }
+        for section in [Kind.chosen, .recommended] {
+            // Each page that the newest ones lead to.
+            for _ in 0..<100 where world.machine.isUnfinished(section) {
+                world.machine.next(in: section)
+                carryOut(&world)
+                while !world.questions.isEmpty { answer(&world, isLate: false) }
+            }
+        }
+        try check(&world)
+        let sections = world.machine.shownSections()
+        let filter = world.machine.filter
+        let chosen = world.items(of: FeedRequest(section: .chosen, filter: filter))
+        let recommended = world.items(of: FeedRequest(section: .recommended, filter: filter))
+        #expect(sections[0].items == chosen.map { world.photo($0) })
+        #expect(sections[1].items == recommended.filter { !chosen.contains($0) }.map { world.photo($0) })
+        for section in sections {
+            #expect("\(section.state)" == "ended")
             #expect(!section.isStale)
         }
         #expect(world.machine.wishes.isEmpty)
@@ -140,7 +171,8 @@ struct FeedRandomTests {
         for (id, phase) in world.machine.phases { #expect(phase.value == nil || phase.value == id) }
 
         // An observer who does what he is told has the same lists.
-        let changes = FeedChanges(from: world.seen, to: sections, updated: [], states: [])
+        let news = world.machine.takeNews()
+        let changes = FeedChanges(from: world.seen, to: sections, updated: news.updated, states: [])
         let before = Set(world.shown.joined())
         #expect(changes.inserted == Set(all).subtracting(before))
         #expect(changes.removed == before.subtracting(all))
@@ -149,6 +181,21 @@ struct FeedRandomTests {
             let former = world.shown.isEmpty ? [] : world.shown[section]
             #expect(former.filter(still.contains) == items.filter(still.contains))
         }
+        let formers = Dictionary(world.seen.joinedItems.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+        let others = sections.joinedItems.filter { item in formers[item.id].map { $0 != item } ?? false }
+        #expect(changes.updated.isSuperset(of: others.map(\.id)), "what is described otherwise is updated")
+        #expect(changes.updated.isSubset(of: before.intersection(all)))
         (world.shown, world.seen) = (ids, sections)
     }
+}
+
+extension FeedMachine where Section == Kind {
+    fileprivate func isUnfinished(_ section: Kind) -> Bool {
+        guard let index = sections.firstIndex(of: section) else { return false }
+        if case .more = layout.pages[index].state { return true } else { return false }
+    }
+}
+
+extension [FeedSection<Kind, Photo>] {
+    fileprivate var joinedItems: [Photo] { flatMap(\.items) }
 }

@@ -137,7 +137,7 @@ private final class Network: Sendable {
     }
 
     /// Three new ones come, and one goes.
-    func change() { top.withLock { $0 = [-3, -2, -1, 0, 1, 3, 4, 5] } }
+    func change() { top.withLock { $0 = [-3, -2, -1, 0, 1, 3, 4, 5, 6, 7] } }
 
     /// Lets a frame pass, and what is due in it happen.
     func frame() async {
