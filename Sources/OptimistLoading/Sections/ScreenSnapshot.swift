@@ -6,7 +6,7 @@ public struct ScreenSnapshot<ID: Hashable & Sendable, Screen: Sendable>: Sendabl
     /// The sections that are there now, in the order of the sources. Those outside of their hours are not.
     public let ids: [ID]
     /// Those that are different, have come or have gone, or stand otherwise with their source. In an observer's first
-    /// snapshot: all.
+    /// snapshot: all that are there. A failure that follows a failure is no change.
     public let changed: Set<ID>
     let phases: [ID: SectionPhase]
 

@@ -51,14 +51,15 @@ extension Sections {
         var alarm: Duration?
         /// Whether it has been asked for anything.
         var hasBegun = false
-        var observers: [Int: (bell: Bell, changed: Set<ID>)] = [:]
+        /// What each has not been told yet. Nil: anything.
+        var observers: [Int: (bell: Bell, changed: Set<ID>?)] = [:]
         private var lastObserver = 0
 
         init(_ machine: Machine) { self.machine = machine }
 
         mutating func add(_ bell: Bell) -> Int {
             lastObserver += 1
-            observers[lastObserver] = (bell, Set(machine.phases.keys))
+            observers[lastObserver] = (bell, nil)
             return lastObserver
         }
 
@@ -68,14 +69,16 @@ extension Sections {
         mutating func bells() -> [Bell] {
             guard machine.hasNews else { return [] }
             let changed = machine.takeChanged()
-            for id in observers.keys { observers[id]?.changed.formUnion(changed) }
+            for id in observers.keys { observers[id]?.changed?.formUnion(changed) }
             return observers.sorted { $0.key < $1.key }.map(\.value.bell)
         }
 
         mutating func take(_ id: Int) -> ScreenSnapshot<ID, Screen>? {
-            guard machine.isComplete, let changed = observers[id]?.changed, !changed.isEmpty else { return nil }
+            guard machine.isComplete, let observer = observers[id], observer.changed?.isEmpty != true else {
+                return nil
+            }
             observers[id]?.changed = []
-            return machine.snapshot(changed: changed)
+            return machine.snapshot(changed: observer.changed ?? Set(machine.ids))
         }
     }
 }

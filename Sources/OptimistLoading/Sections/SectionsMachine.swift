@@ -111,8 +111,13 @@ struct SectionsMachine<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
         sources.lazy.flatMap(\.hours).compactMap { $0?.nextChange(after: date) }.min()
     }
 
+    /// A failure after a failure is not told again, nor to sections that are not there.
     private mutating func note(_ phase: SectionPhase, _ source: Int) {
+        let former = sources[source].phase
         sources[source].phase = phase
-        changed.formUnion(sources[source].sections.map(\.id))
+        switch (former, phase) {
+        case (.failed, .failed), (.stale, .stale): break
+        default: changed.formUnion(sources[source].sections.map(\.id).filter(ids.contains))
+        }
     }
 }

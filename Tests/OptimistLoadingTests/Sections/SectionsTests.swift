@@ -73,6 +73,28 @@ struct SectionsTests {
         #expect(told.screens.map(\.notices) == [["a"], ["b"]])
     }
 
+    @Test func `H4 a failure that follows a failure is silent, and sections that are not there are not reported`()
+        async throws
+    {
+        let closed = OpeningHours(from: TimeOfDay(9), to: TimeOfDay(10), on: [], in: .gmt)
+        let campus = Campus(hours: closed)
+        await campus.ask()
+        await campus.weather.question()
+        campus.home.answer(Answer(notices: ["a"], preacher: "Kim"))
+        campus.weather.answer(.failure(Broken()))
+        #expect(await campus.next()?.changed == [.notices, .weather])
+        for _ in 0..<2 {
+            campus.sections.refresh(.weather)
+            await campus.weather.question()
+            campus.weather.answer(.failure(Broken()))
+        }
+        campus.sections.refresh(.notices)
+        await campus.home.question()
+        campus.home.answer(.failure(Broken()))
+        #expect(await campus.next()?.changed == [.notices])
+        #expect(await campus.sections.snapshots().first { _ in true }?.changed == [.notices, .weather])
+    }
+
     @Test func `H1 of a source that fails the sections say so, and the others show`() async throws {
         let campus = Campus()
         await campus.ask()
