@@ -82,10 +82,12 @@ extension FeedMachine {
         let priority: LoadPriority
     }
 
-    /// The nearest first. Before anybody has said what is on the screen, what will be there first.
+    /// The nearest first. Before anybody has said what of this is on the screen, what will be there first: ids of which none is
+    /// here are those of a former list, said before the app has drawn this one.
     private func wanted(around places: [FeedLayout<Item>.Place]) -> [Near] {
-        if places.isEmpty, visible != nil { return [] }
+        if let visible, visible.isEmpty { return [] }
         let (first, last) = (places.first, places.last)
+        let isForward = isForward || places.isEmpty
         var wanted = places.map { Near(item: layout.item(at: $0), priority: .visible) }
         let ahead = layout.items(beside: isForward ? last : first, isForward: isForward, count: limits.ahead)
         // What is a little farther may never come onto the screen.

@@ -41,6 +41,27 @@ struct FeedScrollingTests {
         #expect(desk.loader.inspect { $0.machine.holders.count } == 0, "nothing is on the screen")
     }
 
+    @Test func `F8 ids of a former list, said before the new one is drawn, do not stop it from being loaded`()
+        async throws
+    {
+        let wall = Wall(limits: FeedLimits(ahead: 4, behind: 0))
+        wall.feed.refresh()
+        await wall.pages.request()
+        wall.pages.answer(0..<8)
+        await wall.until { $0.ids.count == 8 }
+        wall.feed.show([5, 6])
+        wall.feed.show([3, 4])
+        wall.feed.filter(by: "two people")
+        wall.feed.show([5, 6])
+        wall.feed.show([3, 4])
+        await wall.pages.request()
+        wall.pages.answer(filter: "two people", 20..<28)
+        await wall.until { $0.ids.first == 20 }
+        #expect(Set(wall.feed.inspect { $0.wishes.keys }) == Set(20..<24))
+        wall.feed.show([])
+        #expect(wall.feed.inspect { $0.wishes.isEmpty }, "none at all lets everything go")
+    }
+
     @Test func `F8 an item that failed is tried again when it comes back`() async throws {
         let wall = await Wall.showing(0..<4)
         wall.feed.show([0])
