@@ -94,12 +94,22 @@ public final class Feed<
     /// Does nothing if the filter is the same. Loads the first pages if the feed has been refreshed before.
     public func filter(by filter: Filter) { update { $0.filter(by: filter) } }
 
+    /// Forgets all items at once, and then what its archive keeps: the whole cache of that, see ``FeedArchive/removeAll()``.
+    ///
+    /// For signing out (C10): late answers are dropped, values are let go, and nothing is asked for before the next ``refresh()``.
+    /// The loader of the values keeps them: see ``Loader/removeAll()``. Returns when nothing is left on the disk. To cancel
+    /// the task changes nothing.
+    public func removeAll() async {
+        update { $0.removeAll() }
+        await archive?.removeAll()
+    }
+
     /// Says which items are on the screen, in any order, whenever that changes.
     ///
     /// They are loaded first, then some more in the direction of scrolling. What has left is let go, and its fetch is
     /// cancelled if nobody else wants it (F8). The next page is asked for when its section's end comes near (F4). Values that
-    /// are in memory are in the snapshot when this returns. Ids that are not here are passed over. None at all lets everything go.
-    /// Until the first call, what comes first in the feed is loaded ahead.
+    /// are in memory are in the snapshot when this returns. Ids that are not here are passed over. No ids let everything go.
+    /// Until the first call, and while none of the ids is here, what comes first in the feed is loaded ahead.
     public func show(_ ids: some Sequence<Item.ID>) {
         let ids = Array(ids)
         update { $0.show(ids) }
@@ -123,12 +133,13 @@ public final class Feed<
     /// Hands an event to the machine, does what follows, and tells observers of all that together: what comes back at once,
     /// such as a value in memory, is in the same snapshot.
     func update(_ event: (inout Machine) -> Void) {
+        let generation = archive?.generation ?? 0
         let actions = state.withLock { state in
             event(&state.machine)
             state.begin()
             return state.machine.takeActions()
         }
-        for action in actions { perform(action) }
+        for action in actions { perform(action, generation) }
         let now = elapsed()
         switch state.withLock({ $0.end(at: now) }) {
         case .tell(let bells): for bell in bells { bell() }
@@ -137,12 +148,14 @@ public final class Feed<
         }
     }
 
-    private func perform(_ action: Machine.Action) {
+    /// - Parameter generation: The archive's, of the time before the machine was asked.
+    private func perform(_ action: Machine.Action, _ generation: Int) {
         switch action {
         case .ask(let request, let number): ask(request, number)
         case .stop(let task): task.cancel()
         case .recall(let section, let filter, let era): recall(section, filter, era)
-        case .archive(let page, let section, let filter): archive?.keep(page, of: section, filter)
+        case .archive(let page, let section, let filter):
+            archive?.keep(page, of: section, filter, generation: generation)
         case .want(let item, let priority, let number): want(item, priority, number)
         case .need(let ticket, let priority): ticket.need(priority)
         case .letGo(let ticket): ticket.cancel()

@@ -2,6 +2,7 @@
 
 import Dispatch
 public import Foundation
+import Synchronization
 
 /// Keeps the first pages of a feed's sections between launches, so that there is something to show at once (F6).
 public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & Sendable, Item: Sendable>: Sendable {
@@ -14,6 +15,8 @@ public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & 
     private let now: @Sendable () -> Date
     /// One after the other, so that of two lists of a section the later stays. The disk must not hold up the app's tasks.
     private let queue = DispatchQueue(label: "optimist.loading.feed")
+    /// How often everything has been removed. A page that was decided on before that is not kept any more.
+    private let removals = Atomic(0)
 
     /// - Parameters:
     ///   - cache: Where the bytes are. It may be shared if the names differ. Its limits say how long they stay.
@@ -43,12 +46,32 @@ public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & 
         }
     }
 
+    var generation: Int { removals.load(ordering: .sequentiallyConsistent) }
+
     /// Keeps a page, soon. If it cannot be kept, neither is the one before it.
-    func keep(_ page: FeedPage<Item>, of section: Section, _ filter: Filter) {
+    ///
+    /// - Parameter generation: That of the time before it was decided on.
+    func keep(_ page: FeedPage<Item>, of section: Section, _ filter: Filter, generation: Int) {
         queue.async { [self] in
+            guard generation == self.generation else { return }
             let name = name(section, filter)
             guard let data = try? encode(page) else { return cache.remove(name) }
             cache.store(DiskEntry(bytes: Array(data), storedAt: now()), for: name)
+        }
+    }
+
+    /// Empties the whole cache, also of what others keep in it, and returns when that is done: for signing out (C10).
+    ///
+    /// An archive knows no names but those it is asked for, and earlier launches have kept pages too. What a feed was about to
+    /// keep is not kept. A feed that goes on keeps what it gets from now on: ``Feed/removeAll()`` makes it forget as well. To
+    /// cancel the task changes nothing.
+    public func removeAll() async {
+        removals.add(1, ordering: .sequentiallyConsistent)
+        await withCheckedContinuation { continuation in
+            queue.async { [cache] in
+                cache.removeAll()
+                continuation.resume()
+            }
         }
     }
 

@@ -17,6 +17,14 @@ extension FeedMachine {
     mutating func filter(by new: Filter) {
         guard new != filter else { return }
         filter = new
+        let hadBegun = hasBegun
+        removeAll()
+        if hadBegun { refresh() }
+    }
+
+    /// Forgets all items. Late answers change nothing.
+    mutating func removeAll() {
+        for section in sections.indices { stop(section) }
         era += 1
         act(.drop(layout))
         layout = FeedLayout(replacing: layout)
@@ -24,9 +32,7 @@ extension FeedMachine {
         isForward = true
         settle()
         for section in sections.indices { tell(section: section) }
-        guard hasBegun else { return }
         hasBegun = false
-        refresh()
     }
 
     /// Asks for the next page of a section, if there is one and nothing else is under way.

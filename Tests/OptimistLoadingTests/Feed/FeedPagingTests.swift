@@ -296,6 +296,40 @@ struct FeedArchiveTests {
         #expect(machine.shownSections()[0].items.map(\.id) == [2])
     }
 
+    @Test
+    func `C10 after removing everything nothing is shown, nothing is readable, and late answers leave nothing behind`()
+        async throws
+    {
+        await fill(archive())
+        let (former, archive) = (archive(), archive())
+        former.keep(FeedPage([Photo(id: 7)]), of: .recommended, "all", generation: former.generation)
+        await former.settled()
+        let wall = Wall(archive: archive)
+        wall.feed.refresh()
+        await wall.pages.request()
+        wall.pages.answer(0..<8, next: "b")
+        await wall.until { $0.ids.starts(with: 0..<8) && $0.state == "more" }
+        wall.feed.loadMore(in: .chosen)
+        await wall.pages.request()
+        let generation = archive.generation
+        await wall.feed.removeAll()
+        #expect(wall.feed.snapshot.ids == [] && wall.feed.snapshot.state == "more")
+        wall.pages.answer(8..<12)
+        archive.keep(FeedPage([Photo(id: 8)]), of: .chosen, "all", generation: generation)
+        await archive.settled()
+        for kind in [Kind.chosen, .recommended] {
+            let left = await self.archive().page(of: kind, "all")
+            #expect(left == nil)
+        }
+        #expect(wall.feed.snapshot.ids == [])
+        wall.feed.refresh()
+        #expect(await wall.pages.request()?.cursor == nil)
+        wall.pages.answer([1])
+        await wall.until { $0.ids == [1] && $0.state == "ended" }
+        await archive.settled()
+        #expect(await self.archive().page(of: .chosen, "all") == FeedPage([Photo(id: 1)]), "the next account's is kept")
+    }
+
     @Test func `what an older version of the app has kept and nobody can read is none`() async throws {
         let cache = folder.cache()
         cache.store(DiskEntry(bytes: [1, 2, 3], storedAt: .distantPast), for: "chosen all")
