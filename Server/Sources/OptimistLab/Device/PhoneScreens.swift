@@ -68,6 +68,7 @@ final class CurrentScreens: Sendable {
 
     var current: PhoneScreens { state.withLock { $0 } }
 
+    /// What was shown is forgotten, on the disk too.
     func beginAnew() async {
         let next = PhoneScreens(parts)
         let former = state.withLock { state in
@@ -75,6 +76,7 @@ final class CurrentScreens: Sendable {
             return state
         }
         await former.close()
+        await former.poses.forget()
     }
 
     /// Tells the screens whenever the network is back, until the task is cancelled.

@@ -52,6 +52,7 @@ final class PosesScreen: PosesShowing {
         if isFirst { feed.refresh() }
     }
 
+    func forget() async { await feed.removeAll() }
     func close() { state.withLock { $0.following }?.cancel() }
 
     func show(_ ids: [Pose.ID]) { feed.show(ids) }
