@@ -31,6 +31,7 @@ public struct NSDiffableDataSourceSnapshot<
 >: @unchecked Sendable {
     public init() {}
     public var numberOfSections: Int { fatalError() }
+    public var itemIdentifiers: [ItemIdentifierType] { fatalError() }
     public mutating func appendSections(_ identifiers: [SectionIdentifierType]) {}
     public mutating func appendItems(
         _ identifiers: [ItemIdentifierType], toSection sectionIdentifier: SectionIdentifierType? = nil
