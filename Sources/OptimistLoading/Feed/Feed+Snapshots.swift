@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import OptimistCore
 import Synchronization
 
 extension Feed {
@@ -17,40 +18,27 @@ extension Feed {
     /// Whoever is slow misses what was between, and is given the newest, with all that has changed since the one before.
     /// Each call observes for itself. The stream ends when its task is cancelled, or the feed goes.
     public func snapshots() -> AsyncStream<Snapshot> {
-        let observation = Observation(self)
-        return AsyncStream { await observation.next() }
+        observe(by: surroundings.clock)
     }
 
     /// Hands the machine to a test.
     func inspect<Result: Sendable>(_ look: (Machine) -> Result) -> Result { state.withLock { look($0.machine) } }
+}
 
-    /// An observer's place in a feed, for as long as he holds it.
-    private final class Observation: Sendable {
-        private weak let feed: Feed?
-        private let bell = Bell()
-        private let id: Int
+extension Feed: Observed {
+    func add(_ bell: Bell) -> Int { state.withLock { $0.add(bell) } }
+    func removeObserver(_ number: Int) { _ = state.withLock { $0.observers.removeValue(forKey: number) } }
 
-        init(_ feed: Feed) {
-            self.feed = feed
-            id = feed.state.withLock { [bell] in $0.add(bell) }
-        }
-
-        deinit { _ = feed?.state.withLock { [id] in $0.observers.removeValue(forKey: id) } }
-
-        func next() async -> Snapshot? {
-            while !Task.isCancelled, feed != nil {
-                if let snapshot = take() { return snapshot }
-                guard await bell.wait() else { return nil }
-            }
-            return nil
-        }
-
-        private func take() -> Snapshot? {
-            guard let taken = feed?.state.withLock({ [id] in $0.take(id) }) else { return nil }
+    func take(_ number: Int) -> Taking<Snapshot> {
+        let now = elapsed()
+        switch state.withLock({ $0.take(number, at: now) }) {
+        case .none: return .none
+        case .later(let delay): return .later(delay)
+        case .snapshot(let taken):
             let changes = FeedChanges(
                 from: taken.former, to: taken.sections, updated: taken.news.updated, states: taken.news.sections)
-            return Snapshot(
-                filter: taken.filter, sections: taken.sections, changes: changes, phases: taken.phases)
+            return .snapshot(
+                Snapshot(filter: taken.filter, sections: taken.sections, changes: changes, phases: taken.phases))
         }
     }
 }
@@ -61,8 +49,9 @@ extension Feed {
         /// What an observer has not been told yet.
         struct Observer: Sendable {
             let bell: Bell
+            var pacer: FramePacer
             var seen: [FeedSection<Section, Item>] = []
-            var news: Machine.News
+            var news = Machine.News()
         }
 
         struct Taken: Sendable {
@@ -73,22 +62,17 @@ extension Feed {
             let phases: [Item.ID: FeedPhase<Value>]
         }
 
-        enum Telling {
-            case tell([Bell])
-            case wake(after: Duration)
-        }
-
         var machine: Machine
         var observers: [Int: Observer] = [:]
-        private(set) var pacer: FramePacer
+        private let frame: Duration
         private var lastID = 0
         /// How many events are being dealt with. Observers are told when there are none.
         private var depth = 0
         private var hasNews = false
 
-        init(_ machine: Machine, _ pacer: FramePacer) {
+        init(_ machine: Machine, frame: Duration) {
             self.machine = machine
-            self.pacer = pacer
+            self.frame = frame
         }
 
         mutating func add(_ bell: Bell) -> Int {
@@ -96,38 +80,32 @@ extension Feed {
             var news = Machine.News()
             news.isEmpty = false
             news.sections = Set(machine.sections)
-            observers[lastID] = Observer(bell: bell, news: news)
+            observers[lastID] = Observer(bell: bell, pacer: FramePacer(interval: frame), news: news)
             return lastID
         }
 
         mutating func begin() { depth += 1 }
 
-        /// - Returns: What is to be done to tell observers.
-        mutating func end(at now: Duration) -> Telling? {
+        /// - Returns: Who is to be told.
+        mutating func end() -> [Bell] {
             depth -= 1
             note()
-            guard depth == 0, hasNews else { return nil }
-            switch pacer.changed(at: now) {
-            case .tell: return .tell(ring())
-            case .wake(let delay): return .wake(after: delay)
-            case nil: return nil
-            }
+            guard depth == 0, hasNews else { return [] }
+            hasNews = false
+            return observers.sorted { $0.key < $1.key }.map(\.value.bell)
         }
 
-        mutating func woke(at now: Duration) -> [Bell] {
-            pacer.woke(at: now)
-            return ring()
-        }
-
-        mutating func take(_ id: Int) -> Taken? {
+        mutating func take(_ id: Int, at now: Duration) -> Taking<Taken> {
             note()
-            guard let observer = observers[id], !observer.news.isEmpty else { return nil }
-            let sections = machine.shownSections()
-            observers[id] = Observer(bell: observer.bell, seen: sections, news: Machine.News())
-            var news = observer.news
+            guard var observer = observers[id], !observer.news.isEmpty else { return .none }
+            if let delay = observer.pacer.take(at: now) { return .later(delay) }
+            let (former, taken, sections) = (observer.seen, observer.news, machine.shownSections())
+            (observer.seen, observer.news) = (sections, Machine.News())
+            observers[id] = observer
+            var news = taken
             news.updated = news.updated.filter { machine.layout.place(of: $0) != nil }
-            return Taken(
-                filter: machine.filter, former: observer.seen, sections: sections, news: news, phases: machine.phases)
+            return .snapshot(
+                Taken(filter: machine.filter, former: former, sections: sections, news: news, phases: machine.phases))
         }
 
         /// Notes for each observer what the machine has changed.
@@ -136,11 +114,6 @@ extension Feed {
             guard !news.isEmpty else { return }
             hasNews = true
             for id in observers.keys { observers[id]?.news.add(news) }
-        }
-
-        private mutating func ring() -> [Bell] {
-            hasNews = false
-            return observers.sorted { $0.key < $1.key }.map(\.value.bell)
         }
     }
 }

@@ -36,8 +36,8 @@ public final class Feed<
     private let values: FeedValues<Item, Value>
     private let archive: FeedArchive<Section, Filter, Item>?
     private let source: @Sendable (Request) async throws -> Page
-    private let surroundings: Surroundings
-    private let elapsed: Stopwatch
+    let surroundings: Surroundings
+    let elapsed: Stopwatch
 
     /// - Parameters:
     ///   - sections: In the order in which they are shown, each once. They load and fail independently (F5).
@@ -59,7 +59,7 @@ public final class Feed<
     ) {
         precondition(!sections.isEmpty && Set(sections).count == sections.count, "each section once, and one at least")
         let machine = Machine(sections: sections, filter: filter, limits: limits, archiveLimit: archive?.limit)
-        state = Mutex(State(machine, FramePacer(interval: limits.frame)))
+        state = Mutex(State(machine, frame: limits.frame))
         self.values = FeedValues(values, freshness, key)
         self.archive = archive
         self.source = source
@@ -140,12 +140,7 @@ public final class Feed<
             return state.machine.takeActions()
         }
         for action in actions { perform(action, generation) }
-        let now = elapsed()
-        switch state.withLock({ $0.end(at: now) }) {
-        case .tell(let bells): for bell in bells { bell() }
-        case .wake(let delay): wake(after: delay)
-        case nil: break
-        }
+        for bell in state.withLock({ $0.end() }) { bell() }
     }
 
     /// - Parameter generation: The archive's, of the time before the machine was asked.
@@ -191,19 +186,6 @@ public final class Feed<
         case priority?: break
         case let other?: ticket.need(other)
         }
-    }
-
-    private func wake(after delay: Duration) {
-        let clock = surroundings.clock
-        _ = surroundings.spawn { [weak self] in
-            try? await clock.sleep(for: delay)
-            self?.ring()
-        }
-    }
-
-    private func ring() {
-        let now = elapsed()
-        for bell in state.withLock({ $0.woke(at: now) }) { bell() }
     }
 }
 

@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import OptimistCore
 import Synchronization
 
 extension Sections {
@@ -15,31 +16,14 @@ extension Sections {
     /// Whoever is slow misses what was between, and is given the newest, with all that has changed since the one before. Each
     /// call observes for itself. The stream ends when its task is cancelled, or the sections go.
     public func snapshots() -> AsyncStream<Snapshot> {
-        let observation = Observation(self)
-        return AsyncStream { await observation.next() }
+        observe(by: surroundings.clock)
     }
+}
 
-    /// An observer's place, for as long as he holds it.
-    private final class Observation: Sendable {
-        private weak let sections: Sections?
-        private let bell = Bell()
-        private let id: Int
-
-        init(_ sections: Sections) {
-            self.sections = sections
-            id = sections.state.withLock { [bell] in $0.add(bell) }
-        }
-
-        deinit { _ = sections?.state.withLock { [id] in $0.observers.removeValue(forKey: id) } }
-
-        func next() async -> Snapshot? {
-            while !Task.isCancelled, sections != nil {
-                if let snapshot = sections?.state.withLock({ [id] in $0.take(id) }) { return snapshot }
-                guard await bell.wait() else { return nil }
-            }
-            return nil
-        }
-    }
+extension Sections: Observed {
+    func add(_ bell: Bell) -> Int { state.withLock { $0.add(bell) } }
+    func removeObserver(_ number: Int) { _ = state.withLock { $0.observers.removeValue(forKey: number) } }
+    func take(_ number: Int) -> Taking<Snapshot> { state.withLock { $0.take(number) }.map { .snapshot($0) } ?? .none }
 }
 
 extension Sections {

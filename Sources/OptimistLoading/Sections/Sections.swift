@@ -42,7 +42,7 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
     private let empty: Screen
     private let sources: [ScreenSource<ID, Screen>]
     private let patience: Duration?
-    private let surroundings: Surroundings
+    let surroundings: Surroundings
     private let elapsed: Stopwatch
 
     /// - Parameters:

@@ -68,14 +68,12 @@ struct FeedChangesTests {
         #expect(!same.isStructural)
     }
 
-    @Test func `F3 a pacer tells at once, and then once in an interval`() {
+    @Test func `F3 a pacer gives at once, and then once in an interval`() {
         var pacer = FramePacer(interval: .milliseconds(16))
-        #expect(pacer.changed(at: .zero) == .tell)
-        #expect(pacer.changed(at: .milliseconds(1)) == .wake(after: .milliseconds(15)))
-        #expect(pacer.changed(at: .milliseconds(2)) == nil)
-        pacer.woke(at: .milliseconds(17))
-        #expect(pacer.changed(at: .milliseconds(18)) == .wake(after: .milliseconds(15)))
-        pacer.woke(at: .milliseconds(33))
-        #expect(pacer.changed(at: .milliseconds(49)) == .tell)
+        #expect(pacer.take(at: .zero) == nil)
+        #expect(pacer.take(at: .milliseconds(1)) == .milliseconds(15))
+        #expect(pacer.take(at: .milliseconds(17)) == nil)
+        #expect(pacer.take(at: .milliseconds(32)) == .milliseconds(1))
+        #expect(pacer.take(at: .milliseconds(49)) == nil)
     }
 }

@@ -81,15 +81,15 @@ struct FeedTests {
         let wall = Wall(frame: .milliseconds(16))
         #expect(await wall.next()?.ids == [])
         wall.feed.refresh()
-        #expect(await wall.next()?.state == "loading", "the first change is told at once")
         await wall.pages.request()
         wall.pages.answer(0..<1_000)
-        await wall.desk.clock.sleepers(atLeast: 1)
+        while wall.feed.snapshot.ids.isEmpty { await Task.yield() }
         wall.feed.show(0..<1_000)
         await wall.desk.source.begin(100)
+        async let page = wall.next()
+        await wall.desk.clock.sleepers(atLeast: 1)
         wall.desk.clock.advance(by: .milliseconds(16))
-        let page = await wall.next()
-        #expect(page?.changes.inserted.count == 1_000)
+        #expect(await page?.changes.inserted.count == 1_000)
         for id in 0..<1_000 {
             wall.desk.source.answer("\(id)", id)
             if id < 900 { await wall.desk.source.begin() }
@@ -108,16 +108,28 @@ struct FeedTests {
         wall.feed.refresh()
         await wall.pages.request()
         wall.pages.answer(0..<8)
-        await wall.desk.clock.sleepers(atLeast: 1)
-        wall.desk.clock.advance(by: .milliseconds(16))
+        while wall.feed.snapshot.ids.isEmpty { await Task.yield() }
         await wall.until { $0.ids.count == 8 }
-        let isWaiting = { wall.feed.state.withLock { $0.pacer.isWaiting } }
-        while isWaiting() { await Task.yield() }
         wall.desk.clock.advance(by: .milliseconds(16))
         wall.feed.show(0..<8)
-        #expect(!isWaiting(), "nothing is left for the next frame")
         #expect(await wall.next()?.changes.updated == Set(0..<8))
         #expect(wall.desk.source.begun.isEmpty)
+    }
+
+    @Test func `F3 no observer has two snapshots in a frame, whenever he came and however slow he is`() async throws {
+        let wall = Wall(frame: .milliseconds(200))
+        #expect(await wall.next()?.ids == [])
+        wall.desk.clock.advance(by: .milliseconds(190))
+        let late = wall.feed.snapshots()
+        #expect(await late.first { _ in true }?.ids == [], "the first at once")
+        wall.feed.refresh()
+        async let second = late.first { _ in true }
+        await wall.desk.clock.sleepers(atLeast: 1)
+        #expect(wall.desk.clock.untilNextSleeper == .milliseconds(200), "his own frame")
+        wall.desk.clock.advance(by: .milliseconds(199))
+        #expect(await wall.next()?.state == "loading", "the other one's is long over")
+        wall.desk.clock.advance(by: .milliseconds(1))
+        #expect(await second?.state == "loading")
     }
 
     @Test func `F3 an observer who is slow gets the newest, with all that has changed for him`() async throws {
