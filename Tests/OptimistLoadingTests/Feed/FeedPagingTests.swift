@@ -147,11 +147,7 @@ struct FeedPagingTests {
         await wall.until { $0.ids == moved + rest && $0.state == "ended" }
     }
 
-    @Test
-    func
-        `F6 where two that moved up together are taken for the place to meet at, the new pages bring what they passed`()
-        async throws
-    {
+    @Test func `F6 where two that moved up are met at, the new pages bring what they passed`() async throws {
         let wall = await Wall.showing(0..<40, limits: FeedLimits(ahead: 0, behind: 0, nextPage: 4))
         let moved = [5, 12, 3, 20, 8, 33, 29, 30]
         let rest = (0..<40).filter { !moved.contains($0) }
