@@ -8,6 +8,7 @@ export class SessionPanel {
   #api;
   #attempt;
   #session = null;
+  #isEntering = false;  // By the button on the phone's screen.
   #read = 0;  // When the session was read, for the age of its token.
   #state = el('span', { class: 'count session-state' });
   #account = el('dd');
@@ -77,6 +78,10 @@ export class SessionPanel {
     setText(this.#entry, this.#isSignedOut ? 'Sign in' : 'Sign out');
     setText(this.#why, `${reason(session)} What you write is kept, and sent after you sign in.`);
     this.banner.hidden = !this.#isSignedOut;
+    if (this.#isEntering && this.banner.hidden) {
+      this.#isEntering = false;
+      this.#entry.focus();  // The button that was pressed has gone with the banner.
+    }
     this.#showAge();
   }
 
@@ -92,9 +97,9 @@ export class SessionPanel {
   }
 
   async #enterAgain() {
-    await this.#attempt(() => this.#api.signIn());
+    this.#isEntering = true;
+    if (!await this.#attempt(() => this.#api.signIn())) this.#isEntering = false;
     await this.refresh();
-    if (this.banner.hidden) this.#entry.focus();  // The button that was pressed has gone with the banner.
   }
 }
 
