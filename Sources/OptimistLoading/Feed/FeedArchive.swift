@@ -16,7 +16,7 @@ public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & 
     /// One after the other, so that of two lists of a section the later stays. The disk must not hold up the app's tasks.
     private let queue = DispatchQueue(label: "optimist.loading.feed")
     /// How often everything has been removed. A page that was decided on before that is not kept any more.
-    private let removals = Atomic(0)
+    private let removals = Mutex(0)
 
     /// - Parameters:
     ///   - cache: Where the bytes are. It may be shared if the names differ. Its limits say how long they stay.
@@ -46,7 +46,7 @@ public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & 
         }
     }
 
-    var generation: Int { removals.load(ordering: .sequentiallyConsistent) }
+    var generation: Int { removals.withLock { $0 } }
 
     /// Keeps a page, soon. If it cannot be kept, neither is the one before it.
     ///
@@ -66,7 +66,7 @@ public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & 
     /// keep is not kept. A feed that goes on keeps what it gets from now on: ``Feed/removeAll()`` makes it forget as well. To
     /// cancel the task changes nothing.
     public func removeAll() async {
-        removals.add(1, ordering: .sequentiallyConsistent)
+        removals.withLock { $0 += 1 }
         await withCheckedContinuation { continuation in
             queue.async { [cache] in
                 cache.removeAll()
