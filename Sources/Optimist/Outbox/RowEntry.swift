@@ -119,13 +119,17 @@ struct RowEntry: Equatable, Sendable {
         stamps[column.name] = unsentStamp(of: column.name).successor
     }
 
-    /// The row as the server has it, but for counters: what is unsent is not in it.
+    /// The row as the server has it, but for counters: what is unsent is not in it. Nor is a column of which nothing of the
+    /// server's was ever here: what a migration filled it with is no value of the server's. Of a row that is elsewhere one
+    /// cannot tell.
     ///
     /// - Parameter values: As the app's table shows them.
     func served(_ values: JSONObject, in layout: TableLayout) -> JSONObject {
         JSONObject(
             layout.columns.compactMap { column in
-                let isUnsent = dirty & column.mask != 0 && !column.isCounter
+                if column.isCounter { return values[column.name].map { (column.name, $0) } }
+                if !isElsewhere, known & column.mask == 0 { return nil }
+                let isUnsent = dirty & column.mask != 0
                 return (isUnsent ? baseValue(of: column) : values[column.name]).map { (column.name, $0) }
             })
     }
