@@ -89,6 +89,22 @@ def open_lab(page, address):
     return phones
 
 
+def open_emptied(page, address, old_way="", network="online", held=0):
+    """The lab's phones, signed in, with nothing loaded. The server holds back so many of the next pictures."""
+    page.request.put(f"{address}/lab/server/pictures", data={"next": 0})
+    page.goto("about:blank")  # Nobody looks at the screens while they are emptied.
+    for name in "AB":
+        page.request.post(f"{address}/lab/devices/{name}/restart")
+        page.request.post(f"{address}/lab/devices/{name}/sign-in")
+        page.request.delete(f"{address}/lab/devices/{name}/loading")
+        page.request.put(f"{address}/lab/devices/{name}/old-way", data={"on": name in old_way})
+    phones = open_lab(page, address)
+    for name in "AB":
+        page.request.put(f"{address}/lab/devices/{name}/network", data={"profile": network})
+    page.request.put(f"{address}/lab/server/pictures", data={"next": held})
+    return phones
+
+
 @claims
 def survives_a_crash(page, address):
     """A to-do written offline is shown at once, survives a crash, and reaches the other phone exactly once."""

@@ -3,7 +3,7 @@
 
 from playwright.sync_api import expect
 
-from planner import Claims, keeps_to_itself, open_lab, run, take_pictures
+from planner import Claims, keeps_to_itself, open_emptied, run, take_pictures
 
 claims = Claims()
 
@@ -42,19 +42,8 @@ class Shorts:
         return self.phone.page.request.get(f"{self.phone.page.url}lab/devices/{self.name}/loading").json()
 
 
-def open_shorts(page, address, old_way="", network="online", held=0):
-    page.request.put(f"{address}/lab/server/pictures", data={"next": 0})
-    page.goto("about:blank")  # Nobody looks at the screens while they are emptied.
-    for name in "AB":
-        page.request.post(f"{address}/lab/devices/{name}/restart")
-        page.request.post(f"{address}/lab/devices/{name}/sign-in")
-        page.request.delete(f"{address}/lab/devices/{name}/loading")
-        page.request.put(f"{address}/lab/devices/{name}/old-way", data={"on": name in old_way})
-    phones = open_lab(page, address)
-    for name in "AB":
-        page.request.put(f"{address}/lab/devices/{name}/network", data={"profile": network})
-    page.request.put(f"{address}/lab/server/pictures", data={"next": held})
-    shorts = [Shorts(phone, name) for phone, name in zip(phones, "AB")]
+def open_shorts(page, address, **given):
+    shorts = [Shorts(phone, name) for phone, name in zip(open_emptied(page, address, **given), "AB")]
     for one in shorts:
         one.open()
     return shorts
