@@ -124,7 +124,7 @@ def refreshes_by_difference(page, address):
     expect(new.recommended).not_to_have_count(0)
     new.feed.evaluate("feed => feed.scrollBy(0, 3600)")
     anchor = new.recommended.nth(6)
-    anchor.scroll_into_view_if_needed()
+    anchor.evaluate("card => card.scrollIntoView({block: 'center'})")
     expect(anchor.locator("img")).to_be_visible()
     id = anchor.get_attribute("data-id")
     pose = page.request.post(f"{address}/lab/server/poses").json()
@@ -171,8 +171,15 @@ def works_by_keyboard(page, address):
     }""")
     for name in "2 people", "jump":
         expect(new.chip(name)).to_have_attribute("aria-pressed", "true")
+    # The chips show a choice before the phone has heard of it.
+    page.wait_for_function("""async () => {
+        const { filter } = await (await fetch('/lab/devices/A/feed')).json();
+        return filter.people === 2 && filter.tag === 'jump';
+    }""")
     feed = page.request.get(f"{address}/lab/devices/A/feed").json()
     assert feed["filter"] == {"people": 2, "tag": "jump"}, feed["filter"]
+    for name in "2 people", "jump":
+        expect(new.chip(name)).to_have_attribute("aria-pressed", "true")
     new.feed.focus()
     page.keyboard.press("PageDown")
     page.wait_for_function("feed => feed.scrollTop > 100", arg=new.feed.element_handle())
