@@ -176,13 +176,18 @@ def works_by_keyboard(page, address):
         const { filter } = await (await fetch('/lab/devices/A/feed')).json();
         return filter.people === 2 && filter.tag === 'jump';
     }""")
-    feed = page.request.get(f"{address}/lab/devices/A/feed").json()
-    assert feed["filter"] == {"people": 2, "tag": "jump"}, feed["filter"]
+    # A key is forgotten by a list that is short, and by one whose poses another choice takes away.
+    feed = new.feed.element_handle()
+    page.wait_for_function("""feed => {
+        const titles = [...feed.querySelectorAll('.pose')].map(pose => pose.title);
+        return titles.every(title => title.includes('2 people') && title.includes('jump'))
+            && feed.scrollHeight > feed.clientHeight + 200;
+    }""", arg=feed)
     for name in "2 people", "jump":
         expect(new.chip(name)).to_have_attribute("aria-pressed", "true")
     new.feed.focus()
     page.keyboard.press("PageDown")
-    page.wait_for_function("feed => feed.scrollTop > 100", arg=new.feed.element_handle())
+    page.wait_for_function("feed => feed.scrollTop > 100", arg=feed)
 
 
 @claims
