@@ -13,6 +13,18 @@ extension Database {
         return current == 0
     }
 
+    /// Whether there may be foreign keys that are checked at the commit, and not at the end of each statement.
+    ///
+    /// No pragma tells, but the text of such a table has the word. A name or a comment may have it too.
+    var hasDeferredForeignKeys: Bool {
+        get throws {
+            try Bool.fetchOne(
+                cachedStatement(
+                    sql: "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND sql LIKE '%deferred%')"))
+                ?? true
+        }
+    }
+
     /// Does some work whose foreign keys are checked at its end, and not statement by statement.
     ///
     /// When it throws, the transaction is undone, and SQLite ends the deferral with that.

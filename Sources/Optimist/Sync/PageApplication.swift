@@ -30,17 +30,22 @@ struct PageApplication {
         try apply(oneByOne.inOrder(rows), by: oneByOne)
     }
 
-    /// Applies rows of a page without deletions, a few at a time, until somebody waits for the end of the transaction. If some
-    /// do not fit as they come, all the rest is applied together.
+    /// Applies rows of a page without deletions, a few at a time, until somebody waits for the end of the transaction. If one
+    /// does not fit as it comes, all the rest is applied together.
+    ///
+    /// A row that does not fit leaves nothing behind, so that nothing has to be undone: a savepoint would take longer than all
+    /// the rest, since SQLite copies each page that is changed within it to a file. Only where foreign keys are checked
+    /// at the commit can a row be found out too late.
     ///
     /// - Returns: How many were applied.
     func apply(_ rows: [PageRow], until isAwaited: () -> Bool) throws -> Int {
         var oneByOne = try anew()
         try oneByOne.lookAhead(rows)
+        let fits = try db.hasDeferredForeignKeys ? fitsAsItComes : fitsOneByOne
         var count = 0
         while count < rows.count {
             let some = rows[count...].prefix(Self.rowsInARow)
-            guard try fitsAsItComes(oneByOne.inOrder(some), by: &oneByOne) else {
+            guard try fits(oneByOne.inOrder(some), &oneByOne) else {
                 try apply(Array(rows[count...]))
                 return rows.count
             }
@@ -82,6 +87,17 @@ struct PageApplication {
         guard try db.keepingWhatFitsAsItComes({ for row in rows { try attempt.apply(row) } }) else { return false }
         oneByOne = attempt
         return true
+    }
+
+    /// - Returns: Whether all were applied. If not, those before the first that does not fit were.
+    private func fitsOneByOne(_ rows: [ReceivedRow], by oneByOne: inout RowApplication) throws -> Bool {
+        guard try ParkedRows(db).isEmpty else { return false }
+        do {
+            for row in rows { try oneByOne.apply(row) }
+            return true
+        } catch let error as DatabaseError where error.isConstraint {
+            return false
+        }
     }
 
     private func fitsAtOnce(_ rows: [ReceivedRow], by oneByOne: RowApplication) throws -> Bool {

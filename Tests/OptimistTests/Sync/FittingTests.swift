@@ -48,46 +48,6 @@ struct FittingTests {
         #expect(try await store.counts().parked == 1)
     }
 
-    @Test func `R4 a deletion that takes along more levels than SQLite can comes all the same`() async throws {
-        struct Folder: Codable, Identifiable, SyncedRecord {
-            static let databaseTableName = "folder"
-            var id = UUID()
-            var parent: UUID?
-        }
-        let device = try Device([Folder.self]) { migrator in
-            migrator.registerMigration("folder") { db in
-                try db.execute(
-                    sql: """
-                        CREATE TABLE folder(id BLOB PRIMARY KEY NOT NULL,
-                        parent BLOB REFERENCES folder(id) ON DELETE CASCADE);
-                        CREATE INDEX folder_parent ON folder(parent);
-                        """)
-            }
-        }
-        let folders = (0..<1_100).map { _ in UUID().uuidString.lowercased() }
-        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone")
-        let rows = folders.indices.map { index in
-            let parent: JSON = index == 0 ? .null : .string(folders[index - 1])
-            return PageRow(
-                table: "folder", id: folders[index],
-                content: .row(
-                    RowPatch(
-                        generation: 1, clocks: ColumnClocks(common: clock), seq: 1, values: ["parent": parent])))
-        }
-        let gone = folders.map { id in
-            PageRow(table: "folder", id: id, content: .deleted(Tombstone(generation: 2, clock: clock, seq: 2)))
-        }
-        let store = device.store
-        for (index, rows) in [rows, gone].enumerated() {
-            try await store.apply(
-                Page(from: "e1.\(index)", cursor: "e1.\(index + 1)", hasMore: false, rows: rows), to: ["folder"],
-                initialCursor: "e1.0")
-            let count = try await store.read { try Folder.fetchCount($0) }
-            #expect(count == (index == 0 ? 1_100 : 0))
-        }
-        #expect(try await store.counts().parked == 0)
-    }
-
     @Test func `R4 beside a row without its parent a circle fits all the same`() async throws {
         try await store.take([
             .step(visa, in: Project()), .step(tickets, in: trip), .project(trip, part: tour),

@@ -1,0 +1,92 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+/// Folders in folders.
+private struct Folder: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "folder"
+    var id = UUID()
+    var parent: UUID?
+}
+
+extension FittingTests {
+    /// Immediate foreign keys, and such as are checked at the commit.
+    static let deferrals = ["", " DEFERRABLE INITIALLY DEFERRED"]
+
+    private static let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone")
+
+    private func folderDevice(deferral: String = "") throws -> Device {
+        try Device([Folder.self]) { migrator in
+            migrator.registerMigration("folder") { db in
+                try db.execute(
+                    sql: """
+                        CREATE TABLE folder(id BLOB PRIMARY KEY NOT NULL,
+                        parent BLOB REFERENCES folder(id) ON DELETE CASCADE\(deferral));
+                        CREATE INDEX folder_parent ON folder(parent);
+                        """)
+            }
+        }
+    }
+
+    private func folder(_ id: String, in parent: String?) -> PageRow {
+        let values: JSONObject = ["parent": parent.map(JSON.string) ?? .null]
+        return PageRow(
+            table: "folder", id: id,
+            content: .row(RowPatch(generation: 1, clocks: ColumnClocks(common: Self.clock), seq: 1, values: values)))
+    }
+
+    @Test func `R4 a deletion that takes along more levels than SQLite can comes all the same`() async throws {
+        let device = try folderDevice()
+        let folders = (0..<1_100).map { _ in UUID().uuidString.lowercased() }
+        let rows = folders.indices.map { folder(folders[$0], in: $0 == 0 ? nil : folders[$0 - 1]) }
+        let gone = folders.map { id in
+            PageRow(table: "folder", id: id, content: .deleted(Tombstone(generation: 2, clock: Self.clock, seq: 2)))
+        }
+        let store = device.store
+        for (index, rows) in [rows, gone].enumerated() {
+            try await store.apply(
+                Page(from: "e1.\(index)", cursor: "e1.\(index + 1)", hasMore: false, rows: rows), to: ["folder"],
+                initialCursor: "e1.0")
+            let count = try await store.read { try Folder.fetchCount($0) }
+            #expect(count == (index == 0 ? 1_100 : 0))
+        }
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test(arguments: deferrals)
+    func `R4 children that a snapshot brings before their parents fit, and only those without one are parked`(
+        deferral: String
+    ) async throws {
+        let store = try folderDevice(deferral: deferral).store
+        let ids = (0..<100).map { String(format: "00000000-0000-4000-8000-%012d", $0) }
+        // Whole at first, then each in the one that comes after it, two of them in folders that are not there.
+        let rows = ids.indices.map { index in
+            switch index {
+            case 30, 70: folder(ids[index], in: ids[index].replacing("00000000-0000", with: "ffffffff-0000"))
+            case 45...: folder(ids[index], in: index == 99 ? nil : ids[index + 1])
+            default: folder(ids[index], in: nil)
+            }
+        }
+        try await store.apply(
+            SnapshotPage(at: "e1.1", rows: rows, next: nil),
+            of: SnapshotRequest(table: "folder", at: nil, after: nil, limit: 100))
+        let (count, known, broken) = try await store.read { db in
+            (
+                try Folder.fetchCount(db), try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_row"),
+                try Row.fetchAll(db, sql: "PRAGMA foreign_key_check").count
+            )
+        }
+        // Below the 71st are 25 more.
+        #expect(count == 100 - 2 - 25)
+        #expect(known == count)
+        #expect(broken == 0)
+        #expect(try await store.counts().parked == 2 + 25)
+    }
+}
