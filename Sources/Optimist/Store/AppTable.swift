@@ -10,7 +10,6 @@ final class AppTable {
     let layout: TableLayout
     let db: Database
     private let counters: [TableLayout.Column]
-    private let names: Set<String>
     private var puts: [Int64: RowStatement] = [:]
     private var sets: [Int64: RowStatement] = [:]
     private lazy var reading = Result { try RowStatement(selectSQL, in: db) }
@@ -20,7 +19,6 @@ final class AppTable {
         self.layout = layout
         self.db = db
         counters = layout.counters
-        names = Set(layout.columns.map(\.name))
     }
 
     /// The values of a row, or nil if there is none.
@@ -56,7 +54,7 @@ final class AppTable {
     }
 
     /// Whether some of these values are of columns that this app does not know.
-    func lacksColumn(in values: JSONObject) -> Bool { values.contains { !names.contains($0.key) } }
+    func lacksColumn(in values: JSONObject) -> Bool { layout.mask(of: values).nonzeroBitCount < values.count }
 
     /// Makes a change. Values of columns that this app does not know are left out.
     ///

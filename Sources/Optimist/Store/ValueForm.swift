@@ -51,7 +51,7 @@ enum UUIDForm: Sendable, Equatable {
         guard RowID.isValid(id) else { return nil }
         switch self {
         case .text: return id.databaseValue
-        case .bytes: return UUIDText.decode(id).blobValue
+        case .bytes: return UUIDText.decode(id).databaseValue
         }
     }
 }
@@ -76,8 +76,8 @@ private enum UUIDText {
     }
 
     /// The bytes of a text that is known to be a lower-case UUID.
-    static func decode(_ text: String) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: 16) { bytes, count in
+    static func decode(_ text: String) -> Data {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 16) { bytes in
             var digits = 0
             for character in text.utf8 where character != UInt8(ascii: "-") {
                 let digit =
@@ -85,7 +85,7 @@ private enum UUIDText {
                 bytes[digits / 2] = digits.isMultiple(of: 2) ? digit << 4 : bytes[digits / 2] | digit
                 digits += 1
             }
-            count = digits / 2
+            return Data(buffer: UnsafeBufferPointer(bytes))
         }
     }
 }
