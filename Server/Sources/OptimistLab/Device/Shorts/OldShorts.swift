@@ -34,13 +34,13 @@ actor OldShorts: ShortsShowing {
     func show(_ index: Int) {
         guard shorts.indices.contains(index), index != board.snapshot.index else { return }
         board.put(index)
-        for thing in [ShortThing.portrait(index), .place(index)] {
+        for thing in ShortThing.all(of: index) {
             guard let path = path(of: thing) else { continue }
             board.needs(thing, here[path] == nil ? .asked : .memory)
             if let text = here[path] { board.has(thing, text) } else { load(thing, path) }
         }
         for next in index + 1...index + ShortsScreen.ahead where shorts.indices.contains(next) {
-            for thing in [ShortThing.portrait(next), .place(next)] {
+            for thing in ShortThing.all(of: next) {
                 guard let path = path(of: thing), here[path] == nil, prefetching.insert(path).inserted else { continue }
                 board.prefetches(thing)
                 load(thing, path)
@@ -50,7 +50,7 @@ actor OldShorts: ShortsShowing {
 
     func retry() {
         guard let index = board.snapshot.index else { return }
-        for thing in [ShortThing.portrait(index), .place(index)] where board.state(of: thing) == .failed {
+        for thing in ShortThing.all(of: index) where board.state(of: thing) == .failed {
             if let path = path(of: thing) { load(thing, path) }
         }
     }

@@ -8,6 +8,8 @@ enum ShortThing: Hashable, Sendable {
     case portrait(Int)
     case place(Int)
 
+    static func all(of index: Int) -> [ShortThing] { [.portrait(index), .place(index)] }
+
     var index: Int {
         switch self {
         case .portrait(let index), .place(let index): index

@@ -40,13 +40,13 @@ actor ShortsScreen: ShortsShowing {
         let near = (index + 1...index + Self.ahead).filter(shorts.indices.contains)
         board.put(index)
         shown = [:]
-        for thing in things(of: index) {
+        for thing in ShortThing.all(of: index) {
             let isOnItsWay = former.1[thing] != nil && board.state(of: thing) == .prefetching
             board.needs(thing, isHere(thing) ? .memory : isOnItsWay ? .joined : .asked)
             shown[thing] = subscribe(thing, .visible)
         }
         prefetched = [:]
-        for thing in near.flatMap(things) {
+        for thing in near.flatMap(ShortThing.all) {
             // A prefetch that has failed is over, and is tried anew.
             let isOver = board.state(of: thing) == .failed
             board.prefetches(thing)
@@ -75,8 +75,6 @@ actor ShortsScreen: ShortsShowing {
     func close() {
         (shown, prefetched) = ([:], [:])
     }
-
-    private func things(of index: Int) -> [ShortThing] { [.portrait(index), .place(index)] }
 
     private func isHere(_ thing: ShortThing) -> Bool {
         let short = shorts[thing.index]
