@@ -66,6 +66,7 @@ struct Booking {
         var entry = before
         let settlement = try settle(&entry, sent, verdict, table)
         postpone(&entry, verdict)
+        if case .blocked(let by) = verdict { try standAgain(&entry, besides: by, in: table) }
         try record(settlement, sent, before, in: table)
         do {
             if verdict.isGone, settlement.change == .delete,

@@ -22,6 +22,24 @@ extension RowEntry {
             && healedClock(of: column, device: device) != unsentClock(of: column, device)
     }
 
+    /// Lets an edited reference stand again that is older than what the server had: that refers to a row which is gone
+    /// everywhere, and for which the server would wait for ever. The edit goes to it as the later one.
+    ///
+    /// - Returns: Its new stamp, or the latest of several. Nil: no such edit has lost to that.
+    mutating func standAgain(besides gone: RowRef, of table: String, device: String, in layout: TableLayout) -> Stamp? {
+        guard heals else { return nil }
+        var latest: Stamp?
+        for column in layout.columns where column.reference?.table == table && hasLost(column, device: device) {
+            guard let value = baseValue(of: column), column.form.stored(value) == gone.id,
+                let stamp = confirmedClock(of: column)?.stamp.successor
+            else { continue }
+            stamps[column.name] = stamp
+            base[column.name] = nil
+            latest = max(latest ?? stamp, stamp)
+        }
+        return latest
+    }
+
     /// The columns that are sent: all of which the server has had something.
     func healingColumns(of layout: TableLayout, device: String) -> [TableLayout.Column] {
         layout.columns.filter { $0.isCounter || healedClock(of: $0, device: device) != nil }

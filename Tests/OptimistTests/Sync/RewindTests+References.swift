@@ -86,6 +86,47 @@ extension RewindTests {
         #expect(patch.values["project"]?.string == trip.wireID)
     }
 
+    /// A row that heals, whose edited reference to one project lost to another device's later one to another.
+    private func healing(_ tickets: Step, in tour: Project, insteadOf trip: Project, _ store: Store) async throws {
+        try await store.take([.project(trip), .project(tour), .step(tickets)], to: 1)
+        try await store.write { try $0.execute(sql: "UPDATE step SET project = ?", arguments: [tour.id]) }
+        try await store.take([.step(tickets, seq: 3, in: trip, stamp: 1_790_000_005_000)], from: 1, to: 3)
+        try await goBack(store)
+    }
+
+    @Test(arguments: ["CASCADE", "SET NULL"])
+    func `L4 M2 an edited reference stands again if what won refers to a row that is gone everywhere`(onDelete: String)
+        async throws
+    {
+        let (store, tickets) = (try Desk(onDelete: onDelete).store, Step(text: "Tickets"))
+        let (trip, tour) = (Project(title: "Trip"), Project(title: "Tour"))
+        try await healing(tickets, in: tour, insteadOf: trip, store)
+        try await take([.gone("project", trip.id, seq: 2)], in: store)
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        guard case .create(let lost)? = batch.push.rows.first?.change else { throw CancellationError() }
+        #expect(lost.values["project"]?.string == trip.wireID, "the later one")
+        try await store.book([.blocked(by: "project:\(trip.wireID)")], of: batch)
+        let push = try #require(try await store.nextPush(PushLimit())).push
+        guard case .create(let patch)? = push.rows.first?.change else { throw CancellationError() }
+        #expect(patch.values["project"]?.string == tour.wireID)
+        #expect(try #require(patch.clocks?["project"]) > #require(lost.clocks?["project"]))
+        #expect(patch.clocks?["text"] == lost.clocks?["text"])
+    }
+
+    @Test func `S8 an edited reference does not stand again while what won refers to a row that is here`()
+        async throws
+    {
+        let (store, tickets) = (try Desk().store, Step(text: "Tickets"))
+        let (trip, tour) = (Project(title: "Trip"), Project(title: "Tour"))
+        try await healing(tickets, in: tour, insteadOf: trip, store)
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.book(
+            batch.push.rows.map { row in
+                row.table == "step" ? .blocked(by: "project:\(trip.wireID)") : .retry(after: .seconds(60))
+            }, of: batch)
+        #expect(try await store.nextPush(PushLimit()) == nil, "that is to be healed itself")
+    }
+
     @Test func `L3 a deletion that an answer told of and that still waits is forgotten with the answer`() async throws {
         let (desk, trip, tickets) = (try Desk(), Project(title: "Trip"), Step(text: "Tickets"))
         try await desk.store.take([.project(trip), .step(tickets, in: trip)], to: 1)
