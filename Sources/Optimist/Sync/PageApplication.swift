@@ -140,6 +140,12 @@ struct ReceivedRow: Sendable {
 
     var isAlive: Bool { if case .row = content { true } else { false } }
 
+    /// Whether nobody has told that the row was deleted, but a resync did not bring it. It may be there again, in its first
+    /// life and as of any transaction: so nothing is known of it once it has gone.
+    var isMissing: Bool {
+        if case .deleted(let tombstone) = content { tombstone.seq == nil && tombstone.clock == nil } else { false }
+    }
+
     /// The wire id of the row that this one has become one with.
     var mergedInto: String? {
         if case .deleted(let tombstone) = content { tombstone.mergedInto } else { nil }
@@ -239,7 +245,11 @@ struct RowApplication {
         let loss = try known.flatMap { try Journal.Loss(reception.lost, of: $0, by: reception.change, in: table) }
         try make(reception, of: row, in: table)
         if let loss { try Journal(db).record(loss, of: row.ref, at: milliseconds) }
-        if entry != known { try entries.save(entry) }
+        if row.isMissing, !entry.isAlive {
+            try entries.forget(row.ref)
+        } else if entry != known {
+            try entries.save(entry)
+        }
         try noteUnknown(row, in: table)
     }
 

@@ -149,8 +149,5 @@ struct UnseenSettling {
             }
         }
         try PageApplication(layouts, db, at: milliseconds).apply(going)
-        let table = AppTable(layout: layout, db: db)
-        // Whoever sends the row again then starts its first life. A row that a constraint holds back is parked.
-        for row in going where try !table.contains(row.ref.id) { try entries.forget(row.ref) }
     }
 }

@@ -167,6 +167,25 @@ struct ResyncTests {
         #expect(entry.heals)
     }
 
+    @Test func `L4 L3 of a row whose removal had to wait nothing is known either: it may be there again`() async throws {
+        let (store, trip) = (try Desk().store, Project(title: "Trip"))
+        try await store.take([.project(trip)], to: 1)
+        try await store.write { try Step(text: "Tickets", project: trip.id).insert($0) }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        let projects = try #require(store.layout(named: "project"))
+        try await store.apply { db in
+            try UnseenSettling(store.layouts, db, start: .max, isResync: true, at: 0)
+                .settle([trip.id.databaseValue], of: projects, .remove)
+        }
+        #expect(try await store.projects() == ["Trip"], "what is below it is on its way")
+        try await store.book([.blocked(by: "project:\(trip.wireID)")], of: batch)
+        try await store.take([], from: 1, to: 1)
+        #expect(try await store.projects() == [])
+        // The server goes back to before the deletion that it had forgotten.
+        try await store.take([.project(trip)], from: 1, to: 2)
+        #expect(try await store.projects() == ["Trip"])
+    }
+
     @Test func `L4 a resync can be killed at any point`() async throws {
         goOn()
         try await reader.write("UPDATE book SET pages = 7 WHERE id = ?", [id(14)])
