@@ -15,6 +15,9 @@ extension Booking {
         try park(.deleted(tombstone), of: entry, reason: reason)
         var waiting = try withoutUnsent(before)
         waiting.settled = entry.settled
+        if let table = tables[before.ref.table] {
+            waiting.confirmEndedLife(of: before, device: batch.push.device, until: entry.seq, in: table.layout)
+        }
         waiting.acked = max(before.acked, before.generation)
         return waiting
     }

@@ -21,9 +21,10 @@ struct MissedRows {
 
     /// Looks at a row that an answer has settled.
     mutating func look(at entry: RowEntry, before: RowEntry) throws {
+        let parked = ParkedRows(db)
         guard entry.isAlive, entry.isKnownToServer, !before.isKnownToServer,
             let intake = try intake(of: entry.ref.table), let snapshot = intake.since, entry.seq <= snapshot,
-            try !ParkedRows(db).hasLater(than: entry.seq, of: entry.ref)
+            try !parked.awaitsDeletion(entry.ref), try !parked.hasLater(than: entry.seq, of: entry.ref)
         else { return }
         if intake.isComplete {
             gone[entry.ref.table, default: []].append(entry.ref.id)

@@ -51,6 +51,17 @@ extension RowEntry {
         blocked = nil
     }
 
+    /// The server has had a life that was unsent here, and has ended it: what was written in that counts as confirmed. Should
+    /// the server lose the end, all of it heals.
+    mutating func confirmEndedLife(of before: RowEntry, device: String, until seq: Int64, in layout: TableLayout) {
+        if before.isKnownToServer { return }
+        self.seq = seq
+        confirmed = ColumnClocks(common: Clock(stamp: before.lifeStamp, device: device))
+        for column in layout.columns where !column.isCounter {
+            confirm(column, before.unsentClock(of: column, device))
+        }
+    }
+
     /// The row lives on as the server has it.
     mutating func bringBack(_ current: RowPatch, in layout: TableLayout) -> RowChange {
         becomeClean()

@@ -167,7 +167,8 @@ struct ResyncTests {
         #expect(entry.heals)
     }
 
-    @Test func `L4 L3 of a row whose removal had to wait nothing is known either: it may be there again`() async throws {
+    @Test func `L4 L3 of a row whose removal had to wait nothing is known either: it may be there again`() async throws
+    {
         let (store, trip) = (try Desk().store, Project(title: "Trip"))
         try await store.take([.project(trip)], to: 1)
         try await store.write { try Step(text: "Tickets", project: trip.id).insert($0) }

@@ -86,6 +86,29 @@ extension RewindTests {
         #expect(patch.values["project"]?.string == trip.wireID)
     }
 
+    @Test func `L3 V1 a new row of which an answer says that it is gone is sent again if the server has lost that`()
+        async throws
+    {
+        let (store, trip, tickets) = (try Desk().store, Project(title: "Trip"), Step(text: "Tickets"))
+        try await store.take([.step(tickets)], to: 1)
+        try await store.write { try trip.insert($0) }
+        try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Tour'") }
+        try await store.write { try $0.execute(sql: "UPDATE step SET project = ?", arguments: [trip.id]) }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        let verdicts = batch.push.rows.map {
+            $0.table == "project" ? Verdict.gone(seq: 3) : .retry(after: .seconds(60))
+        }
+        #expect(try await store.book(verdicts, of: batch), "what is below it was sent")
+        try await store.rewind(["step", "project"], at: "e1.1", to: [("e1", 0), ("e2", 2)].map(RemoteEpoch.init))
+        let push = try #require(try await store.nextPush(PushLimit())).push
+        let projects = [batch.push, push].map { $0.rows.first { $0.table == "project" }?.change }
+        guard case .create(let first)? = projects[0], case .create(let second)? = projects[1] else {
+            throw CancellationError()
+        }
+        #expect(second.values == first.values)
+        for column in ["title", "part"] { #expect(second.clocks?[column] == first.clocks?[column]) }
+    }
+
     /// A row that heals, whose edited reference to one project lost to another device's later one to another.
     private func healing(_ tickets: Step, in tour: Project, insteadOf trip: Project, _ store: Store) async throws {
         try await store.take([.project(trip), .project(tour), .step(tickets)], to: 1)
