@@ -10,15 +10,24 @@ final class AppTable {
     let layout: TableLayout
     let db: Database
     private let counters: [TableLayout.Column]
+    private let names: Set<String>
     private var puts: [Int64: RowStatement] = [:]
     private var sets: [Int64: RowStatement] = [:]
     private lazy var reading = Result { try RowStatement(selectSQL, in: db) }
     private lazy var deleting = Result { try RowStatement("DELETE FROM \(layout.quotedName) WHERE id = ?", in: db) }
 
+    /// What a received row's statement says of constraints: nothing, since it would say that in the app's triggers too. Where
+    /// the table itself replaces or ignores rows, a received row must not do that to one of this device's.
+    private lazy var orAbort = Result {
+        let sql = "SELECT 'OR ABORT ' FROM sqlite_master WHERE type = 'table' AND name = ? AND sql LIKE '%on conflict%'"
+        return try String.fetchOne(db.cachedStatement(sql: sql), arguments: [layout.name]) ?? ""
+    }
+
     init(layout: TableLayout, db: Database) {
         self.layout = layout
         self.db = db
         counters = layout.counters
+        names = Set(layout.columns.map(\.name))
     }
 
     /// The values of a row, or nil if there is none.
@@ -54,7 +63,7 @@ final class AppTable {
     }
 
     /// Whether some of these values are of columns that this app does not know.
-    func lacksColumn(in values: JSONObject) -> Bool { layout.mask(of: values).nonzeroBitCount < values.count }
+    func lacksColumn(in values: JSONObject) -> Bool { values.contains { !names.contains($0.key) } }
 
     /// Makes a change. Values of columns that this app does not know are left out.
     ///
@@ -150,19 +159,19 @@ final class AppTable {
         return "SELECT \(names) FROM \(layout.quotedName) WHERE id = ?"
     }
 
-    private func putSQL(_ mask: Int64) -> String {
+    private func putSQL(_ mask: Int64) throws -> String {
         let columns = layout.columns(in: mask)
         let update = layout.columns.map { "\($0.quotedName) = excluded.\($0.quotedName)" }.joined(separator: ", ")
-        return """
-            INSERT INTO \(layout.quotedName)(\((columns.map(\.quotedName) + ["id"]).joined(separator: ", "))) \
-            VALUES (\(String(repeating: "?, ", count: columns.count))?) \
-            ON CONFLICT(id) DO \(update.isEmpty ? "NOTHING" : "UPDATE SET " + update)
-            """
+        return try """
+        INSERT \(orAbort.get())INTO \(layout.quotedName)(\((columns.map(\.quotedName) + ["id"]).joined(separator: ", "))) \
+        VALUES (\(String(repeating: "?, ", count: columns.count))?) \
+        ON CONFLICT(id) DO \(update.isEmpty ? "NOTHING" : "UPDATE SET " + update)
+        """
     }
 
-    private func setSQL(_ mask: Int64) -> String {
+    private func setSQL(_ mask: Int64) throws -> String {
         let assignments = layout.columns(in: mask).map { "\($0.quotedName) = ?" }.joined(separator: ", ")
-        return "UPDATE \(layout.quotedName) SET \(assignments) WHERE id = ?"
+        return try "UPDATE \(orAbort.get())\(layout.quotedName) SET \(assignments) WHERE id = ?"
     }
 }
 
