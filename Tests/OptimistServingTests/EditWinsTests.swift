@@ -60,10 +60,22 @@ struct EditWinsTests {
 
     @Test func `M2 editWins: a row that was never seen is not revived by a part of it`() {
         var store = Self.store()
+        // Nor if all that the part lacks may be missing.
+        store.schema.types["Todo"]?.columns["content"] = ColumnSchema(.string)
         store.push([Self.delete(at: 3)])
-        #expect(store.push([Self.edit(at: 5)])[0] == .gone)
-        #expect(store.push([Self.creation])[0].won?.generation == 3)
+        #expect(store.push([Self.edit(at: 2)])[0] == .gone)
+        #expect(store.push([Self.edit(at: 5)])[0].error?.type == "lifeUnknown")
+        #expect(store.row(.todo)?.isAlive == false)
+        let whole = RowOperation.create(.todo, ["content": "a", "done": true, "priority": 1], at: .at(5))
+        #expect(store.push([whole])[0].won?.generation == 3)
         #expect(store.value(.todo, "done") == true)
+    }
+
+    @Test func `M2 editWins: a count brings back a row that has nothing else`() {
+        var store = ModelStore()
+        store.schema.types["Todo"] = TypeSchema(columns: ["likes": ColumnSchema(.counter)], editWins: true)
+        store.push([.create(.todo, [:], at: .at(0)), Self.delete(at: 3)])
+        #expect(store.push([.update(.todo, ["likes": ["@total": 1]], at: .at(7))])[0].won?.values["likes"] == 1)
     }
 
     @Test func `M2 editWins: a life that was begun anew shows nothing of the old one, and ends by itself`() {

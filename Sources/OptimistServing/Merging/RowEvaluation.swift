@@ -56,9 +56,7 @@ extension RowEvaluation {
         }
         if !isCreate, patch.generation != nil, generation > row.generation {
             // It names some columns of a life of which the server knows nothing, and the others would be lost.
-            return refused(
-                "lifeUnknown", "The server does not know this life of the row. Compare with it, and send the row whole."
-            )
+            return lifeUnknown
         }
         if generation < row.generation, memory.mergedInto != nil {
             // Lives before the one that was merged had ended before.
@@ -66,7 +64,12 @@ extension RowEvaluation {
             return .follow(stamped(patch, generation: generation, &clock).0)
         }
         if type.editWins, generation < row.generation, generation >= firstLife {
-            return mergeJoined(stamped(patch, generation: generation, &clock).0, life: generation)
+            let incoming = stamped(patch, generation: generation, &clock).0
+            if !isCreate, isOnlyKnownAsDeleted {
+                // So here: the row would come back as what the edit names of it.
+                return isBroughtBack(by: incoming) ? lifeUnknown : .gone
+            }
+            return mergeJoined(incoming, life: generation)
         }
         // The life that the device wrote in has ended. Where a later life has begun, the whole of it is the answer.
         if generation < row.generation { return row.isAlive ? .merged(life: generation, lost: []) : .gone }
@@ -79,6 +82,11 @@ extension RowEvaluation {
         }
         if let objection = objectionToSize() { return objection }
         return .merged(life: generation, lost: outcome.refused.union(adjusted))
+    }
+
+    private var lifeUnknown: RowStep {
+        refused(
+            "lifeUnknown", "The server does not know this life of the row. Compare with it, and send the row whole.")
     }
 
     /// The life that a patch belongs to. Nil: there is none to update.
@@ -161,6 +169,17 @@ extension RowEvaluation {
 extension RowEvaluation {
     /// The first of the lives that are one.
     private var firstLife: Int { memory.firstLife ?? row.presentLife }
+
+    /// Whether the row has never been here, or was forgotten, before its delete came: a row that was here has values.
+    private var isOnlyKnownAsDeleted: Bool {
+        !row.isAlive && row.cells.isEmpty && row.counters.isEmpty
+            && type.columns.values.contains { $0.type != .counter }
+    }
+
+    private func isBroughtBack(by incoming: MergeRow) -> Bool {
+        guard let deletion = row.deletion, let edit = incoming.lastEdit else { return false }
+        return edit > deletion
+    }
 
     /// Merges an edit of a life that a delete ended, or that an edit has joined to a later one.
     private mutating func mergeJoined(_ incoming: MergeRow, life: Int) -> RowStep {
