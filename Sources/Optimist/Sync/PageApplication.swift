@@ -245,7 +245,7 @@ struct RowApplication {
         let loss = try known.flatMap { try Journal.Loss(reception.lost, of: $0, by: reception.change, in: table) }
         try make(reception, of: row, in: table)
         if let loss { try Journal(db).record(loss, of: row.ref, at: milliseconds) }
-        if row.isMissing, !entry.isAlive {
+        if row.isMissing, !entry.isAlive, !entry.isPending {
             try entries.forget(row.ref)
         } else if entry != known {
             try entries.save(entry)
