@@ -102,9 +102,8 @@ struct Booking {
             if try mergers.unite(sent.ref, with: RowRef(table: sent.ref.table, id: id), &entries) { return }
         }
         var cascade = cascade
-        try cascade.prepare(deletionOf: sent.ref)
+        try cascade.delete(sent.ref)
         entries = cascade.entries
-        try table.make(.delete, at: sent.ref.id)
     }
 
     var cascade: ReceivedCascade { ReceivedCascade(entries, tables, references, db, at: now) }

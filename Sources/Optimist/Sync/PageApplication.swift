@@ -277,14 +277,10 @@ struct RowApplication {
         let change = reception.change
         switch change {
         case .delete:
-            if let winner = row.mergedInto, let id = table.layout.idForm.stored(winner) {
-                try Mergers(tables, references, db).repoint(from: row.ref, to: id)
-            }
             var cascade = cascade
-            try cascade.prepare(deletionOf: row.ref)
+            try cascade.delete(row.ref, mergedInto: row.mergedInto.flatMap(table.layout.idForm.stored))
             entries = cascade.entries
             parkedBefore.formUnion(cascade.parked)
-            try table.make(change, at: row.ref.id)
         case .set(let values):
             try table.make(change, at: row.ref.id)
             // A cascade of this device's own may have taken the row: the server has it still.

@@ -80,6 +80,22 @@ struct ReceivedCascade {
         for below in try rowsBelow(ref) { try prepare(below, below: ref) }
     }
 
+    /// Deletes a row, after what goes along was seen to.
+    ///
+    /// - Parameter winner: The row that it has become one with: what refers to it refers to that from now on.
+    /// - Throws: `DatabaseError` of a constraint, and then the database is as it was.
+    mutating func delete(_ ref: RowRef, mergedInto winner: DatabaseValue? = nil) throws {
+        guard let table = tables[ref.table] else { return }
+        // Nothing can refer to a row of such a table: there is nothing to undo.
+        if references.referrers(to: table.layout.name).isEmpty { return try table.make(.delete, at: ref.id) }
+        try db.inSavepoint {
+            if let winner { try Mergers(tables, references, db).repoint(from: ref, to: winner) }
+            try prepare(deletionOf: ref)
+            try table.make(.delete, at: ref.id)
+            return .commit
+        }
+    }
+
     private typealias RowBelow = (ref: RowRef, referrer: ReferenceGraph.Referrer, table: AppTable)
 
     /// The rows that the app's foreign keys change or delete along with a row.

@@ -343,6 +343,32 @@ struct FittingTests {
         #expect(journal.contains { $0.contains("Visa") } && journal.contains { $0.contains("Mine") })
     }
 
+    @Test(arguments: [false, true])
+    func `R2 S5 a deletion that does not fit leaves what is below it unsent, and what is written there is sent`(
+        isAnswer: Bool
+    ) async throws {
+        try await store.take([.project(trip)], to: 1)
+        try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        let visa = Step(text: "Visa", project: trip.id)
+        try await store.write { db in
+            try visa.insert(db)
+            try db.execute(
+                sql: "CREATE TRIGGER app BEFORE DELETE ON project BEGIN SELECT RAISE(ABORT, 'not now'); END")
+        }
+        if isAnswer {
+            try await store.book([.gone(seq: 9)], of: batch)
+        } else {
+            try await store.take([.gone("project", trip.id)], from: 1, to: 2)
+        }
+        #expect(try await store.counts().parked == 1)
+        #expect(try await store.steps() == ["Visa"])
+        let journal = try await store.read { try String.fetchAll($0, sql: "SELECT mine FROM optimist_journal") }
+        #expect(!journal.contains { $0.contains("Visa") })
+        try await store.write { try $0.execute(sql: "UPDATE step SET text = 'Flights'") }
+        #expect(try await store.entry(visa)?.isPending == true)
+    }
+
     @Test func `R1 R2 a row that goes with the former life of its parent comes back when it is brought again`()
         async throws
     {
