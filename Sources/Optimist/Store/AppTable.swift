@@ -14,6 +14,7 @@ final class AppTable {
     private var puts: [Int64: RowStatement] = [:]
     private var sets: [Int64: RowStatement] = [:]
     private lazy var reading = Result { try RowStatement(selectSQL, in: db) }
+    private lazy var indexes = Result { try UniqueIndexes(of: layout.name, in: db).columns }
     private lazy var deleting = Result { try RowStatement("DELETE FROM \(layout.quotedName) WHERE id = ?", in: db) }
 
     /// What a received row's statement says of constraints: nothing, since it would say that in the app's triggers too. Where
@@ -59,7 +60,7 @@ final class AppTable {
 
     /// The columns of each unique index, but for the primary key.
     var uniqueIndexes: [[String]] {
-        get throws { try UniqueIndexes(of: layout.name, in: db).columns }
+        get throws { try indexes.get() }
     }
 
     /// Whether some of these values are of columns that this app does not know.

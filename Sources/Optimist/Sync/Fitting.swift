@@ -7,7 +7,8 @@ import OptimistWire
 ///
 /// Rows are tried one by one, as often as one of them lets another in. What is left is tried together, as far as each of it
 /// refers to rows that are there or among them: rows that refer to each other in a circle, and rows that exchange the values
-/// of a unique index. If that does not fit, each circle is tried by itself: what stands in the way of one is not the others'.
+/// of a unique index, or take over those of one that is deleted. If that does not fit, or is too much, each circle is tried by
+/// itself: what stands in the way of one is not the others'.
 struct Fitting {
     private var rows: RowApplication
     private let db: Database
@@ -30,7 +31,6 @@ struct Fitting {
         var count = 0
         repeat {
             try fitWhatFollows(&left, &reasons)
-            if left.count > Self.maxTogether { break }
             left += try parked.take(awaiting: Set(left.map(\.ref)))
             count = left.count
             left = try fitTogether(left)
@@ -101,10 +101,7 @@ struct Fitting {
         try db.inSavepoint {
             do {
                 var vacancy = Vacancy(db)
-                for row in some where vacating {
-                    guard case .row = row.content, let table = rows.tables[row.ref.table] else { continue }
-                    try vacancy.empty(row.ref.id, in: table)
-                }
+                if vacating { try vacate(some, &vacancy) }
                 for row in some { try copy.apply(row) }
                 try vacancy.restore()
                 if !db.holdsForeignKeys { reason = "FOREIGN KEY constraint failed" }
@@ -119,9 +116,32 @@ struct Fitting {
 
     // MARK: - Together
 
+    /// Lets go of the unique values of rows that are to get others, or to go. Of a row that goes with an unsent edit the
+    /// journal is to have the values as they are.
+    private func vacate(_ some: [ReceivedRow], _ vacancy: inout Vacancy) throws {
+        for row in some {
+            guard let table = rows.tables[row.ref.table] else { continue }
+            if try !row.isAlive && rows.entries.entry(row.ref)?.isPending ?? false { continue }
+            try vacancy.empty(row.ref.id, in: table)
+        }
+    }
+
     /// Applies the largest set that it finds to fit together. Returns the others.
     private mutating func fitTogether(_ left: [ReceivedRow]) throws -> [ReceivedRow] {
-        guard (1...Self.maxTogether).contains(left.count) else { return left }
+        let isTooMuch = left.count > Self.maxTogether
+        var candidates = try isTooMuch ? left : couldFit(left)
+        if candidates.isEmpty { return left }
+        // What has become one with another row goes first: that may need its unique values.
+        candidates = candidates.filter { $0.mergedInto != nil } + candidates.filter { $0.mergedInto == nil }
+        var fitted: Set<RowRef> = []
+        for some in try !isTooMuch && attemptTogether(candidates) ? [candidates] : fitCircles(candidates) {
+            fitted.formUnion(some.map(\.ref))
+        }
+        return left.filter { !fitted.contains($0.ref) }
+    }
+
+    /// The rows that only others of them may stand in the way of.
+    private func couldFit(_ left: [ReceivedRow]) throws -> [ReceivedRow] {
         var candidates = left
         var count: Int
         repeat {
@@ -131,14 +151,7 @@ struct Fitting {
                 try missingParent(of: $0, among: names) == nil && !collides($0, besides: names)
             }
         } while candidates.count < count
-        guard !candidates.isEmpty else { return left }
-        // What has become one with another row goes first: that may need its unique values.
-        candidates = candidates.filter { $0.mergedInto != nil } + candidates.filter { $0.mergedInto == nil }
-        var fitted: Set<RowRef> = []
-        for some in try attemptTogether(candidates) ? [candidates] : fitCircles(candidates) {
-            fitted.formUnion(some.map(\.ref))
-        }
-        return left.filter { !fitted.contains($0.ref) }
+        return candidates
     }
 
     private mutating func attemptTogether(_ some: [ReceivedRow]) throws -> Bool {
@@ -146,10 +159,24 @@ struct Fitting {
     }
 
     /// Applies each circle by itself: a row needs those that it refers to, and those that have a unique value which it is to
-    /// have. Returns the circles that fitted.
+    /// have. To go, it needs those that refer to it. Returns the circles that fitted.
     private mutating func fitCircles(_ candidates: [ReceivedRow]) throws -> [[ReceivedRow]] {
-        let all = try circles(candidates) { try references(of: $0).map(\.parent) + holders(of: $0) }
-        return try all.filter { try $0.count > 1 && $0.count < candidates.count && attemptTogether($0) }
+        let all = try circles(candidates) { row in
+            try row.isAlive ? references(of: row).map(\.parent) + holders(of: row) : holdingBack(row)
+        }
+        let few = 2...Self.maxTogether
+        return try all.filter { try few.contains($0.count) && $0.count < candidates.count && attemptTogether($0) }
+    }
+
+    /// The rows of the app's that do not let a row go which they refer to.
+    private func holdingBack(_ row: ReceivedRow) throws -> [RowRef] {
+        guard let table = rows.tables[row.ref.table] else { return [] }
+        let referrers = rows.references.referrers(to: table.layout.name).filter { $0.onDelete == .restrict }
+        return try referrers.flatMap { referrer in
+            let children = rows.tables[referrer.layout.number]
+            return try children?.ids(where: [referrer.column], are: [row.ref.id])
+                .map { RowRef(table: referrer.layout.number, id: $0) } ?? []
+        }
     }
 
     /// Keeps rows for later. A circle waits for whatever one of its rows waits for, and not for its own: none of them would

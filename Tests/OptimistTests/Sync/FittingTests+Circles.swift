@@ -78,6 +78,72 @@ extension FittingTests {
         #expect(try await device.store.read { try Station.fetchCount($0) } == 3)
     }
 
+    /// The trip is gone, the tour has its title now, and the tickets are moved to that.
+    @Test(arguments: ["RESTRICT", "NO ACTION", "CASCADE", "SET NULL"], [false, true])
+    func `M6 R4 a row takes over the unique value of one that is deleted, with what refers to that`(
+        onDelete: String, isBesideMisfit: Bool
+    ) async throws {
+        let store = try Desk(onDelete: onDelete).store
+        try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
+        try await store.write {
+            try $0.execute(
+                sql: """
+                    CREATE TRIGGER app BEFORE INSERT ON step WHEN NEW.text = 'Visa'
+                    BEGIN SELECT RAISE(ABORT, 'not now'); END
+                    """)
+        }
+        let rows: [PageRow] = [
+            .project(tour, seq: 2, title: "Trip"), .step(tickets, seq: 2, in: tour, stamp: 1_790_000_002_000),
+            .gone("project", trip.id),
+        ]
+        try await store.take(rows + (isBesideMisfit ? [.step(visa, seq: 2)] : []), from: 1, to: 2)
+        #expect(try await store.read { try Project.fetchAll($0).map(\.id) } == [tour.id])
+        #expect(try await store.projects() == ["Trip"])
+        #expect(try await store.read { try Step.fetchAll($0).map(\.project) } == [tour.id])
+        #expect(try await store.counts().parked == (isBesideMisfit ? 1 : 0))
+    }
+
+    @Test func `M6 M7 an edit of a deleted row is in the journal as it was, whoever takes over the row's unique value`()
+        async throws
+    {
+        let store = try Desk(onDelete: "RESTRICT").store
+        let fair = Project(title: "Fair")
+        try await store.take([.project(trip), .project(fair), .step(tickets, in: trip)], to: 1)
+        try await store.write { [trip] in
+            try $0.execute(sql: "UPDATE project SET part = ? WHERE id = ?", arguments: [fair.id, trip.id])
+        }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.take(
+            [
+                .project(tour, seq: 2, title: "Trip"), .step(tickets, seq: 2, in: tour, stamp: 1_790_000_002_000),
+                .gone("project", trip.id),
+            ], from: 1, to: 2)
+        try await store.book([.gone(seq: 2)], of: batch)
+        try await store.take([], from: 2, to: 3)
+        let whole = try await store.read { try String.fetchAll($0, sql: "SELECT whole FROM optimist_journal") }
+        #expect(whole.count == 1)
+        #expect(whole.allSatisfy { $0.contains("\"Trip\"") })
+        #expect(try await store.projects() == ["Fair", "Trip"])
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test func `R4 however many rows do not fit, a circle does`() async throws {
+        let store = desk.store
+        try await store.write {
+            try $0.execute(
+                sql: """
+                    CREATE TRIGGER app BEFORE INSERT ON step WHEN NEW.text LIKE 'Visa%'
+                    BEGIN SELECT RAISE(ABORT, 'not now'); END
+                    """)
+        }
+        let misfits = (0...1_000).map { PageRow.step(Step(text: "Visa \($0)")) }
+        try await store.take(misfits + [.project(trip, part: tour)], to: 1)
+        #expect(try await store.counts().parked == 1_002)
+        try await store.take([.project(tour, part: trip)], from: 1, to: 2)
+        #expect(try await store.projects() == ["Tour", "Trip"])
+        #expect(try await store.counts().parked == 1_001)
+    }
+
     @Test func `R4 circles are found, each after those that it needs`() {
         #expect(Circles.inOrder(needs: []) == [])
         #expect(Circles.inOrder(needs: [[1], [2], []]) == [[2], [1], [0]])
