@@ -1,0 +1,126 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+/// Parts of a snapshot, whose rows are applied as they come until one of them does not fit.
+extension FittingTests {
+    /// What a row comes upon.
+    enum Obstacle: CaseIterable, Sendable { case uniqueValue, trigger, missingParent }
+
+    private func project(_ number: Int, seq: Int64 = 5, part: Project? = nil, generation: Int = 1) -> PageRow {
+        .project(Project(id: id(number), title: "Project \(number)"), seq: seq, part: part, generation: generation)
+    }
+
+    /// Takes all of a snapshot, as of the fifth transaction.
+    private func takeSnapshot(_ rows: [PageRow], of table: String = "project") async throws {
+        try await store.startResync(of: [table])
+        let asked = SnapshotRequest(table: table, at: nil, after: nil, limit: 100)
+        #expect(try await store.apply(SnapshotPage(at: "e1.5", rows: rows, next: nil), of: asked))
+        #expect(try await store.intakes().first { $0.table == table }?.cursor == "e1.5")
+    }
+
+    private func failInserts(of title: String) async throws {
+        try await store.write {
+            try $0.execute(
+                sql: """
+                    CREATE TRIGGER app BEFORE INSERT ON project WHEN NEW.title = '\(title)'
+                    BEGIN SELECT RAISE(ABORT, 'not now'); END
+                    """)
+        }
+    }
+
+    @Test(arguments: Obstacle.allCases, [0, 5, 25, 59])
+    func `R4 R6 of a part of a snapshot only the row is parked that does not fit`(obstacle: Obstacle, place: Int)
+        async throws
+    {
+        switch obstacle {
+        case .uniqueValue: try await store.write { try Project(title: "Project \(place)").insert($0) }
+        case .trigger: try await failInserts(of: "Project \(place)")
+        case .missingParent: break
+        }
+        try await takeSnapshot(
+            (0..<60).map { project($0, part: obstacle == .missingParent && $0 == place ? trip : nil) })
+        #expect(try await store.counts().parked == 1)
+        let (ids, known) = try await store.read { db in
+            (
+                try UUID.fetchSet(db, sql: "SELECT id FROM project"),
+                try UUID.fetchAll(db, sql: "SELECT id FROM optimist_row WHERE pending IS NULL")
+            )
+        }
+        #expect(Set(known) == Set((0..<60).map(id)).subtracting([id(place)]))
+        #expect(known.count == 59)
+        #expect(ids.isSuperset(of: known))
+        #expect(ids.count == (obstacle == .uniqueValue ? 60 : 59))
+    }
+
+    /// The sixth row ends a life with an unsent edit, the eighth comes below one of the user's, and the eleventh does not fit.
+    @Test func `R6 M7 what a part of a snapshot does before a row that does not fit is done once`() async throws {
+        let anew = Project(id: id(7), title: "Anew")
+        try await store.take([project(5, seq: 1), project(7, seq: 1)], to: 1)
+        try await store.take([.gone("project", id(7))], from: 1, to: 2)
+        try await store.write { db in
+            try db.execute(sql: "UPDATE project SET title = 'Mine'")
+            try anew.insert(db)
+        }
+        try await failInserts(of: "Project 10")
+        try await takeSnapshot((0..<30).map { project($0, generation: $0 == 5 ? 3 : 1) })
+        let (titles, journal) = try await store.read { db in
+            (
+                try String.fetchSet(db, sql: "SELECT title FROM project"),
+                try String.fetchAll(db, sql: "SELECT mine FROM optimist_journal")
+            )
+        }
+        #expect(titles == Set((0..<30).filter { $0 != 7 && $0 != 10 }.map { "Project \($0)" } + ["Anew"]))
+        #expect(journal.count == 1)
+        #expect(journal.first?.contains("Mine") == true)
+        #expect(try await store.counts().parked == 2)
+    }
+
+    @Test func `L1 R6 columns that the app does not know are kept of every row of a part, fit it or not`() async throws
+    {
+        try await failInserts(of: "Project 10")
+        let rows = (0..<30).map { number -> PageRow in
+            var row = project(number)
+            if case .row(var patch) = row.content, number % 10 == 0 {
+                patch.values.append("colour", "red")
+                row.content = .row(patch)
+            }
+            return row
+        }
+        try await takeSnapshot(rows)
+        let unknown = try await store.read { try UUID.fetchSet($0, sql: "SELECT id FROM optimist_unknown") }
+        #expect(unknown == [id(0), id(20)])
+        try await store.write { try $0.execute(sql: "DROP TRIGGER app") }
+        try await store.apply(
+            Page(from: "e1.5", cursor: "e1.6", hasMore: false, rows: [project(30)]), to: ["project"],
+            initialCursor: "e1.0")
+        #expect(try await store.counts().parked == 0)
+        #expect(
+            try await store.read { try UUID.fetchSet($0, sql: "SELECT id FROM optimist_unknown") }
+                == [id(0), id(10), id(20)])
+    }
+
+    @Test func `R6 while a write waits, a part of a snapshot ends before the rows among which one does not fit`()
+        async throws
+    {
+        let rows = (0..<60).map { project($0) }
+        try await failInserts(of: "Project 25")
+        var count = 0
+        let store = store
+        for expected in [20, 60] {
+            let rest = Array(rows[count...])
+            count += try await store.apply { try store.receive(rest, hasMore: true, until: { true }, in: $0) }
+            #expect(count == expected)
+            let parked = try await store.counts().parked
+            #expect(try await store.projects().count == count - parked)
+            #expect(parked == (count > 25 ? 1 : 0))
+        }
+    }
+}
