@@ -202,21 +202,32 @@ struct RowApplication {
     func rank(_ row: ReceivedRow) -> Int { references.ranks[row.ref.table] ?? 0 }
 
     /// Finds out whether anything is here of what a page brings, table by table. Of a first sync nothing is, and looking up
-    /// each row would take a third of the time.
+    /// each row would take a third of the time. A row that comes twice is looked up.
     mutating func lookAhead(_ rows: [PageRow]) throws {
-        var spans: [String: (first: String, last: String)] = [:]
+        var spans: [String: (first: String, last: String, isInOrder: Bool)] = [:]
         for row in rows {
-            let span = spans[row.table] ?? (row.id, row.id)
-            spans[row.table] = (min(span.first, row.id), max(span.last, row.id))
+            guard let span = spans[row.table] else {
+                spans[row.table] = (row.id, row.id, true)
+                continue
+            }
+            let isLast = row.id > span.last
+            spans[row.table] = (
+                isLast ? span.first : min(span.first, row.id), isLast ? row.id : span.last, span.isInOrder && isLast
+            )
         }
         for (name, span) in spans {
             guard let table = tables[name], let first = table.layout.idForm.stored(span.first),
                 let last = table.layout.idForm.stored(span.last), table.layout.rules.counters.isEmpty,
                 try entries.isEmpty(table.layout.number, from: first, to: last),
-                try table.isEmpty(from: first, to: last)
+                try table.isEmpty(from: first, to: last), span.isInOrder || !comesTwice(anyOf: name, in: rows)
             else { continue }
             fresh.insert(table.layout.number)
         }
+    }
+
+    private func comesTwice(anyOf table: String, in rows: [PageRow]) -> Bool {
+        var ids: Set<String> = []
+        return rows.contains { $0.table == table && !ids.insert($0.id).inserted }
     }
 
     /// - Throws: `DatabaseError` of a constraint, and then the row is as it was.

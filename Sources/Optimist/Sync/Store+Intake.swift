@@ -14,8 +14,13 @@ extension Store {
     private static let snapshotRowsAtOnce = 1_000
 
     /// Applies a part of a snapshot, and notes how far it reaches. A part that comes twice or late changes nothing.
+    ///
+    /// - Throws: `RemoteFailure.protocolError` where it is none.
     @discardableResult
     func apply(_ page: SnapshotPage, of asked: SnapshotRequest) async throws -> Bool {
+        if page.rows.contains(where: \.isDeleted) {
+            throw RemoteFailure.protocolError("The server's snapshot has a row that is deleted.")
+        }
         if let next = page.next, let after = asked.after, next <= after {
             throw RemoteFailure.protocolError("The server's snapshot does not come to an end.")
         }
@@ -141,6 +146,10 @@ extension Intake {
                 since = NULL, seen = NULL WHERE name = ?
                 """, arguments: [table])
     }
+}
+
+extension PageRow {
+    fileprivate var isDeleted: Bool { if case .deleted = content { true } else { false } }
 }
 
 extension SnapshotPage {

@@ -123,4 +123,23 @@ extension FittingTests {
             #expect(parked == (count > 25 ? 1 : 0))
         }
     }
+
+    @Test(arguments: [false, true])
+    func `R1 R6 of a row that comes twice in a part, the later version stays and is the one that is known`(
+        isSnapshot: Bool
+    ) async throws {
+        let later = Project(id: id(2), title: "Later")
+        let rows: [PageRow] = [
+            project(1), .project(later, seq: 5, stamp: 1_790_000_002_000), project(2, seq: 4), project(3),
+        ]
+        if isSnapshot { try await takeSnapshot(rows) } else { try await store.take(rows, to: 5) }
+        #expect(try await store.projects() == ["Later", "Project 1", "Project 3"])
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test func `R6 S9 a snapshot with deleted rows is not taken`() async throws {
+        let gone = PageRow.gone("project", id(2))
+        await #expect(throws: RemoteFailure.self) { try await takeSnapshot([project(1), gone]) }
+        #expect(try await store.projects().isEmpty)
+    }
 }
