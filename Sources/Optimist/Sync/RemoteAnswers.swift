@@ -99,7 +99,8 @@ public struct SnapshotRequest: Sendable, Hashable {
     }
 }
 
-/// A part of a snapshot: living rows of one table in the order of their ids, each as it is when the part is made.
+/// A part of a snapshot: living rows of one table in the order of their ids, each as it is when the part is made. One with
+/// a deleted row is not taken, and sync fails with a ``RemoteFailure/protocolError(_:)``.
 public struct SnapshotPage: Sendable {
     /// The cursor that was noted before the first part was made. Everything after it is pulled once the snapshot is
     /// here.
