@@ -103,6 +103,20 @@ extension FittingTests {
         #expect(try await store.counts().parked == (isBesideMisfit ? 1 : 0))
     }
 
+    @Test(arguments: ["RESTRICT", "CASCADE"])
+    func `M6 R4 a row takes over the unique value of one whose deletion is held back, with the last page`(
+        onDelete: String
+    ) async throws {
+        let store = try Desk(onDelete: onDelete).store
+        try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
+        try await store.take(
+            [.project(tour, seq: 2, title: "Trip"), .gone("project", trip.id)], from: 1, to: 2, hasMore: true)
+        try await store.take([.step(tickets, seq: 3, in: tour, stamp: 1_790_000_002_000)], from: 2, to: 3)
+        #expect(try await store.read { try Project.fetchAll($0).map(\.id) } == [tour.id])
+        #expect(try await store.read { try Step.fetchAll($0).map(\.project) } == [tour.id])
+        #expect(try await store.counts().parked == 0)
+    }
+
     @Test func `M6 M7 an edit of a deleted row is in the journal as it was, whoever takes over the row's unique value`()
         async throws
     {
