@@ -20,7 +20,7 @@ struct Reception: Equatable, Sendable {
     /// The unsent columns of the user's that stay in a row that is put anew.
     var kept: Int64 = 0
     /// Whether what is to be sent of the row stands above what came, which is to be received again when that is settled: an
-    /// unsent life, or what the server has lost and may find later.
+    /// unsent life or deletion, or what the server has lost and may find later.
     var isAboveIt = false
 }
 

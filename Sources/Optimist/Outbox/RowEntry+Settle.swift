@@ -212,8 +212,8 @@ extension RowEntry {
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Settlement {
         if edited(since: sentRow, in: layout) & sentRow.mask != 0 { return Settlement() }
-        // The server did not have the row when it refused it, and a page has brought it since: another device made it.
-        if isKnownToServer, refusal.current == nil {
+        // Another device made the row too, and a page has brought it since, perhaps later than the refusal knows of.
+        if isKnownToServer, !sentRow.heals, (refusal.current?.seq ?? 0) <= seq {
             return try undoUpdate(sentRow, refusal, in: layout, quote: quote)
         }
         let rejected = sentRow.kept(against: refusal.current)

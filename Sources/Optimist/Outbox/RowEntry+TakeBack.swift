@@ -62,9 +62,10 @@ extension RowEntry {
         }
     }
 
-    /// The row lives on as the server has it.
+    /// The row lives on as the server has it. What a page has brought later waits, and is received then.
     mutating func bringBack(_ current: RowPatch, in layout: TableLayout) -> RowChange {
         becomeClean()
+        seq = max(seq, current.seq ?? 0)
         generation = current.generation ?? 1
         acked = generation
         confirm(current, in: layout)

@@ -248,7 +248,10 @@ struct RowApplication {
             case .deleted(let tombstone): entry.receive(tombstone, device: device, in: table.layout)
             }
         if reception.isAboveIt {
-            return try ParkedRows(db).park(row, reason: "what is to be sent of the row comes first", awaiting: nil)
+            try ParkedRows(db).park(row, reason: "what is to be sent of the row comes first", awaiting: nil)
+            // A new life takes along what the server has in columns that this app does not know.
+            guard case .row(let patch) = row.content, patch.generation ?? 1 == entry.acked else { return }
+            return try noteUnknown(row, in: table)
         }
         if reception.change == .delete, try mustWait(row) {
             return try ParkedRows(db).park(row, reason: ParkedRows.heldBack, awaiting: nil)

@@ -24,4 +24,69 @@ extension OutboxTests {
         #expect(try await store.rejections().map { $0.mine["text"] } == (isEdited ? [] : ["Mine"]))
         #expect(try await store.entry(mine)?.generation == 1)
     }
+
+    private static let (early, late): (Int64, Int64) = (1_789_000_000_000, 1_790_000_100_000)
+
+    private func refused(_ row: PageRow? = nil) -> Verdict {
+        var refusal = Refusal(code: "forbidden", message: "no")
+        if case .row(let current)? = row?.content { refusal.current = current }
+        return .rejected(refusal)
+    }
+
+    @Test(arguments: [false, true])
+    func `V3 M1 a refused delete brings back what a page has brought later`(isReplaced: Bool) async throws {
+        let store = try Desk().store
+        let step = Step(text: "First")
+        try await store.take([.step(step, stamp: Self.early)], to: 1)
+        try await store.write { try $0.execute(sql: "DELETE FROM step") }
+        if isReplaced { try await store.write { try Step(id: step.id, text: "Mine").insert($0) } }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.take([.step(Step(id: step.id, text: "Renamed"), seq: 5, stamp: Self.late)], from: 1, to: 5)
+        #expect(try await store.steps() == (isReplaced ? ["Mine"] : []))
+        try await store.book([refused(.step(step, stamp: Self.early))], of: batch)
+        #expect(try await store.steps() == ["Renamed"])
+        #expect(try await store.counts().pending == 0)
+        #expect(try await store.counts().parked == 0)
+        #expect(try await store.entry(step)?.seq == 5)
+    }
+
+    @Test func `V3 M1 a refused delete brings back what is later than what a page has brought`() async throws {
+        let store = try Desk().store
+        let step = Step(text: "First")
+        try await store.take([.step(step, stamp: Self.early)], to: 1)
+        try await store.write { try $0.execute(sql: "DELETE FROM step") }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.take([.step(step, seq: 5, stamp: Self.early + 1)], from: 1, to: 5)
+        let current = PageRow.step(Step(id: step.id, text: "Renamed"), seq: 7, stamp: Self.late)
+        try await store.book([refused(current)], of: batch)
+        #expect(try await store.steps() == ["Renamed"])
+        #expect(try await store.entry(step)?.seq == 7)
+    }
+
+    @Test func `R2 M1 what a page has brought of a row that was deleted meanwhile goes when the server deletes it`()
+        async throws
+    {
+        let store = try Desk().store
+        let step = Step(text: "First")
+        try await store.take([.step(step, stamp: Self.early)], to: 1)
+        try await store.write { try $0.execute(sql: "DELETE FROM step") }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.take([.step(Step(id: step.id, text: "Renamed"), seq: 5, stamp: Self.late)], from: 1, to: 5)
+        try await store.book([.accepted(seq: 6)], of: batch)
+        #expect(try await store.steps().isEmpty)
+        #expect(try await store.counts().parked == 0)
+        #expect(try await store.entry(step)?.generation == 2)
+    }
+
+    @Test func `V3 M1 of a row that is refused, what a page has brought later than the refusal stays`() async throws {
+        let store = try Desk().store
+        let mine = Step(text: "Mine")
+        try await store.write { try mine.insert($0) }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.take([.step(Step(id: mine.id, text: "Renamed"), seq: 5, stamp: Self.late)], to: 5)
+        try await store.book([refused(.step(Step(id: mine.id, text: "Theirs"), stamp: Self.early))], of: batch)
+        #expect(try await store.steps() == ["Renamed"])
+        #expect(try await store.counts().pending == 0)
+        #expect(try await store.rejections().map { $0.mine["text"] } == ["Mine"])
+    }
 }

@@ -150,6 +150,22 @@ struct AppVersionTests {
         #expect(try await new.rows("item").values.first == ["title": "Ship", "colour": "red", "likes": 0])
     }
 
+    @Test func `L1 what a page brings of a row that an old app has replaced goes along with the new life`() async throws
+    {
+        let (old, new) = (try old(), try new())
+        let item = App.ColouredItem(title: "Boat", colour: "red")
+        try await new.store.write { try item.insert($0) }
+        try await new.sync(with: server)
+        try await old.sync(with: server)
+        try await old.store.write { try App.Item(id: item.id, title: "Ship").insert($0, onConflict: .replace) }
+        try await new.execute("UPDATE item SET colour = 'blue'")
+        try await new.sync(with: server)
+        try await old.apply(try await old.pull(from: server))
+        try await old.sync(with: server)
+        try await new.sync(with: server)
+        #expect(try await new.rows("item").values.first == ["title": "Ship", "colour": "blue", "likes": 0])
+    }
+
     @Test func `L1 M3 an old app that replaces a row keeps a count that it does not know`() async throws {
         let (old, new) = (try old(), try new())
         try await replace(App.ColouredItem(title: "Boat", likes: 3), of: new, on: old)
