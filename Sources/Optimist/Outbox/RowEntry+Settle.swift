@@ -214,7 +214,9 @@ extension RowEntry {
         if edited(since: sentRow, in: layout) & sentRow.mask != 0 { return Settlement() }
         // Another device made the row too, and a page has brought it since, perhaps later than the refusal knows of.
         if isKnownToServer, !sentRow.heals, (refusal.current?.seq ?? 0) <= seq {
-            return try undoUpdate(sentRow, refusal, in: layout, quote: quote)
+            var settlement = try undoUpdate(sentRow, refusal, in: layout, quote: quote)
+            if case .set(let restored) = settlement.change { settlement.change = .put(restored) }
+            return settlement
         }
         let rejected = sentRow.kept(against: refusal.current)
         if let current = refusal.current {
@@ -259,7 +261,9 @@ extension RowEntry {
                 continue
             }
             mine.append(column.name, sentRow.values[column.name] ?? .null)
-            restored.append(column.name, server ?? baseValue(of: column) ?? .null)
+            // Where the table forbids null, what the server has no value of has the table's default in a whole row.
+            let value: JSON? = server ?? baseValue(of: column) ?? (column.isNullable ? JSON.null : nil)
+            if let value { restored.append(column.name, value) }
             cleared |= column.mask
         }
         clear(cleared, in: layout)

@@ -253,6 +253,39 @@ struct AppVersionTests {
         #expect(try await old.rows("item")[id]?["colour"] == "red")
     }
 
+    /// The table forbids null, and so another device shows its default.
+    @Test func `V2 L1 a column that the server has no value of has its default when a row is refused`() async throws {
+        let strict: (inout DatabaseMigrator) -> Void = { migrator in
+            App.first(&migrator)
+            migrator.registerMigration("colour") { db in
+                try db.execute(
+                    sql: """
+                        ALTER TABLE item ADD COLUMN colour TEXT NOT NULL DEFAULT 'red';
+                        ALTER TABLE item ADD COLUMN likes INTEGER NOT NULL DEFAULT 0;
+                        """)
+            }
+        }
+        let new = try Device([App.ColouredItem.self], migrate: strict)
+        let item = App.ColouredItem(title: "Mine", note: "mine", colour: "blue")
+        try await new.store.write { try item.insert($0) }
+        let batch = try #require(try await new.next())
+        let id = item.id.uuidString.lowercased()
+        let theirs = RowPatch(
+            generation: 1, clocks: ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 5), device: "Old")), seq: 1,
+            values: ["title": "Theirs"])
+        try await new.apply(
+            Page(
+                from: "m.0", cursor: "m.1", hasMore: false,
+                rows: [PageRow(table: "item", id: id, content: .row(theirs))]))
+        try await new.store.book([.rejected(Refusal(code: "forbidden", message: "no"))], of: batch)
+        #expect(try await new.rows("item")[id] == ["title": "Theirs", "colour": "red", "likes": 0])
+        #expect(try await new.store.counts().parked == 0)
+        #expect(try await new.store.counts().pending == 0)
+        let colour = try #require(new.store.layouts[0][column: "colour"])
+        let known = try await new.store.entry(id: item.id)?.known
+        #expect(known.map { $0 & colour.mask } == 0, "it is no value of the server's")
+    }
+
     // MARK: - Renames
 
     @Test func `L1 a renamed table and column keep what is known of their rows`() async throws {
