@@ -38,12 +38,14 @@ extension RowEntry {
     }
 
     /// The row is sent as a new life, which stands against whatever another device still has of the old one. What was not
-    /// edited keeps the time of its last write (W4): another device's edit may be later, and go on in the new life.
+    /// edited keeps the time of its last write (W4): another device's edit may be later, and go on in the new life. What nobody
+    /// has written, as a migration's default, yields to any.
     mutating func beginAnew(in layout: TableLayout) {
         pending = pending ?? confirmed.common?.stamp ?? Stamp(rawValue: 1)
         stamp = stamp ?? pending
         for column in layout.columns where !column.isCounter && dirty & column.mask == 0 {
-            if let clock = confirmedClock(of: column), clock.stamp != lifeStamp { stamps[column.name] = clock.stamp }
+            let written = known & column.mask == 0 ? Stamp(rawValue: 1) : confirmed[column.name]?.stamp
+            if let written, written != lifeStamp { stamps[column.name] = written }
         }
         generation += 2
         due = nil

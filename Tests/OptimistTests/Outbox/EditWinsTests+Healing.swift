@@ -147,4 +147,16 @@ extension EditWinsTests {
         #expect(entry.unsentStamp(of: "title") == clock(1_000).stamp)
         #expect(entry.unsentStamp(of: "body") == clock(7_000).stamp)
     }
+
+    @Test func `L4 W4 in a life that begins anew what nobody has written yields to whatever somebody has`() throws {
+        let layout = try #require(phone.store.layout(named: "note"))
+        var entry = RowEntry(ref: RowRef(table: layout.number, id: note.id.databaseValue), generation: 1)
+        entry.acked = 1
+        entry.confirm(RowPatch(clocks: ColumnClocks(common: clock(1_000)), values: ["body": "blue"]), in: layout)
+        (entry.pending, entry.stamp) = (clock(7_000).stamp, clock(7_000).stamp)
+        entry.dirty = try #require(layout[column: "body"]).mask
+        entry.beginAnew(in: layout)
+        #expect(entry.unsentStamp(of: "title") < Stamp(milliseconds: 1))
+        #expect(entry.unsentStamp(of: "body") == clock(7_000).stamp)
+    }
 }
