@@ -48,7 +48,8 @@ extension RowEntry {
             (generation, acked) = (0, 0)
         }
         seq = max(seq, patch.seq ?? 0)
-        if acked < life, life == generation {
+        let isFirst = acked < life && life == generation
+        if isFirst {
             // The server's first word on this life: what was confirmed of an earlier one counts no more.
             confirmed = ColumnClocks()
             known = 0
@@ -66,6 +67,8 @@ extension RowEntry {
             return begin(life, patch, in: layout)
         }
         let reception = try mergeColumns(of: patch, isInOrder: isInOrder, isLater: isLater, in: layout, quote: quote)
+        // It was made here too.
+        if isFirst { known &= ~Self.elsewhere }
         if isHealing, isCovered(by: patch, in: layout) { stopHealing() }
         return reception
     }

@@ -24,7 +24,7 @@ struct RowEntry: Equatable, Sendable {
     var known: Int64 = -1
     /// Nothing of the server's row is here, though this life of it has been heard of, as when it was parked: but for the
     /// other columns of ``known``, which it has taken of this device's since.
-    private static let elsewhere: Int64 = 1
+    static let elsewhere: Int64 = 1
 
     /// The stamp of the transaction that made the row pending. Nil: clean.
     var pending: Stamp?

@@ -253,6 +253,38 @@ struct AppVersionTests {
         #expect(try await old.rows("item")[id]?["colour"] == "red")
     }
 
+    @Test func `L1 R2 what a migration filled a column with is none of the row that a page brings before the answer`()
+        async throws
+    {
+        let device = try old()
+        let item = App.Item(title: "Raft")
+        try await device.store.write { try item.insert($0) }
+        try device.open([App.ColouredItem.self], migrate: App.coloured)
+        let batch = try #require(try await device.next())
+        func theirs(_ values: JSONObject) -> RowPatch {
+            let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_100_000), device: "Old")
+            return RowPatch(generation: 1, clocks: ColumnClocks(common: clock), seq: 1, values: values)
+        }
+        let row = PageRow(
+            table: "item", id: item.id.uuidString.lowercased(), content: .row(theirs(["title": "Ship"])))
+        try await device.apply(Page(from: "m.0", cursor: "m.1", hasMore: false, rows: [row]))
+        #expect(try await device.store.entry(id: item.id)?.isElsewhere == false)
+
+        // The answer says "Ship" too, which does not fit until the app lets it.
+        try await device.execute(
+            "CREATE TRIGGER app BEFORE UPDATE ON item WHEN NEW.title = 'Ship' BEGIN SELECT RAISE(ABORT, 'no'); END")
+        try await device.store.book([.merged(seq: 2, theirs(["title": "Ship"]))], of: batch)
+        let parked = try await device.store.read { db in
+            try ParkedRows(db).content(RowRef(table: 1, id: item.id.databaseValue))
+        }
+        guard case .row(let patch)? = parked else {
+            Issue.record("nothing is parked")
+            return
+        }
+        #expect(patch.values["title"] == "Ship")
+        #expect(patch.values["colour"] == nil)
+    }
+
     /// The table forbids null, and so another device shows its default.
     @Test func `V2 L1 a column that the server has no value of has its default when a row is refused`() async throws {
         let strict: (inout DatabaseMigrator) -> Void = { migrator in
