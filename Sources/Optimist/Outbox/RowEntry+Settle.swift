@@ -241,20 +241,22 @@ extension RowEntry {
         if let life = refusal.current?.generation ?? (acked > generation ? acked : nil), life > generation {
             return undoRevival(life, sentRow, refusal, in: layout)
         }
+        // What it tells of a former life is over.
+        let current = refusal.current?.generation ?? generation == generation ? refusal.current : nil
         var mine = JSONObject()
         var restored = JSONObject()
         var cleared = sentRow.mask & TableLayout.lifeMask
         for column in layout.columns(in: sentRow.mask & dirty) {
             if column.isCounter {
-                let (refused, shown) = rejectCounter(column, sentRow, refusal.current)
+                let (refused, shown) = rejectCounter(column, sentRow, current)
                 if refused != 0 { mine.append(column.name, CounterChange.json(refused)) }
                 restored.append(column.name, shown)
                 if unsentStamp(of: column.name) == sentRow.stamps[column.name] { cleared |= column.mask }
                 continue
             }
             // A page may have brought something later than the refusal knows of.
-            let server = refusal.current?.values[column.name].map { value in
-                settledValue(value, refusal.current?.clocks?[column.name], isReplaced: false, of: column)
+            let server = current?.values[column.name].map { value in
+                settledValue(value, current?.clocks?[column.name], isReplaced: false, of: column)
             }
             if unsentStamp(of: column.name) != sentRow.stamps[column.name] {
                 if let server { base[column.name] = try quote(column, server) }

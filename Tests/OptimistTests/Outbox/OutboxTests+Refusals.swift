@@ -89,4 +89,19 @@ extension OutboxTests {
         #expect(try await store.counts().pending == 0)
         #expect(try await store.rejections().map { $0.mine["text"] } == ["Mine"])
     }
+
+    @Test func `V3 M1 of a row that is refused, nothing of a former life stays that the refusal tells of`() async throws
+    {
+        let store = try Desk().store
+        let former = Project(title: "Former")
+        try await store.take([.project(former, stamp: Self.late)], to: 1)
+        try await store.write { try $0.execute(sql: "DELETE FROM project") }
+        try await store.write { try Project(id: former.id, title: "Mine").insert($0) }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        let theirs = PageRow.project(former, seq: 5, title: "Theirs", stamp: Self.early, generation: 3)
+        try await store.take([theirs], from: 1, to: 5)
+        try await store.book([refused(.project(former, stamp: Self.late))], of: batch)
+        #expect(try await store.projects() == ["Theirs"])
+        #expect(try await store.counts().pending == 0)
+    }
 }
