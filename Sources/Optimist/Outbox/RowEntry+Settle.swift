@@ -231,7 +231,8 @@ extension RowEntry {
             becomeClean()
             return Settlement(rejected: [:])
         }
-        return Settlement(change: bringBack(current, in: layout), rejected: [:])
+        let change = bringBack(current, in: layout)
+        return Settlement(change: change, rejected: change == .none ? nil : [:])
     }
 
     private mutating func undoUpdate(

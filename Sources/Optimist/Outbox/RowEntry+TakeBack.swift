@@ -62,9 +62,16 @@ extension RowEntry {
         }
     }
 
-    /// The row lives on as the server has it. What a page has brought later waits, and is received then.
+    /// The row lives on as the server has it. What a page has brought later waits, and is received then, unless that is its
+    /// end.
     mutating func bringBack(_ current: RowPatch, in layout: TableLayout) -> RowChange {
+        let isOver = !isHealing && acked % 2 == 0 && current.generation ?? 1 < acked && current.seq ?? 0 < seq
         becomeClean()
+        if isOver {
+            counters = [:]
+            defer { generation = acked }
+            return isAlive ? .delete : .none
+        }
         seq = max(seq, current.seq ?? 0)
         generation = current.generation ?? 1
         acked = generation

@@ -104,4 +104,20 @@ extension OutboxTests {
         #expect(try await store.projects() == ["Theirs"])
         #expect(try await store.counts().pending == 0)
     }
+
+    @Test(arguments: [false, true])
+    func `V3 M1 a refusal does not bring back what a page has said to be deleted since`(isReplaced: Bool) async throws {
+        let store = try Desk().store
+        let step = Step(text: "First")
+        try await store.take([.step(step, stamp: Self.early)], to: 1)
+        try await store.write { try $0.execute(sql: "DELETE FROM step") }
+        if isReplaced { try await store.write { try Step(id: step.id, text: "Mine").insert($0) } }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.take([.gone("step", step.id, seq: 5)], from: 1, to: 5)
+        try await store.book([refused(.step(step, stamp: Self.early))], of: batch)
+        #expect(try await store.steps().isEmpty)
+        #expect(try await store.counts().pending == 0)
+        #expect(try await store.entry(step)?.generation == 2)
+        #expect(try await store.rejections().map { $0.mine["text"] } == (isReplaced ? ["Mine"] : []))
+    }
 }
