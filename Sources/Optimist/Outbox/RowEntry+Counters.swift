@@ -56,7 +56,8 @@ extension RowEntry {
     mutating func rejectCounter(
         _ column: TableLayout.Column, _ sent: SentRow, _ current: RowPatch?
     ) -> (refused: Int64, shown: JSON) {
-        if let current, current.values[column.name] != nil {
+        // A page may have brought something later than the refusal knows of.
+        if let current, current.values[column.name] != nil, current.seq ?? .max >= seq {
             _ = takeCounter(column, from: current, seq: current.seq, isDirty: true)
         }
         let refused = counters[column.bit]?.takeBack(sent.totals[column.name] ?? []) ?? 0

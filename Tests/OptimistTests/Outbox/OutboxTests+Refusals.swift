@@ -120,4 +120,21 @@ extension OutboxTests {
         #expect(try await store.entry(step)?.generation == 2)
         #expect(try await store.rejections().map { $0.mine["text"] } == (isReplaced ? ["Mine"] : []))
     }
+
+    @Test func `V3 M3 of a count that is refused, what a page has brought later than the refusal stays`() async throws {
+        let device = try Device([Photo.self], migrate: Photo.migrate)
+        let photo = Photo()
+        func row(likes: Int64, seq: Int64) -> PageRow {
+            let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: Self.early), device: "OtherPhone"))
+            return PageRow(
+                table: "photo", id: photo.id.uuidString.lowercased(),
+                content: .row(RowPatch(generation: 1, clocks: clocks, seq: seq, values: ["likes": .int(likes)])))
+        }
+        try await device.apply(Page(from: "m.0", cursor: "m.1", hasMore: false, rows: [row(likes: 1, seq: 1)]))
+        try await device.execute("UPDATE photo SET likes = likes + 1")
+        let batch = try #require(try await device.next())
+        try await device.apply(Page(from: "m.1", cursor: "m.5", hasMore: false, rows: [row(likes: 3, seq: 5)]))
+        try await device.store.book([refused(row(likes: 1, seq: 1))], of: batch)
+        #expect(try await device.store.read { try Int.fetchOne($0, sql: "SELECT likes FROM photo") } == 3)
+    }
 }
