@@ -11,11 +11,11 @@ extension RowEntry {
         life < generation && isKnownToServer && !isHealing && (seq ?? 0) > self.seq
     }
 
-    /// Whether an unsent life or an unsent deletion stands above one that the server has: the latest that it confirmed, or one
-    /// that it has begun from the first again, since it has forgotten that the row was deleted. What comes is needed if the
-    /// unsent one is refused: the refusal may tell of the row as it was before.
+    /// Whether an unsent life or an unsent deletion stands above one that the server has, be it one that it has begun from the
+    /// first again, since it has forgotten that the row was deleted. What comes is needed if the unsent one is refused: the
+    /// refusal may tell of the row as it was before.
     func isAbove(_ life: Int, at seq: Int64?) -> Bool {
-        isPending && !isKnownToServer && life <= acked && (seq ?? 0) > self.seq
+        isPending && !isKnownToServer && life < generation && (seq ?? 0) > self.seq
     }
 
     /// A row with unsent edits is sent whole: a server that remembers to have deleted it then says so, and one that has

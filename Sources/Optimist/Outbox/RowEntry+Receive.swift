@@ -40,7 +40,11 @@ extension RowEntry {
         }
         // What heals may belong to a later life too, or be over: the server says which, once it has it again.
         let isAwaited = heals && isAlive && layout.rules.editWins && life > generation
-        if isAwaited || isAbove(life, at: patch.seq) { return Reception(isAboveIt: true) }
+        if isAwaited { return Reception(isAboveIt: true) }
+        if isAbove(life, at: patch.seq) {
+            acked = max(acked, life)
+            return Reception(isAboveIt: true)
+        }
         let isInOrder = (patch.seq ?? .max) >= seq
         let isLater = !isHealing && patch.seq.map { $0 >= seq } ?? false
         if isForgotten(in: life, at: patch.seq) {

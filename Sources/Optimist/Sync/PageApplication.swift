@@ -248,6 +248,7 @@ struct RowApplication {
             case .deleted(let tombstone): entry.receive(tombstone, device: device, in: table.layout)
             }
         if reception.isAboveIt {
+            if entry != known { try entries.save(entry) }
             try ParkedRows(db).park(row, reason: "what is to be sent of the row comes first", awaiting: nil)
             // A new life takes along what the server has in columns that this app does not know.
             guard case .row(let patch) = row.content, patch.generation ?? 1 == entry.acked else { return }
