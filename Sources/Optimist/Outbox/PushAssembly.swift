@@ -60,7 +60,8 @@ struct PushAssembly {
     private mutating func add(_ unsent: Unsent) {
         let (entry, values, layout) = (unsent.entry, unsent.values, unsent.layout)
         guard let id = layout.idForm.wire(entry.ref.id) else { return }
-        let kind: SentRow.Kind = !entry.isAlive ? .delete : entry.isKnownToServer && !entry.heals ? .update : .create
+        let isPart = entry.isKnownToServer && !entry.heals && !entry.wasDeletedUnseen
+        let kind: SentRow.Kind = !entry.isAlive ? .delete : isPart ? .update : .create
         let columns =
             kind == .delete
             ? [] : entry.heals ? entry.healingColumns(of: layout, device: device) : layout.columns(in: entry.dirty)

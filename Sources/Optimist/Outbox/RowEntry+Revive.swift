@@ -19,6 +19,9 @@ extension RowEntry {
             || counted.contains { $0.clock > deletion }
     }
 
+    /// Whether the server knows of this life only that somebody has deleted it: it needs the whole row to bring that back.
+    var wasDeletedUnseen: Bool { acked > generation && acked % 2 == 0 && dirty & TableLayout.lifeMask != 0 }
+
     /// Whether a later life of the server's takes over what is unsent, rather than end it.
     func survives(into life: Int, in layout: TableLayout) -> Bool {
         layout.rules.editWins && isAlive && life == generation + 2 && dirty & ~TableLayout.lifeMask != 0

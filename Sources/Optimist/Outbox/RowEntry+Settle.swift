@@ -214,9 +214,7 @@ extension RowEntry {
         if edited(since: sentRow, in: layout) & sentRow.mask != 0 { return Settlement() }
         // Another device made the row too, and a page has brought it since, perhaps later than the refusal knows of.
         if isKnownToServer, !sentRow.heals, (refusal.current?.seq ?? 0) <= seq {
-            var settlement = try undoUpdate(sentRow, refusal, in: layout, quote: quote)
-            if case .set(let restored) = settlement.change { settlement.change = .put(restored) }
-            return settlement
+            return try undoUpdate(sentRow, refusal, in: layout, quote: quote)
         }
         let rejected = sentRow.kept(against: refusal.current)
         if let current = refusal.current {
@@ -264,9 +262,7 @@ extension RowEntry {
                 continue
             }
             mine.append(column.name, sentRow.values[column.name] ?? .null)
-            // Where the table forbids null, what the server has no value of has the table's default in a whole row.
-            let value: JSON? = server ?? baseValue(of: column) ?? (column.isNullable ? JSON.null : nil)
-            if let value { restored.append(column.name, value) }
+            restored.append(column.name, server ?? baseValue(of: column) ?? .null)
             cleared |= column.mask
         }
         clear(cleared, in: layout)

@@ -20,7 +20,7 @@ final class AppTable {
     /// What a received row's statement says of constraints: nothing, since it would say that in the app's triggers too. Where
     /// the table itself replaces or ignores rows, a received row must not do that to one of this device's.
     private lazy var orAbort = Result {
-        let sql = "SELECT 'OR ABORT ' FROM sqlite_master WHERE type = 'table' AND name = ? AND sql LIKE '%on conflict%'"
+        let sql = "SELECT 'OR ABORT ' FROM sqlite_master WHERE type = 'table' AND name = ? AND sql LIKE '%on%conflict%'"
         return try String.fetchOne(db.cachedStatement(sql: sql), arguments: [layout.name]) ?? ""
     }
 
@@ -120,7 +120,13 @@ final class AppTable {
         try statement.execute(known.values + [id])
     }
 
+    /// Sets some columns. A null that the table forbids becomes the table's own default, as in a row that is put.
     private func set(_ values: JSONObject, at id: DatabaseValue) throws {
+        let isForbidden = values.contains { name, value in value.isNull && layout[column: name]?.isNullable == false }
+        if isForbidden, var whole = try self.values(id) {
+            for (name, value) in values { whole[name] = value }
+            return try put(whole, at: id)
+        }
         let known = stored(values, isWhole: false)
         if known.mask == 0 { return }
         let statement = try sets[known.mask] ?? RowStatement(setSQL(known.mask), in: db)

@@ -196,6 +196,25 @@ struct EditWinsTests {
         try await expectAll(nil)
     }
 
+    /// The other device's row never came to the server, its deletion did.
+    @Test func `M2 a new row goes whole to a server that knows only that it was deleted`() async throws {
+        let mine = Note(id: UUID(), title: "Sea", body: "green")
+        try await other.store.write { try Note(id: mine.id, title: "Lost").insert($0) }
+        _ = try await other.next()
+        try await other.execute("DELETE FROM note WHERE title = 'Lost'")
+        try await other.sync(with: server)
+        phone.advance(60_000)
+        try await phone.store.write { try mine.insert($0) }
+        try await phone.apply(try await phone.pull(from: server))
+        for device in [phone, other] { try await device.sync(with: server) }
+        let rows = server.rows("note")
+        #expect(rows[mine.id.uuidString.lowercased()]?["body"] == "green")
+        for device in [phone, other] {
+            #expect(try await device.rows("note") == rows)
+            #expect(try await device.store.pendingCount() == 0)
+        }
+    }
+
     @Test(arguments: 1...12)
     func `M2 whatever order edits and deletes arrive in, all devices and the server end equal`(seed: UInt64)
         async throws

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Optimist
 
-/// Two devices that replace, edit, count in and delete the same two rows, of which the server refuses every other push.
+/// Two devices that replace, edit, count in and delete the same two rows, of whose pushes the server refuses about half.
 /// Between a push and its answer the other device syncs, pages come, and people go on. The seed alone decides.
 private struct RefusingWorld {
     let server = AppServer()
