@@ -90,14 +90,11 @@ struct Judge {
     }
 
     /// Whether a write gave a column a value. What the writer's version of the app does not have is null in a new row, or
-    /// goes along from the life that the device knew (L1).
+    /// goes along from the life before, as the device knows that when it sends the new one (L1).
     private func wrote(_ value: String?, _ column: String, _ row: RowName, in write: History.Write) -> Bool {
         if let written = write.cells[row]?[column] { return written == value }
         guard write.inserted.contains(row) else { return false }
-        return value == nil
-            || history.writes(of: row).contains {
-                $0.write.at <= write.at && $0.write.cells[row]?[column] == .some(value)
-            }
+        return value == nil || history.writes(of: row).contains { $0.write.cells[row]?[column] == .some(value) }
     }
 
     /// Whether a row that its own device had put below one that is deleted went back to where it was (R2).
