@@ -71,11 +71,15 @@ def refused_at_once(lab):
     row = a.add("Server's")["id"]
     a.until_sent()
     with a.follow() as timeline:
+
+        def shown():
+            return [event["text"][:8] for event in timeline.events if event.get("row") == row and event["kind"] != "write"]
+
         a.edit(row, content="y" * (MAX_CONTENT_BYTES + 1))
         eventually("rejected", lambda: a.rejections)
         a.edit(row, content="The end")
-        eventually("the end is shown", lambda: any(event.get("text") == "The end" for event in timeline.events))
-    texts = [event["text"][:8] for event in timeline.events if event.get("row") == row and event["kind"] != "write"]
+        eventually("the end is shown", lambda: "The end" in shown())
+    texts = shown()
     changes = [text for text, before in zip(texts, [None, *texts]) if text != before]
     assert changes == ["yyyyyyyy", "Server's", "The end"], changes
 
