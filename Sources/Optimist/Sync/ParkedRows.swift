@@ -3,7 +3,8 @@
 import GRDB
 import OptimistWire
 
-/// Reads and writes `optimist_parked`: rows of the server's that do not fit the app's tables yet (R4).
+/// Reads and writes `optimist_parked`: rows of the server's that do not fit the app's tables yet (R4), or that wait for the
+/// answer to what is unsent of them.
 struct ParkedRows {
     let db: Database
 
