@@ -9,21 +9,9 @@ import Testing
 
 @Suite("Simulated devices", .timeLimit(.minutes(5)))
 struct DeviceTests {
-    struct Note: Codable, Identifiable, SyncedRecord {
-        var id = UUID()
-        var text: String
-    }
-
-    static let app = SimulatedApp(synced: [Note.self]) { migrator in
-        migrator.registerMigration("1") { db in
-            try db.create(table: "note") { table in
-                table.primaryKey("id", .blob)
-                table.column("text", .text).notNull()
-            }
-        }
-    }
-    static let schema = Schema(
-        id: "notes", types: ["note": TypeSchema(columns: ["text": ColumnSchema(.string, isRequired: true)])])
+    /// The app of the article's example.
+    typealias Note = NoteTests.Note
+    static let (app, schema) = (NoteTests.app, NoteTests.schema)
 
     @Test(arguments: 1...5 as ClosedRange<UInt64>)
     func `notes of both devices reach the other one, whatever is lost and whoever is killed`(seed: UInt64) throws {

@@ -68,9 +68,10 @@ extension RowEntry {
         let isOver = !isHealing && acked % 2 == 0 && current.generation ?? 1 < acked && current.seq ?? 0 < seq
         becomeClean()
         if isOver {
+            let change: RowChange = isAlive ? .delete : .none
             counters = [:]
-            defer { generation = acked }
-            return isAlive ? .delete : .none
+            generation = acked
+            return change
         }
         seq = max(seq, current.seq ?? 0)
         generation = current.generation ?? 1

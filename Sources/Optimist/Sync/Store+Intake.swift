@@ -18,7 +18,7 @@ extension Store {
     /// - Throws: `RemoteFailure.protocolError` where it is none.
     @discardableResult
     func apply(_ page: SnapshotPage, of asked: SnapshotRequest) async throws -> Bool {
-        if page.rows.contains(where: \.isDeleted) {
+        if !page.rows.allSatisfy(\.content.isAlive) {
             throw RemoteFailure.protocolError("The server's snapshot has a row that is deleted.")
         }
         if let next = page.next, let after = asked.after, next <= after {
@@ -146,10 +146,6 @@ extension Intake {
                 since = NULL, seen = NULL WHERE name = ?
                 """, arguments: [table])
     }
-}
-
-extension PageRow {
-    fileprivate var isDeleted: Bool { if case .deleted = content { true } else { false } }
 }
 
 extension SnapshotPage {

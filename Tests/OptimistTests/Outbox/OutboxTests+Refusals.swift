@@ -33,14 +33,19 @@ extension OutboxTests {
         return .rejected(refusal)
     }
 
-    @Test(arguments: [false, true])
-    func `V3 M1 a refused delete brings back what a page has brought later`(isReplaced: Bool) async throws {
+    /// A row of the server's that is deleted here, or replaced, which is on its way.
+    private func sentDelete(isReplaced: Bool = false) async throws -> (Store, Step, PushBatch) {
         let store = try Desk().store
         let step = Step(text: "First")
         try await store.take([.step(step, stamp: Self.early)], to: 1)
         try await store.write { try $0.execute(sql: "DELETE FROM step") }
         if isReplaced { try await store.write { try Step(id: step.id, text: "Mine").insert($0) } }
-        let batch = try #require(try await store.nextPush(PushLimit()))
+        return (store, step, try #require(try await store.nextPush(PushLimit())))
+    }
+
+    @Test(arguments: [false, true])
+    func `V3 M1 a refused delete brings back what a page has brought later`(isReplaced: Bool) async throws {
+        let (store, step, batch) = try await sentDelete(isReplaced: isReplaced)
         try await store.take([.step(Step(id: step.id, text: "Renamed"), seq: 5, stamp: Self.late)], from: 1, to: 5)
         #expect(try await store.steps() == (isReplaced ? ["Mine"] : []))
         try await store.book([refused(.step(step, stamp: Self.early))], of: batch)
@@ -51,11 +56,7 @@ extension OutboxTests {
     }
 
     @Test func `V3 M1 a refused delete brings back what is later than what a page has brought`() async throws {
-        let store = try Desk().store
-        let step = Step(text: "First")
-        try await store.take([.step(step, stamp: Self.early)], to: 1)
-        try await store.write { try $0.execute(sql: "DELETE FROM step") }
-        let batch = try #require(try await store.nextPush(PushLimit()))
+        let (store, step, batch) = try await sentDelete()
         try await store.take([.step(step, seq: 5, stamp: Self.early + 1)], from: 1, to: 5)
         let current = PageRow.step(Step(id: step.id, text: "Renamed"), seq: 7, stamp: Self.late)
         try await store.book([refused(current)], of: batch)
@@ -66,11 +67,7 @@ extension OutboxTests {
     @Test func `R2 M1 what a page has brought of a row that was deleted meanwhile goes when the server deletes it`()
         async throws
     {
-        let store = try Desk().store
-        let step = Step(text: "First")
-        try await store.take([.step(step, stamp: Self.early)], to: 1)
-        try await store.write { try $0.execute(sql: "DELETE FROM step") }
-        let batch = try #require(try await store.nextPush(PushLimit()))
+        let (store, step, batch) = try await sentDelete()
         try await store.take([.step(Step(id: step.id, text: "Renamed"), seq: 5, stamp: Self.late)], from: 1, to: 5)
         try await store.book([.accepted(seq: 6)], of: batch)
         #expect(try await store.steps().isEmpty)
@@ -107,12 +104,7 @@ extension OutboxTests {
 
     @Test(arguments: [false, true])
     func `V3 M1 a refusal does not bring back what a page has said to be deleted since`(isReplaced: Bool) async throws {
-        let store = try Desk().store
-        let step = Step(text: "First")
-        try await store.take([.step(step, stamp: Self.early)], to: 1)
-        try await store.write { try $0.execute(sql: "DELETE FROM step") }
-        if isReplaced { try await store.write { try Step(id: step.id, text: "Mine").insert($0) } }
-        let batch = try #require(try await store.nextPush(PushLimit()))
+        let (store, step, batch) = try await sentDelete(isReplaced: isReplaced)
         try await store.take([.gone("step", step.id, seq: 5)], from: 1, to: 5)
         try await store.book([refused(.step(step, stamp: Self.early))], of: batch)
         #expect(try await store.steps().isEmpty)
