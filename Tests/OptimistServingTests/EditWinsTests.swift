@@ -78,6 +78,16 @@ struct EditWinsTests {
         #expect(store.push([.update(.todo, ["likes": ["@total": 1]], at: .at(7))])[0].won?.values["likes"] == 1)
     }
 
+    @Test func `M2 editWins: an edit brings back a row that was created with nothing in it`() {
+        var store = Self.store()
+        store.schema.types["Todo"]?.columns["content"] = ColumnSchema(.string)
+        store.push([.create(.todo, [:], at: .at(0))])
+        store.push([Self.delete(at: 3)])
+        #expect(store.push([Self.edit(at: 2)])[0] == .gone)
+        #expect(store.push([Self.edit(at: 5)])[0].won?.values == ["done": true])
+        #expect(store.row(.todo)?.generation == 3)
+    }
+
     @Test func `M2 editWins: a life that was begun anew shows nothing of the old one, and ends by itself`() {
         var store = Self.store()
         store.push([Self.creation])

@@ -129,8 +129,7 @@ struct CredentialStoreTests {
     }
 
     @Test(arguments: 1...20)
-    func `T1 T10: two processes that share credentials renew them once, and neither is signed out`(seed: UInt64)
-        async throws
+    func `T1 T10: two processes that share credentials renew them once, and neither is signed out`(seed: UInt64) throws
     {
         let directory = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID())")
         defer { try? FileManager.default.removeItem(at: directory) }
@@ -138,22 +137,31 @@ struct CredentialStoreTests {
         try store.save(.first)
         let server = FakeServer()
         server.refuse(upTo: 1)
-        let sessions = try (0..<2).map { number in
-            Session(
+        let scheduler = SimulatedScheduler(seed: seed)
+        let random = Mutex(SplitMix64(seed: seed))
+        let answers = Mutex<[Int?]>([])
+        let processes = try ["app", "extension"].map { name in
+            let process = scheduler.process(name)
+            let surroundings = process.surroundings(seed: seed)
+            let session = Session(
                 server: try #require(URL(string: Bench.address)),
-                transport: InMemoryTransport { request in
-                    for _ in 0..<(seed * 7 + UInt64(number)) % 5 { await Task.yield() }
+                transport: InMemoryTransport(surroundings: surroundings) { request in
+                    let delay = random.withLock { Int.random(in: 0...100, using: &$0) }
+                    try await surroundings.clock.sleep(for: .milliseconds(delay))
                     return try await server.handle(request)
                 },
-                credentials: FileCredentialStore(directory: directory), surroundings: Surroundings(seed: seed))
-        }
-        let answers = await withTaskGroup(of: Int?.self) { group in
-            for session in sessions + sessions + sessions {
-                group.addTask { try? await session.send(SessionRequest(.get, "/rows")).head.status.code }
+                credentials: FileCredentialStore(directory: directory), surroundings: surroundings)
+            for _ in 0..<3 {
+                process.spawn {
+                    let code = try? await session.send(SessionRequest(.get, "/rows")).head.status.code
+                    answers.withLock { $0.append(code) }
+                }
             }
-            return await group.reduce(into: []) { $0.append($1) }
+            return process
         }
-        #expect(answers == Array(repeating: 200, count: 6))
+        scheduler.run(for: .seconds(60))
+        scheduler.end(processes)
+        #expect(answers.withLock(\.self) == Array(repeating: 200, count: 6))
         #expect(server.refreshes == 1)
         #expect(try store.load()?.refreshToken == Secret("refresh-2"))
     }
@@ -164,7 +172,8 @@ struct CredentialStoreTests {
         let transport = InMemoryTransport { try await server.handle($0) }
         let session = Session(
             server: try #require(URL(string: Bench.address)), transport: transport, credentials: store,
-            surroundings: Surroundings(now: { Date(timeIntervalSince1970: 1_800_000_000) }, seed: 1))
+            surroundings: Surroundings(
+                clock: ManualClock(), now: { Date(timeIntervalSince1970: 1_800_000_000) }, seed: 1))
         _ = try await session.send(SessionRequest(.get, "/rows"))
         server.books.withLock { ($0.generation, $0.refusedUpTo) = (2, 2) }
         var kept = Credentials.first

@@ -21,7 +21,9 @@ struct SessionLifeTests {
 
     @Test func `a wrong password is refused and changes nothing`() async throws {
         let server = InMemoryTransport { _ in .invalidGrant("wrong") }
-        let session = Session(server: URL(string: Bench.address)!, transport: server, credentials: .inMemory)
+        let session = Session(
+            server: URL(string: Bench.address)!, transport: server, credentials: .inMemory,
+            surroundings: Surroundings(clock: ManualClock()))
         await #expect { try await session.signIn(email: "ada@example.com", password: "wrong") } throws: {
             ($0 as? OptimistError)?.code == .signInRefused
         }
@@ -108,7 +110,9 @@ struct SessionLifeTests {
             await door.pass()
             return TransportResponse(.ok, #"{"access_token":"access-1","refresh_token":"refresh-1"}"#)
         }
-        let session = Session(server: URL(string: Bench.address)!, transport: transport, credentials: store)
+        let session = Session(
+            server: URL(string: Bench.address)!, transport: transport, credentials: store,
+            surroundings: Surroundings(clock: ManualClock()))
         let entering = Task { try await session.signIn(email: "ada@example.com", password: "secret") }
         await door.knock()
         try await session.signOut()
@@ -126,7 +130,9 @@ struct SessionLifeTests {
             if request.head.path == "/auth/sign-in" { await answering.pass() }
             return try await server.handle(request)
         }
-        let session = Session(server: URL(string: Bench.address)!, transport: transport, credentials: store)
+        let session = Session(
+            server: URL(string: Bench.address)!, transport: transport, credentials: store,
+            surroundings: Surroundings(clock: ManualClock()))
         let former = Task {
             try await session.stream(SessionRequest(.get, "/events")) { _, _ in
                 await saying.pass()
@@ -202,7 +208,9 @@ struct SessionLifeTests {
             }
             return try await server.handle(request)
         }
-        let session = Session(server: URL(string: Bench.address)!, transport: transport, credentials: store)
+        let session = Session(
+            server: URL(string: Bench.address)!, transport: transport, credentials: store,
+            surroundings: Surroundings(clock: ManualClock()))
         _ = try await session.send(SessionRequest(.get, "/rows"))
         #expect(server.sends("/rows") == 2)
         #expect(wasStored.withLock { $0 })

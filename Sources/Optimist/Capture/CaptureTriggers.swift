@@ -22,12 +22,9 @@ struct CaptureTriggers {
     }
 
     /// Creates the triggers that are missing or differ. Returns whether there were any.
-    func install(in db: Database) throws -> Bool {
-        let installed = try Row.fetchAll(
-            db, sql: "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?",
-            arguments: [layout.name])
-        let present = Dictionary(
-            installed.map { ($0["name"] as String, $0["sql"] as String) }, uniquingKeysWith: { $1 })
+    ///
+    /// - Parameter present: The statements of the triggers that the file has, by name.
+    func install(in db: Database, beside present: [String: String]) throws -> Bool {
         let missing = definitions.filter { present[$0.name] != $0.sql }
         for trigger in missing {
             try db.execute(sql: "DROP TRIGGER IF EXISTS \(trigger.name)")

@@ -19,7 +19,9 @@ extension Booking {
             try RejectionTable(db).insert(
                 other.entry.ref, other.kind, refusal, mine: other.mine, at: now, bundle: number)
         }
-        try undo([culprit] + others)
+        let rows = [culprit] + others
+        try undo(rows)
+        unknown += rows.filter(\.isUnknown).map(\.entry.ref)
     }
 
     // MARK: - What goes with it
@@ -106,12 +108,15 @@ extension Booking {
 
     // MARK: - Undoing
 
-    /// Undoes all of it together or, where the app's constraints stand against that, what can be undone by itself.
+    /// Undoes all of it together, for rows that exchange the values of a unique index too or, where the app's constraints
+    /// stand against that, what can be undone by itself.
     private mutating func undo(_ rows: [TakenBack]) throws {
         let ordered = references.order(rows)
         var refs = Set(rows.map(\.entry.ref))
         let former = entries
-        if try db.keepingWhatFits({ for row in ordered { try make(row, among: refs) } }) { return }
+        if try db.keepingWhatFits({ try make(ordered, among: refs) }) { return }
+        entries = former
+        if try db.keepingWhatFits({ try make(ordered, among: refs, vacating: true) }) { return }
         entries = former
         for row in ordered {
             let before = entries
@@ -127,6 +132,12 @@ extension Booking {
                 refs.remove(row.entry.ref)
             }
         }
+    }
+
+    private mutating func make(_ rows: [TakenBack], among others: Set<RowRef>, vacating: Bool = false) throws {
+        let vacancy = try Vacancy(of: vacating ? rows.map(\.entry.ref) : [], in: tables, db)
+        for row in rows { try make(row, among: others) }
+        try vacancy.restore()
     }
 
     /// - Parameter others: The rows that are taken back themselves: what goes along with one of them is not theirs.

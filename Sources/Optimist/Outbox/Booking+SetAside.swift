@@ -87,7 +87,7 @@ extension Booking {
 
 extension RowPatch {
     /// The row with what a later answer sets of it.
-    fileprivate func taking(_ answer: RowPatch, in layout: TableLayout) -> RowPatch {
+    func taking(_ answer: RowPatch, in layout: TableLayout) -> RowPatch {
         var patch = self
         for (name, value) in answer.values {
             if layout[column: name]?.isCounter != true, let theirs = answer.clocks?[name] {

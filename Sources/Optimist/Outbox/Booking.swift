@@ -24,6 +24,8 @@ struct Booking {
     /// The server's, from which waits count: the device's may be set back meanwhile.
     let corrected: Int64
     private var missed: MissedRows
+    /// The rows that are to be received anew.
+    var unknown: [RowRef] = []
 
     init(
         _ verdicts: [Verdict], of batch: PushBatch, layouts: [TableLayout], _ db: Database, at milliseconds: Int64,
@@ -55,6 +57,9 @@ struct Booking {
             try reject(index, refusal)
         }
         try missed.settle()
+        for (number, refs) in Dictionary(grouping: unknown, by: \.table) {
+            if let table = tables[number] { try Store.receiveAnew(refs, of: table.layout, in: db) }
+        }
         try release()
         try uniteCircles()
         try postponeUnexplained()

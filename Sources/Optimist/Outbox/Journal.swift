@@ -51,8 +51,12 @@ struct Journal {
         /// - Parameters:
         ///   - lost: The columns that are unsent and lost.
         ///   - entry: The row's entry before the change.
-        init?(_ lost: Int64, of entry: RowEntry, by change: RowChange, in table: AppTable) throws {
-            guard lost != 0, let whole = try table.values(entry.ref.id) else { return nil }
+        ///   - vacancy: What is emptied for a moment.
+        init?(
+            _ lost: Int64, of entry: RowEntry, by change: RowChange, in table: AppTable, besides vacancy: Vacancy? = nil
+        ) throws {
+            guard lost != 0, let values = try table.values(entry.ref.id) else { return nil }
+            let whole = vacancy?.filled(values, of: entry.ref.id, in: table) ?? values
             let next: JSONObject? = if case .put(let values) = change { values } else { nil }
             let edited = table.layout.columns(in: lost).filter { column in
                 next.map { $0[column.name] ?? .null != whole[column.name] } ?? true

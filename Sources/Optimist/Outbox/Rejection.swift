@@ -68,11 +68,11 @@ extension Store {
     private func write(_ rows: [Rejection.Dependent], in db: Database) throws {
         if try db.keepingWhatFits({ for row in rows { try self.write(row, in: db) } }) { return }
         try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-        var vacancy = Vacancy(db)
-        for row in rows where row.kind != .create {
+        let present = try rows.filter { $0.kind != .create }.map { row in
             let (table, id) = try place(of: row, in: db)
-            try vacancy.empty(id, in: table)
+            return RowRef(table: table.layout.number, id: id)
         }
+        let vacancy = try Vacancy(of: present, in: AppTables(layouts, db), db)
         for row in rows { try write(row, in: db) }
         try vacancy.restore()
     }
@@ -80,10 +80,24 @@ extension Store {
     private func write(_ row: Rejection.Dependent, in db: Database) throws {
         let (table, id) = try place(of: row, in: db)
         switch row.kind {
-        case .delete: try table.make(.delete, at: id)
+        case .delete:
+            try table.make(.delete, at: id)
+            if db.changesCount == 0 { try deleteUnseen(RowRef(table: table.layout.number, id: id), in: db) }
         case .create: try table.make(.put(row.mine), at: id)
         case .update: try table.make(try table.contains(id) ? .set(row.mine) : .put(row.mine), at: id)
         }
+    }
+
+    /// Deletes a row that the server has and that is not here, as no trigger can. So it is until the pages come that undo a
+    /// refused deletion.
+    private func deleteUnseen(_ ref: RowRef, in db: Database) throws {
+        var entries = try RowEntryTable(db)
+        guard var entry = try entries.entry(ref), entry.isAlive,
+            let marks = try Row.fetchOne(
+                db, sql: "SELECT optimist_group(NULL), optimist_stamp(?, ?)", arguments: [ref.table, ref.id])
+        else { return }
+        entry.endUnseen(group: Stamp(rawValue: marks[0]), stamp: Stamp(rawValue: marks[1]))
+        try entries.save(entry)
     }
 
     private func place(of row: Rejection.Dependent, in db: Database) throws -> (table: AppTable, id: DatabaseValue) {

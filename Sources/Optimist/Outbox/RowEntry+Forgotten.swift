@@ -18,6 +18,14 @@ extension RowEntry {
         isPending && !isKnownToServer && life < generation && (seq ?? 0) > self.seq
     }
 
+    /// A snapshot did not bring the row, of which something is unsent: it is sent whole.
+    ///
+    /// - Parameter isResync: Whether the server may have forgotten that the row was deleted. If not, it ends what is unsent
+    ///   of that (M2).
+    mutating func goOnMissing(isResync: Bool, in layout: TableLayout) {
+        if isResync { goOnForgotten(in: layout) } else { sendWhole(in: layout) }
+    }
+
     /// A row with unsent edits is sent whole: a server that remembers to have deleted it then says so, and one that has
     /// forgotten takes it. Where the table has counters, the row begins anew: other devices' counts may be of a life that the
     /// server has forgotten, and only in a new one do they end everywhere.
@@ -53,10 +61,11 @@ extension RowEntry {
         forgetServer(in: layout)
     }
 
-    /// All of the row is unsent.
+    /// All of the row is unsent, and nothing of the server's is here.
     private mutating func forgetServer(in layout: TableLayout) {
         acked = 0
         confirmed = ColumnClocks()
+        known = 0
         dirty = layout.fullMask
         sent = 0
         base = [:]

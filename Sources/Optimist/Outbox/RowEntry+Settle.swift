@@ -74,9 +74,10 @@ extension RowEntry {
     }
 
     /// The life in which the row was deleted never left the device: it is deleted in the one that the server knows, unless that
-    /// is over.
+    /// is over. An unsent deletion of that one stays, though another device has ended it: the two may have an edit between
+    /// them, which brings the row back (M2).
     mutating func endUnsentLife() {
-        guard !isAlive, sent == 0 else { return }
+        guard !isAlive, sent == 0, generation != acked || dirty == 0 else { return }
         generation = acked + acked % 2
         if acked % 2 == 0, !isHealing { becomeClean() }
     }
@@ -226,7 +227,7 @@ extension RowEntry {
 
     private mutating func undoDelete(_ refusal: Refusal, in layout: TableLayout) -> Settlement {
         guard let current = refusal.current else {
-            becomeClean()
+            takeBackDeletion()
             return Settlement(rejected: [:])
         }
         let change = bringBack(current, in: layout)

@@ -7,17 +7,19 @@ extension RowEntry {
     ///
     /// - Parameters:
     ///   - values: The row as it is in the app's table.
-    ///   - current: The row as the server has it, which is needed to bring back a deleted one.
+    ///   - current: The row as the server has it, which is needed to bring back a deleted one at once.
     ///   - isLost: Whether a row that is to be healed can't be on the server any more, so that it goes too.
     /// - Returns: What was unsent, and what undoes it. Nil: it cannot be undone, and nothing is changed.
     mutating func takeBack(
         _ values: JSONObject, current: RowPatch?, isLost: Bool = false, in layout: TableLayout
     ) -> (kind: SentRow.Kind, change: RowChange, mine: JSONObject)? {
-        if !isAlive {
-            guard let current else { return nil }
-            return (.delete, bringBack(current, in: layout), [:])
-        }
+        // What the server had confirmed of it, and has lost, goes to it again.
         if heals, !isLost, dirty == 0 { return nil }
+        if !isAlive {
+            if let current { return (.delete, bringBack(current, in: layout), [:]) }
+            takeBackDeletion()
+            return (.delete, .none, [:])
+        }
         guard isKnownToServer, !(heals && isLost) else {
             let mine = kept(values, in: layout)
             if let current { return (.create, bringBack(current, in: layout), mine) }
@@ -33,11 +35,35 @@ extension RowEntry {
         return (.update, .set(restored), mine)
     }
 
+    /// Takes back that the row is deleted, though nobody says what the server has of it: nothing is here of the row any more,
+    /// and it is to be received anew. In which life the server had it stays noted: one that the user begins follows that. A row
+    /// that the server has deleted too stays so.
+    mutating func takeBackDeletion() {
+        let isOver = isKnownToServer && !isHealing
+        // The server has lost the end of that life, and does not take it again.
+        if heals { acked -= 1 }
+        becomeClean()
+        if isOver { return }
+        counters = [:]
+        generation = acked
+        if isAlive { known = 0 }
+    }
+
+    /// The user deletes the row, of which nothing is here.
+    mutating func endUnseen(group: Stamp, stamp: Stamp) {
+        becomeClean()
+        generation += 1
+        (pending, self.stamp) = (group, stamp)
+        dirty = TableLayout.lifeMask
+    }
+
     /// Gives up a life that the server never had. If it has an earlier one, that this one was to follow, it is left that the
-    /// user has deleted that: this stays unsent.
+    /// user has deleted that: this stays unsent. But of one that was never here nobody has deleted anything: it waits, or comes
+    /// with a page. That none of its values is confirmed holds now and then of a life that was here too, as of one whose values
+    /// wait: then its deletion is undone as well, and nothing is lost.
     mutating func giveUpUnknownLife() {
         counters = [:]
-        guard acked % 2 == 1 else {
+        guard acked % 2 == 1, known != 0 else {
             becomeClean()
             generation = acked
             return

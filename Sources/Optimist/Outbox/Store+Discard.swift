@@ -19,7 +19,7 @@ extension Store {
             var discard = try Discard(self.layouts, db)
             let count = try discard.collect()
             try discard.undo()
-            for table in discard.incomplete.sorted() { try Self.startResync(of: table, in: db) }
+            for table in discard.incomplete.sorted() { try Self.startResync(of: table, mayBeForgotten: false, in: db) }
             // The verdicts of a push that is on its way speak of what is no longer there.
             try Meta.set(.inFlight, to: nil, in: db)
             try GroupJoins(db).forgetSettled()
@@ -57,9 +57,9 @@ private struct Discard {
         guard let table = tables[ref.table], let before = try entries.entry(ref) else { return }
         var entry = before
         let values = try table.values(ref.id)
-        // What was deleted before it was made anew would stay unsent.
+        // What was deleted before it was made anew would stay unsent, and what the server has below a life that goes is not here.
         guard let taken = entry.takeBack(values ?? [:], current: nil, isLost: true, in: table.layout), !entry.isPending,
-            values != nil || taken.change == .delete
+            taken.change == .delete ? !entry.isAlive : values != nil
         else { return try forget(ref) }
         rows.append(
             TakenBack(entry: entry, before: before, kind: taken.kind, change: taken.change, mine: taken.mine))
@@ -78,10 +78,7 @@ private struct Discard {
     }
 
     private func make(_ rows: [TakenBack], vacating: Bool = false) throws {
-        var vacancy = Vacancy(db)
-        for row in rows where vacating {
-            if let table = tables[row.entry.ref.table] { try vacancy.empty(row.entry.ref.id, in: table) }
-        }
+        let vacancy = try Vacancy(of: vacating ? rows.map(\.entry.ref) : [], in: tables, db)
         for row in rows { try tables[row.entry.ref.table]?.make(row.change, at: row.entry.ref.id) }
         try vacancy.restore()
     }

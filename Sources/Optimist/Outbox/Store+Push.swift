@@ -40,6 +40,7 @@ extension Store {
     func nextPush(_ limit: PushLimit, without paused: Set<String> = []) async throws -> PushBatch? {
         let now = correctedMilliseconds
         return try await apply { db in
+            try UnseenSettling.keepEdited(self.layouts, db)
             let sendable = try SendableUnits(db, at: now, of: self.layouts, withheld: self.withheld(paused))
             var reading = UnitReading(entries: try RowEntryTable(db), tables: AppTables(self.layouts, db), now: now)
             var assembly = PushAssembly(device: try DeviceIdentity.current(in: db), limit: limit)

@@ -11,7 +11,7 @@ extension Store {
     /// is in the later one.
     ///
     /// - Parameter epoch: The life of the remote's database in which they were given, if it has such.
-    /// - Returns: Whether deletions are held back until the next page.
+    /// - Returns: Whether pages are needed: deletions are held back until the next one, or rows are received anew.
     /// - Throws: `DatabaseError` if this device could not book them. Nothing is changed then, and the push is repeated (V4).
     @discardableResult
     func book(_ verdicts: [Verdict], of batch: PushBatch, in epoch: String? = nil) async throws -> Bool {
@@ -19,31 +19,36 @@ extension Store {
         return try await apply { db in
             guard try Meta.int(.inFlight, in: db) == batch.push.number else { return false }
             if let epoch { try Self.note(epoch: epoch, in: db) }
-            try self.book(verdicts, of: batch, in: db, at: now)
-            return try ParkedRows(db).holdsDeletionsBack
+            return try self.book(verdicts, of: batch, in: db, at: now)
         }
     }
 
-    private func book(_ verdicts: [Verdict], of batch: PushBatch, in db: Database, at now: Int64) throws {
+    private func book(_ verdicts: [Verdict], of batch: PushBatch, in db: Database, at now: Int64) throws -> Bool {
         for case .merged(_, let won) in verdicts { witness(won.clocks) }
+        try UnseenSettling.keepEdited(layouts, db)
         var booking = try Booking(verdicts, of: batch, layouts: layouts, db, at: now, corrected: correctedMilliseconds)
         try booking.book()
         try PageApplication(layouts, db, at: now, hasMore: true).retryParked()
         try Meta.set(.inFlight, to: nil, in: db)
         try Meta.set(.lastSync, to: now, in: db)
+        return try !booking.unknown.isEmpty || ParkedRows(db).holdsDeletionsBack
     }
 
-    /// Books that the one unit of a push is refused, all of it, after the push itself has failed.
-    func refuse(_ refusal: Refusal, _ batch: PushBatch) async throws {
+    /// Books that the one unit of a push is refused, all of it, after the push itself has failed. Nobody says then what the
+    /// server has of it: what was deleted is received anew.
+    ///
+    /// - Returns: Whether pages are needed, as for verdicts.
+    @discardableResult
+    func refuse(_ refusal: Refusal, _ batch: PushBatch) async throws -> Bool {
         let now = milliseconds
         let others = batch.sent.dropFirst().map { _ in Verdict.groupFailed(by: [], current: nil) }
-        try await apply { db in
+        return try await apply { db in
             let entries = try RowEntryTable(db)
             for sent in batch.sent.dropFirst() {
                 guard let entry = try entries.entry(sent.ref), let group = entry.pending else { continue }
                 try GroupJoins(db).keepWhole(group.rawValue)
             }
-            try self.book([.rejected(refusal)] + others, of: batch, in: db, at: now)
+            return try self.book([.rejected(refusal)] + others, of: batch, in: db, at: now)
         }
     }
 

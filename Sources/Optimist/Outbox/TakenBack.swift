@@ -11,6 +11,13 @@ struct TakenBack {
     let change: RowChange
     /// What the user had written.
     let mine: JSONObject
+
+    /// Whether the server has, or may have, a row that is not here then, so that it is received anew: nobody says what it has of
+    /// a row that was deleted here, or nothing was here of the life below the one that goes.
+    var isUnknown: Bool {
+        if kind == .delete, change == .none { return entry.isAlive || !before.isKnownToServer }
+        return change == .delete && entry.isAlive
+    }
 }
 
 extension ReferenceGraph {

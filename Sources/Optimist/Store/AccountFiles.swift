@@ -41,8 +41,11 @@ public struct AccountFiles: Sendable, Hashable {
         let file = file(of: account, on: server)
         let manager = FileManager.default
         guard manager.fileExists(atPath: unclaimed.path), !manager.fileExists(atPath: file.path) else { return false }
-        // What is still in the log goes into the file itself, so that one file is all there is to move.
-        let queue = try DatabaseQueue(path: unclaimed.path)
+        // What is still in the log goes into the file itself, so that one file is all there is to move. The store that had it
+        // may be closing still.
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(5)
+        let queue = try DatabaseQueue(path: unclaimed.path, configuration: configuration)
         try queue.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
         try queue.close()
         try manager.moveItem(at: unclaimed, to: file)

@@ -69,14 +69,9 @@ final class AppTable {
     /// Makes a change. Values of columns that this app does not know are left out.
     ///
     /// - Parameter kept: Columns that keep their values, also in a row that is put anew.
-    /// - Throws: `DatabaseError` of a constraint. So counts what a trigger of the app's cannot do, and a cascade that goes
-    ///   deeper than SQLite's 1,000 levels: they stand against this row, and not against sync.
+    /// - Throws: `DatabaseError` of a constraint.
     func make(_ change: RowChange, at id: DatabaseValue, keeping kept: Int64 = 0) throws {
-        do { try attempt(change, at: id, keeping: kept) } catch let error as DatabaseError
-            where error.resultCode == .SQLITE_ERROR
-        {
-            throw DatabaseError(resultCode: .SQLITE_CONSTRAINT, message: error.message, sql: error.sql)
-        }
+        try DatabaseError.asConstraint { try attempt(change, at: id, keeping: kept) }
     }
 
     private func attempt(_ change: RowChange, at id: DatabaseValue, keeping kept: Int64) throws {
@@ -178,7 +173,12 @@ final class AppTable {
 
     private func setSQL(_ mask: Int64) throws -> String {
         let assignments = layout.columns(in: mask).map { "\($0.quotedName) = ?" }.joined(separator: ", ")
-        return try "UPDATE \(orAbort.get())\(layout.quotedName) SET \(assignments) WHERE id = ?"
+        return try "\(updateSQL) \(assignments) WHERE id = ?"
+    }
+
+    /// The beginning of a statement that sets columns on the engine's behalf.
+    var updateSQL: String {
+        get throws { try "UPDATE \(orAbort.get())\(layout.quotedName) SET" }
     }
 }
 

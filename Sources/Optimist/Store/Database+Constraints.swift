@@ -62,4 +62,13 @@ extension Database {
 
 extension DatabaseError {
     var isConstraint: Bool { resultCode == .SQLITE_CONSTRAINT }
+
+    /// Changes a table of the app's. What a trigger, an index on an expression or a generated column of the app's cannot do
+    /// counts as a constraint, and so does a cascade that goes deeper than SQLite's 1,000 levels: they stand against a row, and
+    /// not against sync.
+    static func asConstraint<Value>(_ change: () throws -> Value) throws -> Value {
+        do { return try change() } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+            throw DatabaseError(resultCode: .SQLITE_CONSTRAINT, message: error.message, sql: error.sql)
+        }
+    }
 }

@@ -22,30 +22,65 @@ enum EngineSchema {
         }
         if present < 3 { try upgradeToVersion3(db) }
         if present < 4 { try upgradeToVersion4(db) }
-        try Meta.set(.version, to: Int64(version), in: db)
+        try createStateView(in: db, beside: definitions(in: db))
+        // Opening a file that is as it should be writes nothing: a commit is a durable one.
+        if present < version { try Meta.set(.version, to: Int64(version), in: db) }
     }
 
-    /// The sync state of a row `r` of `optimist_row` (Q2).
+    /// The sync state of a row `r` of `optimist_row` (Q2). What is unsent comes before what waits to be received: a row of
+    /// the server's may wait just for the answer to that.
     private static let state = """
         CASE WHEN EXISTS (SELECT 1 FROM optimist_rejection j WHERE j.tbl = r.tbl AND j.id = r.id) THEN 'rejected'
-        WHEN EXISTS (SELECT 1 FROM optimist_parked p WHERE p.tbl = r.tbl AND p.id = r.id) THEN 'parked'
-        WHEN r.pending IS NULL THEN 'synced'
+        WHEN r.pending IS NULL
+        THEN iif(EXISTS (SELECT 1 FROM optimist_parked p WHERE p.tbl = r.tbl AND p.id = r.id), 'parked', 'synced')
         WHEN r.blocked IS NOT NULL THEN 'blocked'
         WHEN r.dirty & r.sent <> 0
         AND EXISTS (SELECT 1 FROM optimist_meta WHERE name = 'inFlight' AND value IS NOT NULL) THEN 'inFlight'
         ELSE 'pending' END
         """
 
+    /// The engine's views and triggers that the file has, each with its statement, by name.
+    static func definitions(in db: Database) throws -> [String: String] {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT name, sql FROM sqlite_master WHERE type IN ('view', 'trigger') AND name GLOB 'optimist_*'
+                """)
+        return Dictionary(rows.map { ($0[0], $0[1]) }, uniquingKeysWith: { $1 })
+    }
+
     /// Makes the view `optimist_state_TABLE`, to be joined with the app's table by `id`: each row is then looked up, where
     /// the view of all tables would be walked.
-    static func createStateView(of layout: TableLayout, in db: Database) throws {
-        let name = "optimist_state_\(layout.name)"
-        let sql = """
-            CREATE VIEW \(name) AS SELECT r.id AS id, \(state) AS state, r.blocked AS blockedBy
-            FROM optimist_row r WHERE r.tbl = \(layout.number)
-            """
-        let present = try String.fetchOne(db, sql: "SELECT sql FROM sqlite_master WHERE name = ?", arguments: [name])
-        if present == sql { return }
+    static func createStateView(
+        of layout: TableLayout, in db: Database, beside definitions: [String: String]
+    ) throws {
+        try createView(
+            "optimist_state_\(layout.name)", in: db, beside: definitions,
+            as: """
+                SELECT r.id AS id, \(state) AS state, r.blocked AS blockedBy
+                FROM optimist_row r WHERE r.tbl = \(layout.number)
+                """)
+    }
+
+    /// Makes the view of all tables.
+    private static func createStateView(in db: Database, beside definitions: [String: String]) throws {
+        try createView(
+            "optimist_state", in: db, beside: definitions,
+            as: """
+                SELECT t.name AS tableName, r.id AS id, \(state) AS state, r.blocked AS blockedBy
+                FROM optimist_row r JOIN optimist_table t ON t.number = r.tbl
+                UNION ALL
+                SELECT t.name, p.id, 'parked', NULL FROM optimist_parked p JOIN optimist_table t ON t.number = p.tbl
+                WHERE NOT EXISTS (SELECT 1 FROM optimist_row r WHERE r.tbl = p.tbl AND r.id = p.id)
+                """)
+    }
+
+    /// Makes a view, unless the file has it as this code would make it.
+    private static func createView(
+        _ name: String, in db: Database, beside definitions: [String: String], as selection: String
+    ) throws {
+        let sql = "CREATE VIEW \(name) AS \(selection)"
+        if definitions[name] == sql { return }
         try db.execute(sql: "DROP VIEW IF EXISTS \(name)")
         try db.execute(sql: sql)
     }
@@ -101,12 +136,6 @@ enum EngineSchema {
                     tbl INTEGER NOT NULL, id NOT NULL, seq INTEGER NOT NULL, row TEXT NOT NULL, reason TEXT NOT NULL,
                     PRIMARY KEY(tbl, id)
                 );
-                CREATE VIEW optimist_state AS
-                    SELECT t.name AS tableName, r.id AS id, \(state) AS state, r.blocked AS blockedBy
-                    FROM optimist_row r JOIN optimist_table t ON t.number = r.tbl
-                    UNION ALL
-                    SELECT t.name, p.id, 'parked', NULL FROM optimist_parked p JOIN optimist_table t ON t.number = p.tbl
-                    WHERE NOT EXISTS (SELECT 1 FROM optimist_row r WHERE r.tbl = p.tbl AND r.id = p.id);
                 """)
     }
 }

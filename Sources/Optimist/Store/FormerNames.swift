@@ -15,12 +15,14 @@ struct FormerNames {
     /// - Parameter records: The synced records, whose ``SyncRules`` say what had which name.
     func follow(_ records: [any SyncedRecord.Type]) throws {
         for record in records {
-            let name = record.databaseTableName
+            let (name, rules) = (record.databaseTableName, record.syncRules)
+            // Most tables never had another name.
+            if rules.formerNames.isEmpty && rules.formerColumns.isEmpty { continue }
             guard try db.tableExists(name) else { continue }
-            try followTable(name, record.syncRules.formerNames)
+            try followTable(name, rules.formerNames)
             guard let number = try number(of: name) else { continue }
-            for column in try db.columns(in: name).map(\.name) {
-                try followColumn(column, number, record.syncRules.formerColumns)
+            for column in try db.columns(in: name).map(\.name) where rules.formerColumns[column] != nil {
+                try followColumn(column, number, rules.formerColumns)
             }
         }
     }

@@ -60,7 +60,7 @@ struct OpenedDatabase {
 }
 
 /// What is done once for each opening, in one transaction.
-private struct Opening {
+struct Opening {
     let synced: [any SyncedRecord.Type]
     let capture: CaptureContext
     let surroundings: Surroundings
@@ -72,15 +72,17 @@ private struct Opening {
         let newCounters = try NewCounters(db)
         let layouts = try synced.map { try TableLayout(of: $0, among: synced, in: db) }
         for layout in layouts { try newCounters.begin(in: layout) }
-        for layout in layouts { try EngineSchema.createStateView(of: layout, in: db) }
+        let present = try EngineSchema.definitions(in: db)
+        for layout in layouts { try EngineSchema.createStateView(of: layout, in: db, beside: present) }
         try fillNewColumns(of: layouts, db)
-        let renewed = try layouts.filter { try CaptureTriggers(layout: $0).install(in: db) }
+        let renewed = try layouts.filter { try CaptureTriggers(layout: $0).install(in: db, beside: present) }
         try captureUnseen(of: layouts, renewed, db)
         return layouts
     }
 
     /// Gives to columns that a migration brought what newer apps had written into them.
     private func fillNewColumns(of layouts: [TableLayout], _ db: Database) throws {
+        if try UnknownColumns(db).isEmpty { return }
         capture.begin(as: .server, milliseconds: milliseconds)
         var rows = try RowApplication(layouts, db, at: milliseconds)
         for layout in layouts { try rows.applyUnknown(of: layout) }

@@ -17,11 +17,11 @@ struct References {
 
     init(of table: String, in db: Database) throws {
         let rows = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT "table", "from", coalesce("to", 'id'), on_delete FROM pragma_foreign_key_list(?1) k
-                WHERE (SELECT count(*) FROM pragma_foreign_key_list(?1) o WHERE o.id = k.id) = 1
-                """, arguments: [table])
+            db.cachedStatement(
+                sql: """
+                    SELECT "table", "from", coalesce("to", 'id'), on_delete FROM pragma_foreign_key_list(?1) k
+                    WHERE (SELECT count(*) FROM pragma_foreign_key_list(?1) o WHERE o.id = k.id) = 1
+                    """), arguments: [table])
         for row in rows where row[2] == "id" {
             let action: Reference.Action =
                 switch row[3] as String {

@@ -57,13 +57,9 @@ extension TableLayout {
         if let problem = problems.first(where: \.isFatal) {
             throw OptimistError(.invalidTable, problem.description)
         }
-        try db.execute(sql: "INSERT OR IGNORE INTO optimist_table(name) VALUES (?)", arguments: [name])
-        guard
-            let number = try Int64.fetchOne(
-                db, sql: "SELECT number FROM optimist_table WHERE name = ?", arguments: [name])
-        else { throw OptimistError(.damagedMetadata, "The table \(name) cannot be registered.") }
         let rules = record.syncRules
-        try Self.note(rules, ofTable: number, in: db)
+        let number = try Self.number(of: name, rules, in: db)
+        let bits = try Self.bits(ofTable: number, in: db)
         let references = try References(of: name, in: db).columns
         var columns: [Column] = []
         for info in try Self.storedColumns(of: name, in: db) where info.name != "id" {
@@ -71,7 +67,7 @@ extension TableLayout {
             let targetForm = try reference.map { try Self.idForm(of: $0.table, among: synced, in: db) }
             columns.append(
                 Column(
-                    name: info.name, bit: try Self.bit(of: info.name, table: number, in: db),
+                    name: info.name, bit: try bits[info.name] ?? Self.newBit(of: info.name, table: number, in: db),
                     form: rules.counters.contains(info.name)
                         ? .counter : ValueForm(column: info, record: record, reference: targetForm),
                     isNullable: !info.isNotNull, reference: reference))
@@ -81,14 +77,21 @@ extension TableLayout {
             rules: rules)
     }
 
-    /// Keeps what the engine's tables must tell without the app's code.
-    private static func note(_ rules: SyncRules, ofTable number: Int64, in db: Database) throws {
+    /// The number of a table, which is registered if it was not, with what the engine's tables must tell without the app's
+    /// code.
+    private static func number(of name: String, _ rules: SyncRules, in db: Database) throws -> Int64 {
         let names = JSON.array(rules.counters.sorted().map(JSON.string)).description
+        let counters = rules.counters.isEmpty ? nil : names
+        let known = try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT number, counters, editWins FROM optimist_table WHERE name = ?"),
+            arguments: [name])
+        if let known, known[1] == counters, known[2] == rules.editWins { return known[0] }
         try db.execute(
             sql: """
-                UPDATE optimist_table SET counters = ?1, editWins = ?2
-                WHERE number = ?3 AND (counters IS NOT ?1 OR editWins <> ?2)
-                """, arguments: [rules.counters.isEmpty ? nil : names, rules.editWins, number])
+                INSERT INTO optimist_table(name, counters, editWins) VALUES (?, ?, ?)
+                ON CONFLICT(name) DO UPDATE SET counters = excluded.counters, editWins = excluded.editWins
+                """, arguments: [name, counters, rules.editWins])
+        return known?[0] ?? db.lastInsertedRowID
     }
 
     /// How a table stores its ids, which is how others refer to them.
@@ -102,14 +105,19 @@ extension TableLayout {
 
     /// The columns that hold values of their own: generated ones are left out.
     static func storedColumns(of table: String, in db: Database) throws -> [ColumnInfo] {
-        let generated = try Set(
-            String.fetchAll(db, sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden <> 0", arguments: [table]))
+        let hidden = try db.cachedStatement(sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden <> 0")
+        let generated = try String.fetchSet(hidden, arguments: [table])
         return try db.columns(in: table).filter { !generated.contains($0.name) }
     }
 
-    private static func bit(of column: String, table: Int64, in db: Database) throws -> Int64 {
-        let known = "SELECT bit FROM optimist_column WHERE tbl = ? AND name = ?"
-        if let bit = try Int64.fetchOne(db, sql: known, arguments: [table, column]) { return bit }
+    /// The places of the columns that a table has, or had.
+    private static func bits(ofTable number: Int64, in db: Database) throws -> [String: Int64] {
+        let rows = try Row.fetchAll(
+            db.cachedStatement(sql: "SELECT name, bit FROM optimist_column WHERE tbl = ?"), arguments: [number])
+        return Dictionary(rows.map { ($0[0], $0[1]) }, uniquingKeysWith: { $1 })
+    }
+
+    private static func newBit(of column: String, table: Int64, in db: Database) throws -> Int64 {
         let next = try Int64.fetchOne(
             db, sql: "SELECT coalesce(max(bit), 0) + 1 FROM optimist_column WHERE tbl = ?", arguments: [table])
         guard let next, next <= maxColumns else {

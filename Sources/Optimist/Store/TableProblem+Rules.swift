@@ -6,6 +6,7 @@ import OptimistWire
 extension TableProblem {
     /// What stands against a record's ``SyncRules``.
     static func rules(of record: any SyncedRecord.Type, _ name: String, in db: Database) throws -> [TableProblem] {
+        if record.syncRules.counters.isEmpty { return names(of: record, name) }
         let columns = try TableLayout.storedColumns(of: name, in: db)
         let unique = try db.indexes(on: name).filter(\.isUnique).flatMap(\.columns)
         return record.syncRules.counters.sorted().flatMap { counter -> [TableProblem] in

@@ -31,7 +31,7 @@ struct Fitting {
         var count = 0
         repeat {
             try fitWhatFollows(&left, &reasons)
-            left += try parked.take(awaiting: Set(left.map(\.ref)))
+            left = adding(try parked.take(awaiting: Set(left.map(\.ref))), to: left)
             count = left.count
             left = try fitTogether(left)
         } while left.count < count
@@ -42,6 +42,14 @@ struct Fitting {
     /// What is there again is put before what it was below is deleted.
     private func inOrder(_ rows: [ReceivedRow]) -> [ReceivedRow] {
         rows.filter(\.isAlive) + rows.filter { !$0.isAlive }
+    }
+
+    /// Adds parked rows to those that are left, but for those of which a whole one is left: a deletion has parked them since, as
+    /// it found them, which is older.
+    private func adding(_ others: [ReceivedRow], to left: [ReceivedRow]) -> [ReceivedRow] {
+        if others.isEmpty { return left }
+        let whole = Set(left.filter(\.isWhole).map(\.ref))
+        return left + others.filter { !whole.contains($0.ref) }
     }
 
     /// Tries the deletions that are held back, as often as one of them can go: what was below them may have moved by now.
@@ -73,7 +81,7 @@ struct Fitting {
         repeat {
             try fitOneByOne(&left, &reasons)
             others = try ready(includingOthers: false)
-            left = inOrder(left + others)
+            left = inOrder(adding(others, to: left))
         } while !others.isEmpty
     }
 
@@ -100,10 +108,11 @@ struct Fitting {
         var reason: String?
         try db.inSavepoint {
             do {
-                var vacancy = Vacancy(db)
-                if vacating { try vacate(some, &vacancy) }
+                let vacancy = try Vacancy(of: vacating ? some.map(\.ref) : [], in: rows.tables, db)
+                if vacating { copy.vacancy = vacancy }
                 for row in some { try copy.apply(row) }
                 try vacancy.restore()
+                copy.vacancy = nil
                 if !db.holdsForeignKeys { reason = "FOREIGN KEY constraint failed" }
             } catch let error as DatabaseError where error.isConstraint {
                 reason = error.message ?? "a constraint of the table"
@@ -115,16 +124,6 @@ struct Fitting {
     }
 
     // MARK: - Together
-
-    /// Lets go of the unique values of rows that are to get others, or to go. Of a row that goes with an unsent edit the
-    /// journal is to have the values as they are.
-    private func vacate(_ some: [ReceivedRow], _ vacancy: inout Vacancy) throws {
-        for row in some {
-            guard let table = rows.tables[row.ref.table] else { continue }
-            if try !row.isAlive && rows.entries.entry(row.ref)?.isPending ?? false { continue }
-            try vacancy.empty(row.ref.id, in: table)
-        }
-    }
 
     /// Applies the largest set that it finds to fit together. Returns the others.
     private mutating func fitTogether(_ left: [ReceivedRow]) throws -> [ReceivedRow] {

@@ -20,7 +20,7 @@ struct Intake: Equatable, Sendable {
     var received = 0
     /// How many there are, roughly.
     var total: Int?
-    /// Whether this is not the first time: the server may have forgotten which rows were deleted in between.
+    /// Whether the server may have forgotten which rows were deleted since the table was received before.
     var isResync = false
     /// The transaction from which on deleted rows have come too. Nil: unknown.
     var since: Int64?
@@ -31,6 +31,12 @@ struct Intake: Equatable, Sendable {
     var awaitsSnapshot: Bool { cursor == nil }
     /// What was received, or what the snapshot noted that is under way. Nil: nothing was noted.
     var latest: String? { cursor ?? at }
+
+    /// Whether the snapshot is still to come to a row, by its id on the wire: its rows come in the order of those.
+    func isToBring(_ id: String?) -> Bool {
+        guard awaitsSnapshot, let id else { return false }
+        return place.map { id > $0 } ?? true
+    }
 }
 
 /// What the engine asks for next.

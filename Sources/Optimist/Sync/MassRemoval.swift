@@ -27,6 +27,9 @@ public struct MassRemoval: Sendable, Hashable {
         self.total = total
     }
 
+    /// Whether an answer about these rows is one about others too: no table has more of them.
+    func covers(_ other: MassRemoval) -> Bool { other.rows.allSatisfy { $0.value <= rows[$0.key] ?? 0 } }
+
     /// Whether the app is to be asked.
     var isMass: Bool {
         rows.contains { table, count in count > Self.leastRows && count * 2 > total[table] ?? 0 }

@@ -16,15 +16,17 @@ struct Mergers {
     }
 
     /// Lets what refers to a row refer to another one.
+    ///
+    /// - Throws: `DatabaseError` of a constraint.
     func repoint(from loser: RowRef, to winner: DatabaseValue) throws {
         guard let table = tables[loser.table] else { return }
         for referrer in references.referrers(to: table.layout.name) {
-            try db.cachedStatement(
-                sql: """
-                    UPDATE \(referrer.layout.quotedName) SET "\(referrer.column.name)" = ?
-                    WHERE "\(referrer.column.name)" = ?
-                    """
-            ).execute(arguments: [winner, loser.id])
+            guard let children = tables[referrer.layout.number] else { continue }
+            let name = "\"\(referrer.column.name)\""
+            try DatabaseError.asConstraint {
+                try db.cachedStatement(sql: "\(children.updateSQL) \(name) = ? WHERE \(name) = ?")
+                    .execute(arguments: [winner, loser.id])
+            }
         }
     }
 
@@ -43,8 +45,10 @@ struct Mergers {
         try repoint(from: loser, to: winner.id)
         if try table.contains(winner.id) { return try table.make(.delete, at: loser.id) }
         if try entries.entry(winner) != nil { return try table.make(.delete, at: loser.id) }
-        try db.cachedStatement(sql: "UPDATE \(table.layout.quotedName) SET id = ? WHERE id = ?")
-            .execute(arguments: [winner.id, loser.id])
+        try DatabaseError.asConstraint {
+            try db.cachedStatement(sql: "\(table.updateSQL) id = ? WHERE id = ?")
+                .execute(arguments: [winner.id, loser.id])
+        }
         var entry = RowEntry(ref: winner, generation: 1)
         entry.acked = 1
         // What it shows is the loser's, until the winner itself comes.

@@ -62,6 +62,7 @@ struct PageApplication {
 
     private func apply(_ rows: [ReceivedRow], by oneByOne: RowApplication) throws {
         try forgetParked(rows)
+        try UnseenSettling.keepEdited(layouts, db)
         if rows.count <= Self.few {
             var oneByOne = oneByOne
             if try fitsAsItComes(rows, by: &oneByOne) { return }
@@ -125,7 +126,8 @@ struct PageApplication {
         for row in rows { try parked.remove(row.ref) }
     }
 
-    /// Tries the parked rows again, after something has gone that may have stood in their way.
+    /// Tries the parked rows again, after something has gone that may have stood in their way. What is edited of them was kept
+    /// before that, in the same transaction.
     func retryParked() throws {
         if try ParkedRows(db).isEmpty { return }
         var fitting = Fitting(try anew(), db)
@@ -150,6 +152,9 @@ struct ReceivedRow: Sendable {
         if case .deleted(let tombstone) = content { tombstone.seq == nil && tombstone.clock == nil } else { false }
     }
 
+    /// Whether it tells all of the row. An answer, or what was kept for a column that a migration brought, tells a part.
+    var isWhole: Bool { if case .row(let patch) = content { patch.seq != nil } else { true } }
+
     /// The wire id of the row that this one has become one with.
     var mergedInto: String? {
         if case .deleted(let tombstone) = content { tombstone.mergedInto } else { nil }
@@ -170,6 +175,8 @@ struct RowApplication {
     private var isAnythingUnknown: Bool?
     /// Rows that do not fit so far.
     var waiting: Set<RowRef> = []
+    /// What is emptied for a moment, of which the journal is to have the values as they are.
+    var vacancy: Vacancy?
     /// The rows that cascades of this page have parked.
     private var parkedBefore: Set<RowRef> = []
 
@@ -253,7 +260,7 @@ struct RowApplication {
             }
         if reception.isAboveIt {
             if entry != known { try entries.save(entry) }
-            try ParkedRows(db).park(row, reason: "what is to be sent of the row comes first", awaiting: nil)
+            try ParkedRows(db).park(row, reason: ParkedRows.belowUnsent, awaiting: nil)
             // A new life takes along what the server has in columns that this app does not know.
             guard case .row(let patch) = row.content, patch.generation ?? 1 == entry.acked else { return }
             return try noteUnknown(row, in: table)
@@ -261,7 +268,9 @@ struct RowApplication {
         if reception.change == .delete, try mustWait(row) {
             return try ParkedRows(db).park(row, reason: ParkedRows.heldBack, awaiting: nil)
         }
-        let loss = try known.flatMap { try Journal.Loss(reception.lost, of: $0, by: reception.change, in: table) }
+        let loss = try known.flatMap {
+            try Journal.Loss(reception.lost, of: $0, by: reception.change, in: table, besides: vacancy)
+        }
         try make(reception, of: row, in: table)
         if let loss { try Journal(db).record(loss, of: row.ref, at: milliseconds) }
         if row.isMissing, !entry.isAlive, !entry.isPending {
@@ -278,7 +287,7 @@ struct RowApplication {
     }
 
     private var cascade: ReceivedCascade {
-        ReceivedCascade(entries, tables, references, db, at: milliseconds, waiting: waiting)
+        ReceivedCascade(entries, tables, references, db, at: milliseconds, waiting: waiting, besides: vacancy)
     }
 
     /// What does not fit is looked up like any other row when it is tried again.
@@ -318,9 +327,7 @@ struct RowApplication {
             isAnythingUnknown = true
             return try unknown.note(patch, at: row.ref, in: table.layout)
         }
-        let found =
-            try isAnythingUnknown
-            ?? Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM optimist_unknown)") ?? true
+        let found = try isAnythingUnknown ?? !unknown.isEmpty
         isAnythingUnknown = found
         guard found else { return }
         switch row.content {

@@ -33,6 +33,12 @@ struct ParkedRows {
         ])
     }
 
+    /// Changes what waits of a row, which waits for the same as before.
+    func replace(with patch: RowPatch, at ref: RowRef) throws {
+        try db.cachedStatement(sql: "UPDATE optimist_parked SET row = ? WHERE tbl = ? AND id = ?")
+            .execute(arguments: [Self.wire(.row(patch)).description, ref.table, ref.id])
+    }
+
     func contains(_ ref: RowRef) throws -> Bool {
         let parked = try db.cachedStatement(
             sql: "SELECT EXISTS (SELECT 1 FROM optimist_parked WHERE tbl = ? AND id = ?)")
@@ -65,6 +71,16 @@ struct ParkedRows {
     /// The reason of a deletion that waits until everything else is here that the server has changed meanwhile.
     static let heldBack = "rows that refer to it may have another owner by now"
 
+    /// The reason of a row that waits until what is unsent above it is settled.
+    static let belowUnsent = "what is to be sent of the row comes first"
+
+    /// Whether a row would have to wait again: see ``RowEntry/isAbove(_:at:)``.
+    private static let isBelowUnsent = """
+        reason = '\(belowUnsent)' AND EXISTS (SELECT 1 FROM optimist_row r WHERE r.tbl = optimist_parked.tbl \
+        AND r.id = optimist_parked.id AND r.pending IS NOT NULL AND r.acked < r.generation \
+        AND coalesce(optimist_parked.row ->> '$."@gen"', 1) < r.generation AND r.seq < optimist_parked.seq)
+        """
+
     func remove(_ ref: RowRef) throws {
         try db.cachedStatement(sql: "DELETE FROM optimist_parked WHERE tbl = ? AND id = ?")
             .execute(arguments: [ref.table, ref.id])
@@ -74,12 +90,15 @@ struct ParkedRows {
     ///
     /// - Parameters:
     ///   - tables: Where the parents are looked up.
-    ///   - includingOthers: Whether those are tried too that something else stands in the way of.
+    ///   - includingOthers: Whether those are tried too that something else stands in the way of, unless that is known to stand
+    ///     there still.
     ///   - hasMore: Whether deletions are still held back.
     func takeReady(_ tables: AppTables, includingOthers: Bool, hasMore: Bool) throws -> [ReceivedRow] {
         var ready: [ReceivedRow] = []
         if includingOthers {
-            ready += try take("parentTable IS NULL AND NOT (?1 AND reason = ?2)", [hasMore, Self.heldBack])
+            ready += try take(
+                "parentTable IS NULL AND NOT (?1 AND reason = ?2) AND NOT (\(Self.isBelowUnsent))",
+                [hasMore, Self.heldBack])
         }
         let parents = try Int64.fetchAll(
             db.cachedStatement(sql: "SELECT DISTINCT parentTable FROM optimist_parked WHERE parentTable IS NOT NULL"))
@@ -96,6 +115,30 @@ struct ParkedRows {
 
     func takeHeldBack() throws -> [ReceivedRow] { try take("reason = ?", [Self.heldBack]) }
 
+    /// The rows that wait as of no transaction of the server's, and of which something is unsent.
+    ///
+    /// - Complexity: As long as little is unsent, one look at the index of what waits for each row of that. Otherwise all that
+    ///   waits is read.
+    func editedWithoutVersion() throws -> [ReceivedRow] {
+        let unsent = try Int.fetchOne(
+            db.cachedStatement(
+                sql: "SELECT count(*) FROM (SELECT 1 FROM optimist_row WHERE pending IS NOT NULL LIMIT \(Self.few))"))
+        guard unsent == Self.few else {
+            return try fetch(
+                """
+                rowid IN (SELECT p.rowid FROM optimist_row r CROSS JOIN optimist_parked p ON p.tbl = r.tbl AND p.id = r.id \
+                WHERE r.pending IS NOT NULL) AND seq = 0
+                """)
+        }
+        return try fetch(
+            """
+            seq = 0 AND EXISTS (SELECT 1 FROM optimist_row r WHERE r.tbl = optimist_parked.tbl \
+            AND r.id = optimist_parked.id AND r.pending IS NOT NULL)
+            """)
+    }
+
+    private static let few = 100
+
     /// Takes out the parked rows that wait for some others, or for one that does.
     func take(awaiting others: Set<RowRef>) throws -> [ReceivedRow] {
         var found: [ReceivedRow] = []
@@ -110,15 +153,18 @@ struct ParkedRows {
 
     private func take(_ condition: String, _ values: StatementArguments = StatementArguments()) throws -> [ReceivedRow]
     {
+        let rows = try fetch(condition, values)
+        for row in rows { try remove(row.ref) }
+        return rows
+    }
+
+    private func fetch(_ condition: String, _ values: StatementArguments = StatementArguments()) throws -> [ReceivedRow]
+    {
         let rows = try Row.fetchAll(
             db.cachedStatement(sql: "SELECT tbl, id, row FROM optimist_parked WHERE \(condition) ORDER BY seq"),
             arguments: values)
-        if rows.isEmpty { return [] }
-        return try rows.compactMap { row in
-            let ref = RowRef(table: row[0], id: row[1])
-            guard let content = Self.content(row[2]) else { return nil }
-            try remove(ref)
-            return ReceivedRow(ref: ref, content: content)
+        return rows.compactMap { row in
+            Self.content(row[2]).map { ReceivedRow(ref: RowRef(table: row[0], id: row[1]), content: $0) }
         }
     }
 

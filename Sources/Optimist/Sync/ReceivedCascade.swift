@@ -21,12 +21,14 @@ struct ReceivedCascade {
     private var spared: Set<RowRef> = []
     /// Rows that the server has in a life that does not fit yet, beside those that are parked.
     private let waiting: Set<RowRef>
+    /// What is emptied for a moment.
+    private let vacancy: Vacancy?
     /// The rows that were parked.
     private(set) var parked: Set<RowRef> = []
 
     init(
         _ entries: RowEntryTable, _ tables: AppTables, _ references: ReferenceGraph, _ db: Database,
-        at milliseconds: Int64, waiting: Set<RowRef> = []
+        at milliseconds: Int64, waiting: Set<RowRef> = [], besides vacancy: Vacancy? = nil
     ) {
         self.entries = entries
         self.tables = tables
@@ -34,6 +36,7 @@ struct ReceivedCascade {
         self.db = db
         self.milliseconds = milliseconds
         self.waiting = waiting
+        self.vacancy = vacancy
     }
 
     /// Whether a deletion comes too soon for the rows below: they may have another owner on the server by now, which a later
@@ -149,7 +152,9 @@ struct ReceivedCascade {
             }
             let isServers = try going[parent] == true && entry.isKnownToServer && !isThereAgain(entry)
             try prepare(deletionOf: child, isServers: isServers)
-            if let loss = try Journal.Loss(entry.dirty, of: entry, by: .delete, in: table), entry.isPending {
+            if let loss = try Journal.Loss(entry.dirty, of: entry, by: .delete, in: table, besides: vacancy),
+                entry.isPending
+            {
                 try Journal(db).record(loss, of: child, at: milliseconds)
             }
             try park(&entry, unlessServersDeletionOf: parent, in: table)
@@ -180,7 +185,8 @@ struct ReceivedCascade {
         guard going[parent] == false, entry.isAlive, entry.isKnownToServer, let values = try table.values(entry.ref.id),
             try !ParkedRows(db).contains(entry.ref)
         else { return }
-        let served = entry.served(values, in: table.layout)
+        let whole = vacancy?.filled(values, of: entry.ref.id, in: table) ?? values
+        let served = entry.served(whole, in: table.layout)
         let row = ReceivedRow(
             ref: entry.ref, content: .row(entry.withdraw(served, isWhole: true, in: table.layout)))
         try ParkedRows(db).park(row, reason: nil, awaiting: parent)

@@ -63,15 +63,27 @@ extension Store {
     /// What is here stays usable, and what is pending is sent. Rows that do not come again are settled at the end.
     func startResync(of tables: [String]) async throws {
         try await apply { db in
-            for table in tables { try Self.startResync(of: table, in: db) }
+            for table in tables { try Self.startResync(of: table, mayBeForgotten: true, in: db) }
         }
     }
 
-    static func startResync(of table: String, in db: Database) throws {
+    /// - Parameter mayBeForgotten: Whether the server may have forgotten which rows were deleted in between. Unless it has said
+    ///   that a cursor is too old it is taken to remember, and to say of a row that is sent that it was deleted (M2).
+    static func startResync(of table: String, mayBeForgotten: Bool, in db: Database) throws {
         try UnseenRows.expectAll(of: table, in: db)
         let cursor = try Intake.fetchAll([table], in: db).first?.cursor
         if let known = cursor.flatMap({ SyncState($0) }) { try note(epoch: known.epoch, in: db) }
-        try Intake.startOver(table, in: db)
+        try Intake.startOver(table, mayBeForgotten: mayBeForgotten, in: db)
+    }
+
+    /// Sees to it that some rows of a table are received anew. A snapshot that is under way goes on if it is still to bring
+    /// them: else refusals that keep coming would let none come to its end.
+    static func receiveAnew(_ refs: [RowRef], of layout: TableLayout, in db: Database) throws {
+        let intake = try Intake.fetchAll([layout.name], in: db).first
+        guard let intake, refs.allSatisfy({ intake.isToBring(layout.idForm.wire($0.id)) }) else {
+            return try startResync(of: layout.name, mayBeForgotten: false, in: db)
+        }
+        for ref in refs { try UnseenRows.expect(ref, in: db) }
     }
 
     /// Takes the tables for complete that the remote does not keep: there is nothing to receive.
@@ -138,13 +150,16 @@ extension Intake {
         ])
     }
 
-    static func startOver(_ table: String, in db: Database) throws {
+    /// What the server may have forgotten before counts until a resync has come to its end, with all that waits of it.
+    static func startOver(_ table: String, mayBeForgotten: Bool, in db: Database) throws {
         try db.execute(
             sql: """
                 UPDATE optimist_table SET cursor = NULL, snapshot = NULL, place = NULL, total = NULL,
-                received = CASE WHEN isComplete THEN 0 ELSE received END, isComplete = 0, isResync = 1,
-                since = NULL, seen = NULL WHERE name = ?
-                """, arguments: [table])
+                received = CASE WHEN isComplete THEN 0 ELSE received END, isComplete = 0,
+                isResync = ?2 OR (isResync AND (NOT isComplete OR snapshot IS NOT NULL
+                OR EXISTS (SELECT 1 FROM optimist_parked WHERE tbl = number))),
+                since = NULL, seen = NULL WHERE name = ?1
+                """, arguments: [table, mayBeForgotten])
     }
 }
 

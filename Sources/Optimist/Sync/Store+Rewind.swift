@@ -52,7 +52,8 @@ extension Store {
                 try intake.move(
                     to: SyncState(epoch: present.name, seq: common, begun: common == 0 ? 0 : nil), in: db)
             } else {
-                try Intake.startOver(intake.table, in: db)
+                // Nobody says any more whether its cursor was too old.
+                try Intake.startOver(intake.table, mayBeForgotten: true, in: db)
             }
         }
         try Meta.set(lineage.theirs, in: db)

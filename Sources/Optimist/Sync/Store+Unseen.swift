@@ -130,6 +130,7 @@ struct UnseenSettling {
 
     func settle(_ ids: [DatabaseValue], of layout: TableLayout, _ answer: MassRemoval.Answer) throws {
         var entries = try RowEntryTable(db)
+        let table = AppTable(layout: layout, db: db)
         var going: [ReceivedRow] = []
         for id in ids {
             let ref = RowRef(table: layout.number, id: id)
@@ -137,11 +138,12 @@ struct UnseenSettling {
             guard var entry = try entries.entry(ref), entry.isAlive, entry.isKnownToServer, !entry.isHealing,
                 entry.seq <= start
             else { continue }
-            if answer == .keep {
+            // Of what is not here nothing can be kept.
+            if answer == .keep, try table.contains(id) {
                 entry.beginAnew(in: layout)
                 try entries.save(entry)
             } else if entry.isPending {
-                if isResync { entry.goOnForgotten(in: layout) } else { entry.sendWhole(in: layout) }
+                entry.goOnMissing(isResync: isResync, in: layout)
                 try entries.save(entry)
             } else {
                 let tombstone = Tombstone(generation: entry.generation + 1, clock: nil)
@@ -149,5 +151,25 @@ struct UnseenSettling {
             }
         }
         try PageApplication(layouts, db, at: milliseconds).apply(going)
+    }
+
+    /// Keeps the rows that the user has edited while their removal had to wait: they are sent whole, as if they had been edited
+    /// before (L4). Called before rows are removed, and before any are sent.
+    static func keepEdited(_ layouts: [TableLayout], _ db: Database) throws {
+        let parked = ParkedRows(db)
+        if try parked.isEmpty { return }
+        let missing = try parked.editedWithoutVersion().filter(\.isMissing)
+        if missing.isEmpty { return }
+        var entries = try RowEntryTable(db)
+        for row in missing {
+            guard let layout = layouts.first(where: { $0.number == row.ref.table }),
+                var entry = try entries.entry(row.ref), entry.isAlive, entry.generation < row.content.version.life
+            else { continue }
+            try parked.remove(row.ref)
+            guard entry.isKnownToServer, !entry.isHealing else { continue }
+            let isResync = try Intake.fetchAll([layout.name], in: db).first?.isResync ?? true
+            entry.goOnMissing(isResync: isResync, in: layout)
+            try entries.save(entry)
+        }
     }
 }

@@ -185,13 +185,20 @@ extension SyncEngine {
         return true
     }
 
-    /// Asks the app, which may take its time: pulls go on meanwhile. Without an answer it is asked again in the next run.
+    /// Asks the app, which may take its time: pulls go on meanwhile. If more is to go by the time it answers, it is asked about
+    /// that. Without an answer it is asked again in the next run.
     private func ask(_ removal: MassRemoval) {
         let (store, logger, onMassRemoval) = (store, logger, onMassRemoval)
         pulls.asking = surroundings.spawn {
-            let answer = await onMassRemoval(removal)
             do {
-                try Task.checkCancellation()
+                var (asked, present) = (removal, removal)
+                var answer: MassRemoval.Answer
+                repeat {
+                    asked = present
+                    answer = await onMassRemoval(asked)
+                    try Task.checkCancellation()
+                    present = try await store.massRemoval()
+                } while !asked.covers(present)
                 try await store.settleUnseen(answer)
             } catch { logger.error("sync.removal.failed", metadata: ["error": "\(error)"]) }
             await self.asked()

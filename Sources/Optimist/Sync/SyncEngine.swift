@@ -339,7 +339,7 @@ public actor SyncEngine {
                 message: batch.sent.count == 1
                     ? "The row is larger than the server accepts."
                     : "What was written together is larger than the server accepts.")
-            try await store.refuse(refusal, batch)
+            if try await store.refuse(refusal, batch) { inbox.put(.poked, epoch: epoch) }
         } else {
             try await store.hold(batch)
         }

@@ -13,6 +13,12 @@ struct UnknownColumns {
 
     init(_ db: Database) { self.db = db }
 
+    var isEmpty: Bool {
+        get throws {
+            try Bool.fetchOne(db.cachedStatement(sql: "SELECT NOT EXISTS (SELECT 1 FROM optimist_unknown)")) ?? true
+        }
+    }
+
     /// Keeps what a received row has in columns that are not in the layout. A later life replaces what an earlier one
     /// had.
     func note(_ patch: RowPatch, at ref: RowRef, in layout: TableLayout) throws {
@@ -104,8 +110,7 @@ extension RowApplication {
             do {
                 try apply(ReceivedRow(ref: ref, content: .row(patch)))
             } catch let error as DatabaseError where error.isConstraint {
-                try ParkedRows(db).park(
-                    ReceivedRow(ref: ref, content: .row(patch)), reason: error.message, awaiting: nil)
+                try park(patch, of: ref, in: layout, reason: error.message)
                 continue
             }
             guard isUnsent, let written = try entries.entry(ref) else { continue }
@@ -113,5 +118,21 @@ extension RowApplication {
             entry.counters = written.counters
             try entries.save(entry)
         }
+    }
+
+    /// Keeps what a column cannot take for later. If a page has brought what waits whole of the row, that has it too, and is
+    /// later. If an answer or a cascade has set that aside, it has the columns that this app knew then: the others are added.
+    private func park(_ patch: RowPatch, of ref: RowRef, in layout: TableLayout, reason: String?) throws {
+        let parked = ParkedRows(db)
+        var patch = patch
+        if let content = try parked.content(ref) {
+            guard case .row(let waiting) = content, waiting.generation ?? 1 == patch.generation ?? 1 else { return }
+            if waiting.seq != nil {
+                patch.values = JSONObject(patch.values.members.filter { waiting.values[$0.key] == nil })
+                return try parked.replace(with: waiting.taking(patch, in: layout), at: ref)
+            }
+            patch = waiting.taking(patch, in: layout)
+        }
+        try parked.park(ReceivedRow(ref: ref, content: .row(patch)), reason: reason, awaiting: nil)
     }
 }

@@ -170,9 +170,10 @@ extension RowEvaluation {
     /// The first of the lives that are one.
     private var firstLife: Int { memory.firstLife ?? row.presentLife }
 
-    /// Whether the row has never been here, or was forgotten, before its delete came: a row that was here has values.
+    /// Whether the row has never been here, or was forgotten, before its delete came: a row that was here has values, or its
+    /// life is remembered.
     private var isOnlyKnownAsDeleted: Bool {
-        !row.isAlive && row.cells.isEmpty && row.counters.isEmpty
+        !row.isAlive && row.cells.isEmpty && row.counters.isEmpty && memory.firstLife == nil
             && type.columns.values.contains { $0.type != .counter }
     }
 

@@ -41,7 +41,8 @@ public struct RowMemory: Hashable, Sendable {
     public var mergedInto: String?
     /// The life that row was in then. Nil: not known.
     public var mergedLife: Int?
-    /// The first of the lives that edits have joined into one, if it is not the present or the last one.
+    /// The first of the lives that edits have joined into one. Nil: the present or the last one, or of a deleted row none that
+    /// has been here.
     public var firstLife: Int?
     /// The clocks that ran ahead and were replaced: by column, then by who gave them.
     public var replaced: [String: [String: ReplacedClock]]

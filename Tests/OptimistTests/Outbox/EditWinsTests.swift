@@ -30,6 +30,23 @@ struct Note: Codable, Identifiable, SyncedRecord {
     }
 }
 
+/// The record in an older app, which knows nothing but its counter.
+private struct CountedNote: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "note"
+    static let syncRules = Note.syncRules
+    var id = UUID()
+    var likes = 0
+
+    static func migrate(_ migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("note") { db in
+            try db.create(table: "note") { t in
+                t.primaryKey("id", .blob)
+                t.column("likes", .integer).notNull().defaults(to: 0)
+            }
+        }
+    }
+}
+
 @Suite(.timeLimit(.minutes(5)))
 struct EditWinsTests {
     let server = AppServer()
@@ -85,6 +102,30 @@ struct EditWinsTests {
         #expect(server.rows("note").count == 1)
         try await phone.apply(try await phone.pull(from: server))
         #expect(try await phone.rows("note").isEmpty)
+        try await expectAll(nil)
+    }
+
+    @Test(arguments: [false, true])
+    func `M2 a delete that was held up is sent, though an earlier one has come meanwhile`(hasReachedServer: Bool)
+        async throws
+    {
+        let third = try Device([Note.self], at: 1_790_000_006_000, migrate: Note.migrate)
+        try await third.sync(with: server)
+        try await third.execute("DELETE FROM note")
+        try await third.sync(with: server)
+        other.advance(10_000)
+        try await other.execute("UPDATE note SET title = 'later'")
+        phone.advance(60_000)
+        try await phone.execute("DELETE FROM note")
+        try await phone.apply(try await phone.pull(from: server))
+        let batch = try #require(try await phone.next())
+        if hasReachedServer {
+            try await phone.store.book([.groupFailed(by: [], current: nil)], of: batch)
+        } else {
+            try await phone.store.recall(batch)
+        }
+        try await other.sync(with: server)
+        #expect(server.rows("note").count == 1)
         try await expectAll(nil)
     }
 
@@ -213,6 +254,31 @@ struct EditWinsTests {
             #expect(try await device.rows("note") == rows)
             #expect(try await device.store.pendingCount() == 0)
         }
+    }
+
+    /// An app that knows counters only creates it: the row has no value on the server.
+    @Test func `M2 L1 an edit brings back a row that an older app has created with nothing in it`() async throws {
+        let id = UUID()
+        let device = try Device([CountedNote.self], migrate: CountedNote.migrate)
+        try await device.store.write { try CountedNote(id: id).insert($0) }
+        for device in [device, other] { try await device.sync(with: server) }
+        try await other.execute("DELETE FROM note WHERE id = ?", [id])
+        try await other.sync(with: server)
+        try device.open([Note.self]) { migrator in
+            CountedNote.migrate(&migrator)
+            migrator.registerMigration("text") { db in
+                try db.alter(table: "note") { t in
+                    t.add(column: "title", .text).notNull().defaults(to: "")
+                    t.add(column: "body", .text)
+                }
+            }
+        }
+        device.advance(10_000)
+        try await device.execute("UPDATE note SET title = 'later' WHERE id = ?", [id])
+        try await device.apply(try await device.pull(from: server))
+        try await device.sync(with: server)
+        #expect(server.rows("note")[id.uuidString.lowercased()]?["title"] == "later")
+        #expect(try await device.store.pendingCount() == 0)
     }
 
     @Test(arguments: 1...12)

@@ -153,25 +153,37 @@ struct OutboxTests {
         #expect((2...3).contains(batch.push.rows.count))
     }
 
+    private func state(_ todo: Todo) async throws -> String? {
+        try await store.read { db in
+            try String.fetchOne(
+                db,
+                sql: """
+                    SELECT s.state FROM todo LEFT JOIN optimist_state_todo s ON s.id = todo.id WHERE todo.id = ?
+                    """, arguments: [todo.id])
+        }
+    }
+
     @Test func `Q2 the state of a row can be joined in SQL`() async throws {
         let todo = try await insert()
-        func state() async throws -> String? {
-            try await store.read { db in
-                try String.fetchOne(
-                    db,
-                    sql: """
-                        SELECT s.state FROM todo LEFT JOIN optimist_state_todo s ON s.id = todo.id WHERE todo.id = ?
-                        """, arguments: [todo.id])
-            }
-        }
-        #expect(try await state() == "pending")
+        #expect(try await state(todo) == "pending")
         let batch = try await next()
-        #expect(try await state() == "inFlight")
+        #expect(try await state(todo) == "inFlight")
         try await store.book([.blocked(by: "list:1")], of: batch)
-        #expect(try await state() == "blocked")
+        #expect(try await state(todo) == "blocked")
         phone.advance(60_000)
         try await store.pushAccepted(seq: 1)
-        #expect(try await state() == "synced")
+        #expect(try await state(todo) == "synced")
+    }
+
+    @Test func `Q2 a row is pending while what the server has of it waits for the answer`() async throws {
+        let (todo, batch) = try await begunAnew()
+        try await store.receive([pageRow(todo, seq: 3, ["content": "Theirs"])], from: "e1.0", to: "e1.3")
+        #expect(try await store.counts().parked == 1)
+        #expect(try await state(todo) == "inFlight")
+        try await store.book([.retry(after: nil)], of: batch)
+        #expect(try await state(todo) == "pending")
+        #expect(
+            try await store.read { try String.fetchAll($0, sql: "SELECT state FROM optimist_state") } == ["pending"])
     }
 
     @Test func `what is to be sent is found by the index of what is pending, in its order`() async throws {

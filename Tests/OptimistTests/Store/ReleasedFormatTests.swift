@@ -21,6 +21,12 @@ struct ReleasedFormatTests {
         return try ReleasedPlanner.open(file)
     }
 
+    private func stateView(_ store: Store) async throws -> String? {
+        try await store.read {
+            try String.fetchOne($0, sql: "SELECT sql FROM sqlite_master WHERE name = 'optimist_state'")
+        }
+    }
+
     private func text(_ number: Int) -> String { ReleasedPlanner.id(number).uuidString.lowercased() }
 
     private func contents(_ store: Store) async throws -> [Int: String] {
@@ -28,6 +34,12 @@ struct ReleasedFormatTests {
             let tasks = try ReleasedPlanner.Task.fetchAll(db)
             return Dictionary(uniqueKeysWithValues: tasks.map { (Int($0.id.uuid.15), $0.content) })
         }
+    }
+
+    @Test(arguments: 1..<EngineSchema.version)
+    func `L5 Q2 a file of each released format has the states of rows that this code makes`(format: Int) async throws {
+        let view = try #require(try await stateView(try Phone().store))
+        #expect(try await stateView(try open(format)) == view)
     }
 
     @Test(arguments: 1..<EngineSchema.version)

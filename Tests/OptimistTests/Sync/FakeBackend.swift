@@ -29,6 +29,8 @@ final class FakeBackend: Remote {
         var answers = Int.max
         /// How many pushes still fail.
         var pushFailures = 0
+        /// A push of more rows is too large.
+        var maxRows = Int.max
         var tables: Set<String>?
         var upgradeRequired: Set<String> = []
         /// Nil: the backend says no time and takes every clock.
@@ -139,6 +141,7 @@ final class FakeBackend: Remote {
 
     func push(_ push: Push) async throws -> PushAnswer {
         let settings = try cross("push")
+        if push.rows.count > settings.maxRows { throw RemoteFailure.tooLarge(isProtocolLimit: true) }
         if settings.pushFailures > 0 {
             self.settings.withLock { $0.pushFailures -= 1 }
             throw RemoteFailure.unreachable("push")

@@ -141,6 +141,56 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
+    @Test func `M6 M7 an edit that a next life ends is in the journal as it was, whoever takes over its unique value`()
+        async throws
+    {
+        let store = desk.store
+        try await store.take([.project(trip), .project(tour)], to: 1)
+        try await store.write { [trip] in
+            try $0.execute(sql: "UPDATE project SET title = 'Mine' WHERE id = ?", arguments: [trip.id])
+        }
+        try await store.take(
+            [
+                .project(trip, seq: 2, title: "Tour", stamp: 1_790_000_002_000, generation: 3),
+                .project(tour, seq: 2, title: "Mine", stamp: 1_790_000_002_000),
+            ], from: 1, to: 2)
+        #expect(try await store.read { try Project.fetchOne($0, key: trip.id)?.title } == "Tour")
+        let conflict = try #require(try await store.conflicts().first)
+        #expect(conflict.mine == ["title": "Mine"])
+        let whole = try await store.read { try String.fetchAll($0, sql: "SELECT whole FROM optimist_journal") }
+        #expect(whole.allSatisfy { $0.contains("\"Mine\"") })
+        #expect(try await store.counts().parked == 0)
+    }
+
+    /// A box that is gone takes along one that is there again, and so what is in that waits for its next life. It has just
+    /// exchanged its code for another's, and its name was emptied with that.
+    @Test func `M6 R4 what waits for a next life keeps its unique value, though that was emptied for an exchange`()
+        async throws
+    {
+        let device = try Device([Box.self], migrate: Box.migrate)
+        let (gone, again, inner, other, shelf) = (Box(), Box(), Box(), Box(), Box())
+        try await device.take(
+            [
+                gone.row(1, [:]), again.row(1, ["owner": .string(gone.wireID)]),
+                inner.row(1, ["owner": .string(again.wireID), "name": "inner", "code": "1"]),
+                other.row(1, ["beside": .string(gone.wireID), "name": "other", "code": "2"]),
+            ], at: 1)
+        try await device.take([again.row(2, generation: 3, ["owner": .string(shelf.wireID)])], at: 2)
+        #expect(try await device.store.counts().parked == 1)
+        try await device.take(
+            [
+                inner.row(
+                    3, later: ["code"], ["owner": .string(again.wireID), "name": "inner", "code": "2"]),
+                other.row(3, later: ["code", "beside"], ["beside": .null, "name": "other", "code": "1"]),
+                .gone("box", gone.id, seq: 3),
+            ], at: 3)
+        #expect(try await device.rows("box").values.map { $0["name"] } == ["other"])
+        #expect(try await device.store.counts().parked == 2)
+        try await device.take([shelf.row(4, [:])], at: 4)
+        #expect(Set(try await device.rows("box").values.compactMap { $0["name"] }) == ["inner", "other"])
+        #expect(try await device.store.counts().parked == 0)
+    }
+
     @Test func `R4 however many rows do not fit, a circle does`() async throws {
         let store = desk.store
         try await store.write {
@@ -172,4 +222,46 @@ private struct Station: Codable, Identifiable, SyncedRecord {
     var id = UUID()
     var next: UUID?
     var hub: UUID?
+}
+
+private struct Box: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "box"
+    var id = UUID()
+    var owner: UUID?
+    var beside: UUID?
+    var name: String?
+    var code: String?
+
+    var wireID: String { id.uuidString.lowercased() }
+
+    static func migrate(_ migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("box") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE box(
+                    id BLOB PRIMARY KEY NOT NULL, owner BLOB REFERENCES box(id) ON DELETE CASCADE,
+                    beside BLOB REFERENCES box(id), name TEXT UNIQUE, code TEXT UNIQUE)
+                    """)
+        }
+    }
+
+    /// - Parameter later: The columns that were written with this transaction, and not with the first.
+    func row(_ seq: Int64, generation: Int = 1, later: [String] = [], _ values: JSONObject) -> PageRow {
+        func clock(_ seq: Int64) -> Clock {
+            Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq), device: "OtherPhone")
+        }
+        var clocks = ColumnClocks(common: clock(later.isEmpty ? seq : 1))
+        for column in later { clocks.exceptions[column] = clock(seq) }
+        return PageRow(
+            table: "box", id: wireID,
+            content: .row(RowPatch(generation: generation, clocks: clocks, seq: seq, values: values)))
+    }
+}
+
+extension Device {
+    fileprivate func take(_ rows: [PageRow], at seq: Int) async throws {
+        try await store.apply(
+            Page(from: "m.\(seq - 1)", cursor: "m.\(seq)", hasMore: false, rows: rows), to: ["box"],
+            initialCursor: "m.0")
+    }
 }

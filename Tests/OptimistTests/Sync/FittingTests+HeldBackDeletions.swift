@@ -213,6 +213,46 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
+    /// The parked rows that the next page or answer would try.
+    private func tried() async throws -> Int {
+        let store = store
+        return try await store.apply { db in
+            var count = 0
+            try db.inSavepoint {
+                let tables = AppTables(store.layouts, db)
+                count = try ParkedRows(db).takeReady(tables, includingOthers: true, hasMore: false).count
+                return .rollback
+            }
+            return count
+        }
+    }
+
+    @Test(arguments: ["put off", "accepted", "refused", "discarded"])
+    func `R4 what a page brings of a row below its unsent end is tried when that is settled, and not before`(
+        end: String
+    ) async throws {
+        let (store, trip) = (store, trip)
+        try await store.take([.project(trip)], to: 1)
+        try await store.write { try $0.execute(sql: "DELETE FROM project") }
+        let theirs = PageRow.project(trip, seq: 2, title: "Theirs", stamp: 1_790_000_002_000)
+        try await store.take([theirs], from: 1, to: 2)
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        #expect(try await tried() == 0)
+        guard case .row(var former) = PageRow.project(trip).content else { throw CancellationError() }
+        former.seq = 1
+        switch end {
+        case "put off": try await store.book([.retry(after: nil)], of: batch)
+        case "accepted": try await store.book([.accepted(seq: 3)], of: batch)
+        case "refused":
+            let refusal = Refusal(code: "forbidden", message: "No.", current: former)
+            try await store.book([.rejected(refusal)], of: batch)
+        default: try await store.discardPending()
+        }
+        #expect(try await tried() == (end == "discarded" ? 1 : 0))
+        #expect(try await store.counts().parked == (end == "put off" || end == "discarded" ? 1 : 0))
+        #expect(try await store.projects() == (end == "refused" ? ["Theirs"] : []))
+    }
+
     private struct Folder: Codable, Identifiable, SyncedRecord {
         static let databaseTableName = "folder"
         var id = UUID()
@@ -253,22 +293,40 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `R2 what is below the next life of a row waits for that, and does not go with its former parent`()
+    /// Takes a page in which the folder above a folder and its leaf is deleted, and that folder is there again in one that is
+    /// still to come.
+    private func beginNextLife(of middle: UUID, in other: UUID, _ leaf: UUID, in leafParent: UUID, _ store: Store)
         async throws
     {
-        let (store, top, other, middle, leaf) = (try folders().store, UUID(), UUID(), UUID(), UUID())
+        let top = UUID()
         try await store.takeFolders(
             [folder(top, in: nil, seq: 1), folder(middle, in: top, seq: 1), folder(leaf, in: middle, seq: 1)], from: 0,
             to: 1)
         try await store.takeFolders(
             [
                 .gone("folder", top, seq: 2), folder(middle, in: other, seq: 3, generation: 3),
-                folder(leaf, in: middle, seq: 4),
+                folder(leaf, in: leafParent, seq: 4),
             ], from: 1, to: 4)
+    }
+
+    @Test func `R2 what is below the next life of a row waits for that, and does not go with its former parent`()
+        async throws
+    {
+        let (store, other, middle, leaf) = (try folders().store, UUID(), UUID(), UUID())
+        try await beginNextLife(of: middle, in: other, leaf, in: middle, store)
         #expect(try await store.read { try Folder.fetchCount($0) } == 0)
         #expect(try await store.counts().parked == 2)
         try await store.takeFolders([folder(other, in: nil, seq: 5)], from: 4, to: 5)
         #expect(try await store.read { try Folder.fetchCount($0) } == 3)
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test func `R4 what waits of a row is as it came, and not as a deletion of this page has found it`() async throws {
+        let (store, other, middle, leaf) = (try folders().store, UUID(), UUID(), UUID())
+        try await beginNextLife(of: middle, in: other, leaf, in: other, store)
+        #expect(try await store.counts().parked == 2)
+        try await store.takeFolders([folder(other, in: nil, seq: 5)], from: 4, to: 5)
+        #expect(try await store.read { try Folder.fetchOne($0, key: leaf)?.parent } == other)
         #expect(try await store.counts().parked == 0)
     }
 

@@ -15,6 +15,14 @@ private struct Label: Codable, Identifiable, SyncedRecord {
     var name: String
 }
 
+private struct Seat: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "seat"
+    var id = UUID()
+    var name: String?
+    var code: String?
+    var label: UUID?
+}
+
 extension FittingTests {
     @Test(arguments: ["REPLACE", "IGNORE", "ROLLBACK"])
     func `M6 a received row replaces none of this device's, whatever the table does with rows of the app`(
@@ -46,5 +54,106 @@ extension FittingTests {
         let counts = try await store.counts()
         #expect(counts.pending == 1)
         #expect(counts.parked == 1)
+    }
+
+    /// Labels, and seats of which no two have one name, one code or one label. The table resolves what the app writes.
+    private func seats(_ resolution: String) throws -> Device {
+        try Device([Label.self, Seat.self]) { migrator in
+            migrator.registerMigration("seat") { db in
+                try db.execute(
+                    sql: """
+                        CREATE TABLE label(id BLOB PRIMARY KEY NOT NULL, name TEXT NOT NULL);
+                        CREATE TABLE seat(
+                        id BLOB PRIMARY KEY NOT NULL, name TEXT UNIQUE ON CONFLICT \(resolution),
+                        code TEXT UNIQUE ON CONFLICT \(resolution),
+                        label BLOB UNIQUE ON CONFLICT \(resolution) REFERENCES label(id))
+                        """)
+            }
+        }
+    }
+
+    private func row(_ table: String, _ id: UUID, seq: Int64, _ values: JSONObject) -> PageRow {
+        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq), device: "OtherPhone")
+        return PageRow(
+            table: table, id: id.uuidString.lowercased(),
+            content: .row(
+                RowPatch(generation: 1, clocks: ColumnClocks(common: clock), seq: seq, values: values)))
+    }
+
+    private func take(_ rows: [PageRow], from: Int, to seq: Int, in store: Store) async throws {
+        try await store.apply(
+            Page(from: "e1.\(from)", cursor: "e1.\(seq)", hasMore: false, rows: rows), to: ["label", "seat"],
+            initialCursor: "e1.0")
+    }
+
+    @Test(arguments: ["REPLACE", "IGNORE", "ROLLBACK"])
+    func `M6 R4 a value that is given back replaces no row that has it by now, whatever the table does`(
+        resolution: String
+    ) async throws {
+        let store = try seats(resolution).store
+        let (a, b) = (UUID(), UUID())
+        try await take(
+            [
+                row("seat", a, seq: 1, ["name": "a", "code": "1"]),
+                row("seat", b, seq: 1, ["name": "b", "code": "2"]),
+            ], from: 0, to: 1, in: store)
+        try await store.write { try $0.execute(sql: "UPDATE seat SET name = 'm' WHERE id = ?", arguments: [a]) }
+        try await take(
+            [
+                row("seat", a, seq: 2, ["name": "a", "code": "2"]),
+                row("seat", b, seq: 2, ["name": "m", "code": "1"]),
+            ], from: 1, to: 2, in: store)
+        #expect(try await store.read { try Seat.fetchOne($0, key: a)?.name } == "m")
+        #expect(try await store.read { try Seat.fetchOne($0, key: b)?.name } == "b")
+        let counts = try await store.counts()
+        #expect((counts.pending, counts.parked) == (1, 2))
+    }
+
+    @Test(arguments: ["REPLACE", "IGNORE", "ROLLBACK"])
+    func `M6 R4 references that follow to another row replace none there, whatever the table does`(
+        resolution: String
+    ) async throws {
+        let store = try seats(resolution).store
+        let (winner, loser) = (UUID(), UUID())
+        let (first, second) = (Seat(label: winner), Seat(label: loser))
+        func labelled(_ seat: Seat) -> PageRow {
+            row("seat", seat.id, seq: 1, ["label": .string(seat.label?.uuidString.lowercased() ?? "")])
+        }
+        try await take(
+            [
+                row("label", winner, seq: 1, ["name": "x"]), row("label", loser, seq: 1, ["name": "y"]),
+                labelled(first), labelled(second),
+            ], from: 0, to: 1, in: store)
+        let tombstone = Tombstone(
+            generation: 2, clock: Clock(stamp: Stamp(milliseconds: 1_790_000_001_000), device: "server"), seq: 2,
+            mergedInto: winner.uuidString.lowercased())
+        try await take(
+            [PageRow(table: "label", id: loser.uuidString.lowercased(), content: .deleted(tombstone))],
+            from: 1, to: 2, in: store)
+        let labels = try await store.read { try Seat.fetchAll($0).map { [$0.id, $0.label] } }
+        #expect(Set(labels) == [[first.id, winner], [second.id, loser]])
+        #expect(try await store.counts().parked == 1)
+    }
+
+    @Test func `R4 S8 a row that became one with another waits if the app's trigger fails on what refers to it`()
+        async throws
+    {
+        let store = desk.store
+        try await store.take([.project(trip), .project(tour), .step(tickets, in: trip)], to: 1)
+        try await store.write {
+            try $0.execute(
+                sql: """
+                    CREATE TRIGGER app AFTER UPDATE OF project ON step
+                    BEGIN SELECT json_extract(NEW.text, '$.day'); END
+                    """)
+        }
+        let tombstone = Tombstone(
+            generation: 2, clock: Clock(stamp: Stamp(milliseconds: 1_790_000_001_000), device: "server"), seq: 2,
+            mergedInto: tour.wireID)
+        try await store.take(
+            [PageRow(table: "project", id: trip.wireID, content: .deleted(tombstone)), .step(visa, seq: 2)],
+            from: 1, to: 2)
+        #expect(try await store.steps() == ["Tickets", "Visa"])
+        #expect(try await store.counts().parked == 1)
     }
 }

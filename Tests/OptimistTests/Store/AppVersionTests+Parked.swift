@@ -1,0 +1,86 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+/// A record whose name is unique, in an app and in a later version of that.
+private struct Boat: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "boat"
+    var id = UUID()
+    var name: String?
+
+    static func migrate(_ migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("boat") { db in
+            try db.execute(sql: "CREATE TABLE boat(id BLOB PRIMARY KEY NOT NULL, name TEXT UNIQUE)")
+        }
+    }
+
+    /// Only one boat may be red.
+    static func paint(_ migrator: inout DatabaseMigrator) {
+        migrate(&migrator)
+        migrator.registerMigration("colour") { db in
+            try db.execute(
+                sql: "ALTER TABLE boat ADD COLUMN colour TEXT CHECK (colour <> 'red' OR name = 'Swift')")
+        }
+    }
+}
+
+private struct PaintedBoat: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "boat"
+    var id = UUID()
+    var name: String?
+    var colour: String?
+}
+
+extension AppVersionTests {
+    private func take(_ name: String, of id: UUID, seq: Int64, on device: Device) async throws {
+        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq), device: "OtherPhone")
+        let patch = RowPatch(
+            clocks: ColumnClocks(common: clock), seq: seq, values: ["name": .string(name), "colour": "red"])
+        try await device.apply(
+            Page(
+                from: "m.\(seq - 1)", cursor: "m.\(seq)", hasMore: false,
+                rows: [PageRow(table: "boat", id: id.uuidString.lowercased(), content: .row(patch))]))
+    }
+
+    @Test func `L1 R4 what a migration cannot take of a row leaves what a later page brought and that waits`()
+        async throws
+    {
+        let (device, id) = (try Device([Boat.self], migrate: Boat.migrate), UUID())
+        try await take("Heron", of: id, seq: 1, on: device)
+        try await device.store.write { try Boat(name: "Swift").insert($0) }
+        try await take("Swift", of: id, seq: 2, on: device)
+        #expect(try await device.store.counts().parked == 1)
+        try device.open([PaintedBoat.self], migrate: Boat.paint)
+        try await device.execute("DELETE FROM boat WHERE id <> ?", [id])
+        try await device.apply(Page(from: "m.2", cursor: "m.3", hasMore: false, rows: []))
+        #expect(try await device.rows("boat").values.first == ["name": "Swift", "colour": "red"])
+        #expect(try await device.store.counts().parked == 0)
+    }
+
+    /// The answer tells of the columns that this app knows, and does not fit.
+    @Test func `L1 V2 what a migration cannot take of a row is added to what an answer set aside, which waits whole`()
+        async throws
+    {
+        let (device, id) = (try Device([Boat.self], migrate: Boat.migrate), UUID())
+        try await take("Heron", of: id, seq: 1, on: device)
+        try await device.execute("UPDATE boat SET name = 'Stork' WHERE id = ?", [id])
+        let batch = try #require(try await device.next())
+        try await device.store.write { try Boat(name: "Swift").insert($0) }
+        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_100_000), device: "OtherPhone")
+        let won = RowPatch(clocks: ColumnClocks(common: clock), values: ["name": "Swift"])
+        try await device.store.book([.merged(seq: 2, won)], of: batch)
+        #expect(try await device.store.counts().parked == 1)
+        try device.open([PaintedBoat.self], migrate: Boat.paint)
+        try await device.execute("DELETE FROM boat WHERE id <> ?", [id])
+        try await device.apply(Page(from: "m.1", cursor: "m.3", hasMore: false, rows: []))
+        #expect(try await device.rows("boat").values.first == ["name": "Swift", "colour": "red"])
+        #expect(try await device.store.counts().parked == 0)
+    }
+}
