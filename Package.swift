@@ -100,7 +100,8 @@ let package = Package(
         .testTarget(
             name: "OptimistSessionTests",
             dependencies: [
-                "OptimistSession", "OptimistTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "ChildProcess", "OptimistSession", "OptimistTesting",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings),
         .testTarget(
@@ -113,12 +114,13 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings),
+        .target(name: "ChildProcess", path: "Tests/ChildProcess", swiftSettings: settings),
         .executableTarget(
             name: "OtherProcess",
             dependencies: ["Optimist", "OptimistTesting", .product(name: "GRDB", package: "GRDB.swift")],
             path: "Tests/OtherProcess", swiftSettings: settings),
         .testTarget(
-            name: "OptimistTests", dependencies: ["Optimist", "OptimistTesting", "OtherProcess"],
+            name: "OptimistTests", dependencies: ["ChildProcess", "Optimist", "OptimistTesting", "OtherProcess"],
             resources: [.copy("Fixtures")], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

@@ -11,7 +11,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct HTTPSourceTests {
     /// What the server says to each request in turn.
     private typealias Answer = @Sendable (TransportRequest) throws -> TransportResponse

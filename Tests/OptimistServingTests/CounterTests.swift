@@ -5,7 +5,7 @@ import Testing
 
 @testable import OptimistServing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct CounterTests {
     private static func store() -> ModelStore {
         var store = ModelStore()

@@ -7,7 +7,7 @@ import Testing
 @testable import OptimistServing
 
 /// Types whose rows an edit brings back, if it is later than their delete.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct EditWinsTests {
     private static func store() -> ModelStore {
         var store = ModelStore()

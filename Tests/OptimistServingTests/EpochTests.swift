@@ -6,7 +6,7 @@ import Testing
 @testable import OptimistServing
 
 /// A server that went back, and the devices that heal it.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct EpochTests {
     private let served = Served()
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import OptimistServing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct InMemorySyncStoreTests {
     private let store = InMemorySyncStore(accounts: ["a"], epoch: "e1")
 

@@ -6,7 +6,7 @@ import Testing
 @testable import OptimistServing
 
 /// Rows that are created, deleted and created again.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct LivesTests {
     @Test func `an update of a row that never existed, or is gone, is notFound`() {
         var store = ModelStore()

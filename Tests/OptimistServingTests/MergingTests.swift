@@ -6,7 +6,7 @@ import Testing
 
 @testable import OptimistServing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct MergingTests {
     /// Versions of one row as three devices may send them: edits, deletions and new lives, with clocks that also tie.
     static func versions(using random: inout SplitMix64) -> [RowOperation] {

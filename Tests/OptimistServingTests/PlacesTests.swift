@@ -5,7 +5,7 @@ import Testing
 
 @testable import OptimistServing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct PlacesTests {
     private static func row(_ seq: Int64, _ ordinal: Int) -> LoggedRow {
         LoggedRow(id: "", place: Place(seq: seq, ordinal: ordinal), bornSeq: seq, generation: 1, content: [])

@@ -8,7 +8,7 @@ import Testing
 @testable import OptimistServing
 
 /// Pushes of several devices in any order, some of them twice.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(20)))
 struct PropertyTests {
     /// Everything that a schema can ask for: lists in folders, to-dos in lists, some of which are favourites.
     private static let schema = Schema(

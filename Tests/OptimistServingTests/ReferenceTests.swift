@@ -6,7 +6,7 @@ import Testing
 @testable import OptimistServing
 
 /// What deletes do to rows that refer to what is deleted, in whatever order things arrive.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct ReferenceTests {
     /// Lists of to-dos, which may follow each other.
     private static func store(_ onDelete: ColumnSchema.OnDelete?, after: ColumnSchema.OnDelete? = .cascade)

@@ -7,7 +7,7 @@ import Testing
 @testable import OptimistServing
 
 /// The protocol over the store in memory: what requests carry of groups, counters and rows that became one.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct ServiceTests {
     private let service: JMAPService
 

@@ -6,7 +6,7 @@ import Testing
 @testable import OptimistServing
 
 /// How an empty device receives everything.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct SnapshotTests {
     private let served = Served()
 

@@ -7,7 +7,7 @@ import Testing
 @testable import OptimistServing
 
 /// How long deleted rows are remembered, and what those hear who were away for longer.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct TombstoneTests {
     private let served = Served()
 

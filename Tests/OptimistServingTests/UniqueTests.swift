@@ -5,7 +5,7 @@ import Testing
 
 @testable import OptimistServing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct UniqueTests {
     private static func store(_ onCollision: UniqueIndex.OnCollision) -> ModelStore {
         var store = ModelStore()

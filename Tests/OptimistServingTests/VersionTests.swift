@@ -6,7 +6,7 @@ import Testing
 @testable import OptimistServing
 
 /// Apps that were built before the schema became what it is.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct VersionTests {
     /// Version 3: `Task` was `Todo` until 1, and its `title` was `name` until 1 and `content` until 2.
     private static let schema = Schema(

@@ -9,7 +9,7 @@ import Testing
 
 @testable import OptimistSession
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct CredentialStoreTests {
     /// Gives a test a directory of its own, and removes it afterwards.
     private func withDirectory(_ work: (URL) throws -> Void) throws {

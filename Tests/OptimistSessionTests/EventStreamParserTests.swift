@@ -4,7 +4,7 @@ import OptimistCore
 import OptimistSession
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct EventStreamParserTests {
     typealias Event = EventStreamParser.Event
 

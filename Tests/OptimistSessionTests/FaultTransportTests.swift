@@ -9,7 +9,7 @@ import Testing
 
 @testable import OptimistSession
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct FaultTransportTests {
     let server = InMemoryTransport { _ in
         TransportResponse(.ok, "hello", headerFields: [.date: "Fri, 15 Jan 2027 08:00:00 GMT"])

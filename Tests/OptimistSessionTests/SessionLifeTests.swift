@@ -8,7 +8,7 @@ import OptimistTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct SessionLifeTests {
     @Test func `signing in stores the credentials and names the account`() async throws {
         let bench = Bench(signedIn: false)

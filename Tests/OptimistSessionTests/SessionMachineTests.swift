@@ -6,7 +6,7 @@ import Testing
 
 @testable import OptimistSession
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct SessionMachineTests {
     private let now = Date(timeIntervalSince1970: 1_800_000_000)
 

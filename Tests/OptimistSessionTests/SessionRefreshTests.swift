@@ -8,7 +8,7 @@ import OptimistTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct SessionRefreshTests {
     @Test func `T1: a thousand requests that meet an expired token cost one refresh and one slotful of extra sends`()
         async

@@ -8,7 +8,7 @@ import OptimistTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct SessionRequestTests {
     @Test func `relative targets go to the server, with the token and the query`() async throws {
         let bench = Bench()

@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 /// A session whose account changes while its token is renewed and requests come and go, in every order that a seed draws.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 struct SessionScheduleTests {
     private static let isSoak = ProcessInfo.processInfo.environment["OPTIMIST_SOAK"] != nil
 

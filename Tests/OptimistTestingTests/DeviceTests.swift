@@ -7,7 +7,7 @@ import OptimistTesting
 import OptimistWire
 import Testing
 
-@Suite("Simulated devices", .timeLimit(.minutes(5)))
+@Suite("Simulated devices", .timeLimit(.minutes(20)))
 struct DeviceTests {
     /// The app of the article's example.
     typealias Note = NoteTests.Note

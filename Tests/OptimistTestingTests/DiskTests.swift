@@ -6,7 +6,7 @@ import OptimistCore
 import OptimistTesting
 import Testing
 
-@Suite("The simulated disk", .timeLimit(.minutes(5)))
+@Suite("The simulated disk", .timeLimit(.minutes(20)))
 struct DiskTests {
     /// Opens a pool as the store does.
     private func pool(_ mount: DiskMount, synchronous: String = "FULL") throws -> DatabasePool {

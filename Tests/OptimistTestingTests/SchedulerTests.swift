@@ -6,7 +6,7 @@ import OptimistTesting
 import Synchronization
 import Testing
 
-@Suite("The simulated scheduler", .timeLimit(.minutes(5)))
+@Suite("The simulated scheduler", .timeLimit(.minutes(20)))
 struct SchedulerTests {
     /// Some tasks that meet in an actor, sleep and yield; what they did, in order.
     private func course(seed: UInt64, killAfter: Int? = nil) -> (log: [Int], trace: UInt64) {

@@ -4,7 +4,7 @@ import OptimistCore
 import OptimistWire
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct ClockTests {
     @Test func `a clock reads as the protocol writes it`() throws {
         let clock = try #require(Clock("019ab3c4d5e60000-7Kp3"))

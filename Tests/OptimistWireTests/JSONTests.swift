@@ -4,7 +4,7 @@ import OptimistCore
 import OptimistWire
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct JSONTests {
     @Test(arguments: [
         "null", "true", "[]", "{}", "[1,-2,0]", "9223372036854775807", "-9223372036854775807", "1.5", "-0.25", "1e+20",

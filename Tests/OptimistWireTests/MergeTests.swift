@@ -4,7 +4,7 @@ import OptimistCore
 import OptimistWire
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct MergeTests {
     private func version(using random: inout SplitMix64) -> MergeRow {
         func clock() -> Clock {

@@ -3,7 +3,7 @@
 import OptimistWire
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct SchemaTests {
     private static let whole = Schema(
         id: "shop", version: 3, minClientVersion: 1,

@@ -17,6 +17,7 @@ struct OtherProcess {
     static func main() async throws {
         let arguments = CommandLine.arguments
         guard arguments.count == 3 else { return print("OtherProcess write|sync FILE") }
+        endWithTheTests()
         let store = try Store(at: URL(filePath: arguments[2]), synced: [Todo.self]) { migrator in
             // As the tests' own app has it.
             migrator.registerMigration("todo") { _ in }
@@ -24,6 +25,14 @@ struct OtherProcess {
         switch arguments[1] {
         case "write": try await write(to: store)
         default: try await sync(store)
+        }
+    }
+
+    /// Ends this process when its input does: whoever reads the output of tests that crashed waits for it too.
+    private static func endWithTheTests() {
+        Thread.detachNewThread {
+            while readLine() != nil {}
+            exit(EXIT_FAILURE)
         }
     }
 

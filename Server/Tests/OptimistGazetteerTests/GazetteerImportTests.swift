@@ -7,7 +7,7 @@ import OptimistGazetteer
 import Testing
 
 /// What an import makes of good, bad and wrong files.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct GazetteerImportTests {
     let folder: Folder
 

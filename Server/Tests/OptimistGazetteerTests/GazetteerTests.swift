@@ -6,7 +6,7 @@ import OptimistCore
 import Testing
 
 /// What places are called.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct GazetteerTests {
     let folder: Folder
     let gazetteer: Gazetteer

@@ -6,7 +6,7 @@ import OptimistGazetteer
 import Testing
 
 /// The R*Tree finds what comparing with every place finds.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct NearestPlaceTests {
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
     func `of 500 random points the nearest place is the one that brute force finds`(seed: UInt64) throws {

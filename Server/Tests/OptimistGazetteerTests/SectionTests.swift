@@ -5,7 +5,7 @@ import OptimistGazetteer
 import Testing
 
 /// Which place a section stands for.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct SectionTests {
     /// The name of a section at 0, 0 among these places.
     private func name(_ places: TestPlace...) throws -> String? {

@@ -7,7 +7,7 @@ import Testing
 @testable import OptimistLab
 
 /// What the lab's server has to show.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct ContentTests {
     let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-content-\(UUID().uuidString)")
 

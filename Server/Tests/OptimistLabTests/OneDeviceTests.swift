@@ -10,7 +10,7 @@ import Testing
 @testable import OptimistLab
 
 /// Where the server allows one device for each account: what becomes of the older one.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct OneDeviceTests {
     private let email = "ann@example.org"
     private let password = "correct horse battery"

@@ -10,7 +10,7 @@ import Testing
 @testable import OptimistLab
 
 /// What a phone has loaded, and whose it is.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct SignOutTests {
     @Test func `C10: signing out leaves nothing that was loaded, in memory or on the disk`() async throws {
         let content = try LabContent(photos: nil, cache: FileManager.default.temporaryDirectory)

@@ -11,7 +11,7 @@ import Testing
 @testable import OptimistLab
 
 /// The five stories' figures, as they are shown.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct StoryTests {
     let figures = [
         StoryFigure(measure: .todoShown, network: .threeG, oldWay: 1080.4, optimist: 1.84),

@@ -3,7 +3,7 @@
 import OptimistProxy
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct ProxyAdminTests {
     /// Sends one request, and returns its answer as text, head and body.
     private func send(

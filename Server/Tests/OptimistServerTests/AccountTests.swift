@@ -8,7 +8,7 @@ import Testing
 @testable import OptimistServer
 
 /// Accounts and sessions over loopback.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct AccountTests {
     let site = Site()
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import OptimistServer
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct AccountValuesTests {
     private static func session() -> SessionRecord {
         SessionRecord(

@@ -6,7 +6,7 @@ import Testing
 @testable import OptimistServer
 
 /// Routes of an app's own.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct AppRouteTests {
     let site = Site()
 

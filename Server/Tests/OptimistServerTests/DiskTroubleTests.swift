@@ -11,7 +11,7 @@ import Testing
 @testable import OptimistServer
 
 /// A disk without room.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct DiskTroubleTests {
     private let file: StoreFile
 

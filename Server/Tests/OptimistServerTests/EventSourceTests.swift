@@ -7,7 +7,7 @@ import Testing
 @testable import OptimistServer
 
 /// The event source over loopback.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct EventSourceTests {
     let site = Site()
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import OptimistServer
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct EventTests {
     private func state(_ seq: Int64) -> SyncState { SyncState(epoch: "e", seq: seq) }
 

@@ -9,7 +9,7 @@ import Testing
 @testable import OptimistServer
 
 /// The server over loopback: what strangers and broken clients get to see.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct HTTPTests {
     let site = Site()
 

@@ -10,7 +10,7 @@ import Testing
 @testable import OptimistServer
 
 /// What the server does beside answering, and what it hears of its disk.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct HousekeepingTests {
     private let site = Site()
 

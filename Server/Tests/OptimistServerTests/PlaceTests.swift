@@ -9,7 +9,7 @@ import Testing
 @testable import OptimistServer
 
 /// `GET /places`.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct PlaceTests {
     let site = Site()
 

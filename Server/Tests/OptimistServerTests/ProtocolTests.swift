@@ -7,7 +7,7 @@ import Testing
 @testable import OptimistServer
 
 /// The protocol over the embedded store, without HTTP.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct ProtocolTests {
     let site = Site()
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import OptimistServer
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct SchemaTests {
     private func refusal(_ text: String) -> OptimistError? {
         do {

@@ -6,7 +6,7 @@ import Testing
 @testable import OptimistServer
 
 /// What an operator sees of sessions, and does to them.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct SessionInspectionTests {
     let site = Site()
 

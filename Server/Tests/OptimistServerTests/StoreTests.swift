@@ -11,7 +11,7 @@ import Testing
 @testable import OptimistServer
 
 /// The embedded database: what opens, what lasts, what is refused.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct StoreTests {
     let site = Site()
 

@@ -4,7 +4,7 @@ import Foundation
 @testable import OptimistSimulation
 import Testing
 
-@Suite("Campaigns", .timeLimit(.minutes(5)))
+@Suite("Campaigns", .timeLimit(.minutes(20)))
 struct CampaignTests {
     private static func outcome(_ seed: UInt64, finding: String? = nil) -> SeedOutcome {
         var outcome = SeedOutcome(seed: seed, finding: "")

@@ -4,7 +4,7 @@ import Foundation
 import OptimistSimulation
 import Testing
 
-@Suite("The simulation", .timeLimit(.minutes(10)))
+@Suite("The simulation", .timeLimit(.minutes(20)))
 struct SimulationTests {
     /// Set by Scripts/test: without it the order of sets and dictionaries differs from run to run.
     static let isRepeatable = ProcessInfo.processInfo.environment["SWIFT_DETERMINISTIC_HASHING"] != nil

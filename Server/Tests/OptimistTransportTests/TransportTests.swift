@@ -9,7 +9,7 @@
     import Testing
 
     /// What every transport promises, tried on each of them.
-    @Suite(.timeLimit(.minutes(5)))
+    @Suite(.timeLimit(.minutes(20)))
     struct TransportTests {
         @Test(arguments: Carrier.allCases)
         func `head, fields and body go there and come back`(carrier: Carrier) async throws {

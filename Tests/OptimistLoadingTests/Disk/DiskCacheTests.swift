@@ -6,7 +6,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct DiskCacheTests {
     let place = TemporaryFolder()
 

@@ -8,7 +8,7 @@ import Testing
 @testable import OptimistLoading
 
 /// Whatever happens to the files, a key is answered with its own value or not at all.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct DiskDamageTests {
     enum Damage: CaseIterable {
         case flippedBit, truncated, zeroed, swappedRanges, swappedFiles, appended, garbage, repeatedRange

@@ -8,7 +8,7 @@ import Testing
 @testable import OptimistLoading
 
 /// A test cannot fill a disk, and a superuser may write anywhere: the error numbers are put in front of the writes.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct DiskFaultTests {
     let place = TemporaryFolder()
 

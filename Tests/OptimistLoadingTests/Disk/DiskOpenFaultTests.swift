@@ -7,7 +7,7 @@ import Testing
 @testable import OptimistLoading
 
 /// When too many files are open, for a while nothing can be listed or opened.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct DiskOpenFaultTests {
     let place = TemporaryFolder()
     private let fault = DiskFaultTests.Fault()

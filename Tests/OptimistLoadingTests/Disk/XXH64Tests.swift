@@ -4,7 +4,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct XXH64Tests {
     @Test(
         arguments: [

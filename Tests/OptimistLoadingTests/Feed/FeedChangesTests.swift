@@ -5,7 +5,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct FeedChangesTests {
     private typealias Changes = FeedChanges<Int, Int>
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct FeedPagingTests {
     @Test func `F4 the next page is asked for once, before the end is reached, and the end is a state`() async throws {
         let wall = await Wall.showing(0..<8, next: "b", limits: FeedLimits(ahead: 0, behind: 0, nextPage: 4))
@@ -230,7 +230,7 @@ struct FeedPagingTests {
 }
 
 /// A later launch of the app finds what an earlier one had.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct FeedArchiveTests {
     private let folder = TemporaryFolder()
 

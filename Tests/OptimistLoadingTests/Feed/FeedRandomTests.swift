@@ -6,7 +6,7 @@ import Testing
 @testable import OptimistLoading
 
 /// Whatever happens in whatever order, the machine keeps to what it promises. No tasks and no time: the machine alone.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct FeedRandomTests {
     private typealias Machine = FeedMachine<Kind, String, Photo, Int>
 

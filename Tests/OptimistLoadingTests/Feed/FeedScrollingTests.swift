@@ -7,7 +7,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct FeedScrollingTests {
     @Test func `F8 what is on the screen comes first, then what is ahead of it, and what has left is let go`()
         async throws

@@ -8,7 +8,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct FeedTests {
     @Test func `F1 one hanging picture of eight never hides the other seven`() async throws {
         let wall = await Wall.showing(0..<8)

@@ -7,7 +7,7 @@ import Testing
 @testable import OptimistLoading
 
 /// What SwiftUI observes.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 @MainActor
 struct ModelTests {
     @Test func `a model of a feed begins it, follows it, and tells who observes`() async throws {

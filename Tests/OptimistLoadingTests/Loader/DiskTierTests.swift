@@ -8,7 +8,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct DiskTierTests {
     private let folder = TemporaryFolder()
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct EventsTests {
     @Test func `C3 a value is wanted for as long as somebody iterates`() async throws {
         let desk = Desk(LoaderLimits(linger: .zero))

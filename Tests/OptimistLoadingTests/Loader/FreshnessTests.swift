@@ -7,7 +7,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct FreshnessTests {
     private let desk = Desk()
     /// The desk's clock shows 1,000 s.

@@ -7,7 +7,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct OneFetchTests {
     @Test func `C1 a value in memory is returned at once, without suspension`() async throws {
         let desk = Desk()

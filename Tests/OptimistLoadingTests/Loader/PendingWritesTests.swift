@@ -4,7 +4,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 final class PendingWritesTests {
     private var pending = PendingWrites<String, Int>(mostValues: 3, mostBytes: 100)
 

@@ -3,7 +3,7 @@
 import OptimistLoading
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct PlaceKeyTests {
     @Test func `C9 points within some hundred metres and one language are one key`() throws {
         let key = try #require(PlaceKey(latitude: 35.68123, longitude: 139.76712, language: "ja"))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct PrefetchWindowTests {
     @Test func `F8 a window fetches the nearest first, and what has left it is not fetched`() async throws {
         let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct RemovalTests {
     @Test func `C10 removing everything empties the memory, and what was under way reaches nobody`() async throws {
         let desk = Desk()

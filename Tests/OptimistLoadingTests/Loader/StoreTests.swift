@@ -7,7 +7,7 @@ import Testing
 @testable import OptimistLoading
 
 /// What an app puts into a loader by its own word.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct StoreTests {
     @Test func `a seed is shown until the source confirms it, however much comes meanwhile`() async throws {
         let desk = Desk(LoaderLimits(memory: MemoryLimits(count: 4)))

@@ -8,7 +8,7 @@ import Testing
 @testable import OptimistLoading
 
 /// Many threads at once, and then nothing is left over.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct StressTests {
     private static let isSoak = ProcessInfo.processInfo.environment["OPTIMIST_SOAK"] != nil
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct TurnsTests {
     @Test func `C8 six fetches at once, and three at most for what nobody looks at`() async throws {
         let desk = Desk()

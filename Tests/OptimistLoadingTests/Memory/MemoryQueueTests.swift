@@ -5,7 +5,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct MemoryQueueTests {
     /// What is in the queue, by what it says of each place.
     private struct Books {

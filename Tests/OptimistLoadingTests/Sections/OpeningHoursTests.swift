@@ -7,7 +7,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct OpeningHoursTests {
     private static func zone(_ name: String) throws -> TimeZone { try #require(TimeZone(identifier: name)) }
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import OptimistLoading
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct SectionsTests {
     @Test func `H1 one response is one snapshot, however many sections it fills`() async throws {
         let campus = Campus(hasWeather: false)

@@ -111,7 +111,7 @@ private struct CountingWorld {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct CounterConvergenceTests {
     @Test(arguments: 1...12)
     func `M3 S3 whatever is lost, late, doubled, refused or renamed, each count counts once`(seed: UInt64) async throws

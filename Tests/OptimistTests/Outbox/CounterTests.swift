@@ -9,7 +9,7 @@ import Testing
 
 @testable import Optimist
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct CounterTests {
     let server = AppServer()
     let phone: Device

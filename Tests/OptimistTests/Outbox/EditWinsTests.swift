@@ -47,7 +47,7 @@ private struct CountedNote: Codable, Identifiable, SyncedRecord {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct EditWinsTests {
     let server = AppServer()
     let phone: Device

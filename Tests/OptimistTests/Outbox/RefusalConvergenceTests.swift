@@ -69,7 +69,7 @@ private struct RefusingWorld {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct RefusalConvergenceTests {
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func `M1 R2 whatever is refused while pages come, all end with the server's rows`(seed: UInt64) async throws {

@@ -10,7 +10,7 @@ import Testing
 @testable import Optimist
 
 /// Refusals that leave a device without the server's values, or that let rows stand in each other's way.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct TakingBackTests {
     private let tooLarge = Refusal(code: "tooLarge", message: "What was written together is too large.")
 

@@ -85,7 +85,7 @@ private enum App {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct AppVersionTests {
     let server = AppServer()
 

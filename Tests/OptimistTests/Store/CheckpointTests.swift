@@ -8,7 +8,7 @@ import Testing
 
 @testable import Optimist
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct CheckpointTests {
     @Test func `the log is copied a portion at a time, beside the writes, and once at a time`() {
         var log = WriteAheadLog()

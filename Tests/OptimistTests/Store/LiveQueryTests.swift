@@ -9,7 +9,7 @@ import Testing
 
 @testable import Optimist
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct LiveQueryTests {
     @Test func `W7 under a burst states may be skipped, none is half, and the last one arrives`() async throws {
         let phone = try Phone()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Optimist
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct OversizeTests {
     private let limit = RowSync.Limit.rowBytes
 

@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import ChildProcess
 import Foundation
 import GRDB
 import OptimistCore
@@ -10,28 +11,13 @@ import Testing
 
 @testable import Optimist
 
-private func endAsInACrash(_ process: pid_t) { kill(process, SIGKILL) }
-
-/// Another process with the same file: see Tests/OtherProcess.
-private final class Other: Sendable {
-    private let process = Process()
-
-    init(_ role: String, _ file: URL) throws {
-        process.executableURL = Bundle.module.bundleURL.deletingLastPathComponent().appending(path: "OtherProcess")
-        process.arguments = [role, file.path]
-        try process.run()
-    }
-
-    deinit { kill() }
-
-    /// Ends it as a crash does. It is gone when this returns.
-    func kill() {
-        if process.isRunning { endAsInACrash(process.processIdentifier) }
-        process.waitUntilExit()
-    }
+/// Starts another process with the same file: see Tests/OtherProcess.
+private func startOther(_ role: String, _ file: URL) throws -> ChildProcess {
+    try ChildProcess(
+        Bundle.module.bundleURL.deletingLastPathComponent().appending(path: "OtherProcess"), [role, file.path])
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct ProcessesTests {
     private let server = InMemoryServer()
 
@@ -48,7 +34,7 @@ struct ProcessesTests {
         let phone = try SyncedPhone(server)
         phone.start()
         try await phone.until { try await $0.counts().lastSync != nil }
-        let other = try Other("write", phone.store.file)
+        let other = try startOther("write", phone.store.file)
         for number in 1...20 {
             await until("other \(number - 1)", in: phone.store)
             try await add("mine \(number)", to: phone)
@@ -62,7 +48,7 @@ struct ProcessesTests {
 
     @Test func `W5 one process syncs at a time, and the next one takes over when it is killed`() async throws {
         let phone = try SyncedPhone(server)
-        let other = try Other("sync", phone.store.file)
+        let other = try startOther("sync", phone.store.file)
         await until("other pushes", in: phone.store)
         let engine = phone.start()
         await phone.clock.sleepers(atLeast: 1)

@@ -8,7 +8,7 @@ import Testing
 @testable import Optimist
 
 /// Opens copies of the files in Fixtures, which released versions of the engine wrote.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct ReleasedFormatTests {
     private static let folder = Bundle.module.resourceURL?.appending(path: "Fixtures")
 

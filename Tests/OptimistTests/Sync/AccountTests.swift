@@ -10,7 +10,7 @@ import Testing
 
 @testable import Optimist
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct AccountTests {
     private let server = InMemoryServer()
 

@@ -128,7 +128,7 @@ private struct World {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct ConvergenceTests {
     @Test(arguments: 1...60)
     func `M1 S3 R1 whatever is lost, late, doubled or reordered, all devices and the server end equal`(seed: UInt64)

@@ -11,7 +11,7 @@ import Testing
 
 @testable import Optimist
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct FirstSyncTests {
     private let backend = FakeBackend()
 

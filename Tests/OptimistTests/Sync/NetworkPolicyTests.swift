@@ -11,7 +11,7 @@ import Testing
 
 @testable import Optimist
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct NetworkPolicyTests {
     private let mobile = NetworkPath(isOnline: true, isExpensive: true)
     private let home = NetworkPath(isOnline: true)

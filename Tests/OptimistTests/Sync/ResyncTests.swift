@@ -12,7 +12,7 @@ import Testing
 @testable import Optimist
 
 /// Devices that were away for longer than the server remembers deleted rows.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct ResyncTests {
     private let backend = FakeBackend()
     private let reader: Reader

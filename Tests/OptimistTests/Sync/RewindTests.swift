@@ -12,7 +12,7 @@ import Testing
 @testable import Optimist
 
 /// Servers whose database went back.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct RewindTests {
     private let backend = FakeBackend()
 

@@ -6,7 +6,7 @@ import OptimistWire
 import Testing
 
 /// A snapshot as a device asks for it, and as the server gives it.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct SnapshotRemoteTests {
     private let server = InMemoryServer()
 

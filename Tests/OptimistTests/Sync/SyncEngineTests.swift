@@ -70,7 +70,7 @@ final class SyncedPhone: Sendable {
     func write(_ sql: String) async throws { try await store.write { try $0.execute(sql: sql) } }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct SyncEngineTests {
     private let server = InMemoryServer()
 

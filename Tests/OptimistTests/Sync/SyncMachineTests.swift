@@ -84,7 +84,7 @@ struct MachineRun {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct SyncMachineTests {
     @Test(arguments: 1...50)
     func `S5 with the server down for ten minutes attempts follow the backoff, and the next success drains`(

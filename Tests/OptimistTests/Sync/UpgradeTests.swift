@@ -12,7 +12,7 @@ import Testing
 @testable import Optimist
 
 /// A server that puts something off: a table, a request, a row.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct UpgradeTests {
     private let backend = FakeBackend()
 
