@@ -33,6 +33,7 @@ let package = Package(
             url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: ["FullFoundation"]),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.0.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
@@ -102,6 +103,7 @@ let package = Package(
                 .product(name: "OptimistSession", package: "optimist"),
                 .product(name: "OptimistWire", package: "optimist"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
             ],
             resources: [.copy("GeoNames"), .copy("Web")],
             swiftSettings: settings),

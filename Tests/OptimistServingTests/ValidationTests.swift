@@ -61,6 +61,19 @@ struct ValidationTests {
         #expect(Set(store.rows.keys) == [.todo(4)])
     }
 
+    @Test func `V5 a group that fails tells what the server has of rows that the device has no more`() {
+        var store = ModelStore()
+        store.push((1...3).map { .create(.todo($0), ["content": .string("\($0)")], at: .at(0)) })
+        let verdicts = store.push(
+            [
+                .destroy(.todo(1), at: .at(1), generation: 2),
+                .create(.todo(2), ["content": "a"], at: .at(1), generation: 3),
+                .update(.todo(3), ["content": "b"], at: .at(1)),
+                .create(.todo(4), ["done": true], at: .at(1)),
+            ], groups: [(1...4).map { .todo($0) }])
+        #expect(verdicts.map { $0.error?.current?.values["content"] } == ["1", "2", nil, nil])
+    }
+
     @Test func `groups: a group whose rows are all right is one transaction`() {
         var store = ModelStore()
         let verdicts = store.push(

@@ -169,7 +169,7 @@ struct CredentialStoreTests {
     @Test func `T1 T9: what another process kept and has ended since is renewed, and not sent`() async throws {
         let store = InMemoryCredentialStore(.first)
         let server = FakeServer()
-        let transport = InMemoryTransport { try await server.handle($0) }
+        let transport = InMemoryTransport.unhurried { try await server.handle($0) }
         let session = Session(
             server: try #require(URL(string: Bench.address)), transport: transport, credentials: store,
             surroundings: Surroundings(

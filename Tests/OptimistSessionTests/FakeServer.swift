@@ -85,6 +85,13 @@ extension TransportResponse {
     }
 }
 
+extension InMemoryTransport {
+    /// For a session whose time stands still: however long an answer is held back, it is not late.
+    static func unhurried(_ handler: @escaping Handler) -> InMemoryTransport {
+        InMemoryTransport(surroundings: Surroundings(clock: ManualClock()), handler)
+    }
+}
+
 /// A session on a fake server, in a time that stands still until it is moved.
 struct Bench {
     let server = FakeServer()
@@ -103,7 +110,7 @@ struct Bench {
         let store = store ?? InMemoryCredentialStore(signedIn ? .first : nil)
         let server = server
         let clock = clock
-        let transport = InMemoryTransport { try await server.handle($0) }
+        let transport = InMemoryTransport.unhurried { try await server.handle($0) }
         self.store = store
         self.transport = transport
         session = Session(

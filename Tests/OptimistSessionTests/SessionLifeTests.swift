@@ -20,7 +20,7 @@ struct SessionLifeTests {
     }
 
     @Test func `a wrong password is refused and changes nothing`() async throws {
-        let server = InMemoryTransport { _ in .invalidGrant("wrong") }
+        let server = InMemoryTransport.unhurried { _ in .invalidGrant("wrong") }
         let session = Session(
             server: URL(string: Bench.address)!, transport: server, credentials: .inMemory,
             surroundings: Surroundings(clock: ManualClock()))
@@ -106,7 +106,7 @@ struct SessionLifeTests {
     @Test func `a sign-out during a sign-in wins, and the late answer is stored nowhere`() async throws {
         let door = Door()
         let store = WatchedStore(nil)
-        let transport = InMemoryTransport { _ in
+        let transport = InMemoryTransport.unhurried { _ in
             await door.pass()
             return TransportResponse(.ok, #"{"access_token":"access-1","refresh_token":"refresh-1"}"#)
         }
@@ -126,7 +126,7 @@ struct SessionLifeTests {
         let (saying, answering) = (Door(), Door())
         let server = FakeServer()
         let store = WatchedStore(.first)
-        let transport = InMemoryTransport { request in
+        let transport = InMemoryTransport.unhurried { request in
             if request.head.path == "/auth/sign-in" { await answering.pass() }
             return try await server.handle(request)
         }
@@ -202,7 +202,7 @@ struct SessionLifeTests {
         let wasStored = Mutex(true)
         let server = FakeServer()
         server.refuse(upTo: 1)
-        let transport = InMemoryTransport { request in
+        let transport = InMemoryTransport.unhurried { request in
             if request.head.headerFields[.authorization] == "Bearer access-2" {
                 wasStored.withLock { $0 = $0 && store.load()?.refreshToken == Secret("refresh-2") }
             }

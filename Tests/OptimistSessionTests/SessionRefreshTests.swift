@@ -229,7 +229,7 @@ struct SessionRefreshTests {
         var kept = Credentials.first
         kept.expiresAt = Date(timeIntervalSince1970: 1_800_000_900)
         kept.lifetime = .seconds(900)
-        let transport = InMemoryTransport { request in
+        let transport = InMemoryTransport.unhurried { request in
             var answer = try await server.handle(request)
             answer.head.headerFields[.date] =
                 clock.elapsed < .seconds(100) ? "Fri, 15 Jan 2027 08:00:00 GMT" : "Fri, 15 Jan 2027 08:14:10 GMT"

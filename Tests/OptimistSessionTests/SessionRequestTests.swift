@@ -33,7 +33,7 @@ struct SessionRequestTests {
 
     @Test(arguments: ["http://example.com", "http://127.0.0.1.example.com", "http://localhost.example.com"])
     func `credentials are not sent in the clear to another machine`(server: String) async {
-        let transport = InMemoryTransport { _ in TransportResponse(.ok) }
+        let transport = InMemoryTransport.unhurried { _ in TransportResponse(.ok) }
         let session = Session(server: URL(string: server)!, transport: transport, credentials: .inMemory)
         await #expect { try await session.signIn(email: "ada@example.com", password: "secret") } throws: {
             ($0 as? OptimistError)?.code == .plaintextRefused
@@ -136,7 +136,7 @@ struct SessionRequestTests {
     @Test func `T7: an outage is not multiplied by everybody's retries`() async {
         let server = Mutex(0)
         let clock = ManualClock()
-        let transport = InMemoryTransport { _ in
+        let transport = InMemoryTransport.unhurried { _ in
             server.withLock { $0 += 1 }
             throw TransportError(.broken, .maybeProcessed)
         }
@@ -150,7 +150,7 @@ struct SessionRequestTests {
 
     @Test func `the deadline covers the whole call`() async throws {
         let clock = ManualClock()
-        let transport = InMemoryTransport { _ in
+        let transport = InMemoryTransport.unhurried { _ in
             try await clock.sleep(for: .seconds(1000))
             return TransportResponse(.ok)
         }

@@ -128,19 +128,24 @@ extension Booking {
             } catch let error as DatabaseError where error.isConstraint {
                 entries = before
                 try entries.save(try setAside(row.change, row.entry, row.before, reason: error.message))
-                // It is in the table as it was, and goes along with what it refers to there.
-                refs.remove(row.entry.ref)
             }
+            // As it is in the table now, it goes along with what it refers to there.
+            refs.remove(row.entry.ref)
         }
     }
 
     private mutating func make(_ rows: [TakenBack], among others: Set<RowRef>, vacating: Bool = false) throws {
         let vacancy = try Vacancy(of: vacating ? rows.map(\.entry.ref) : [], in: tables, db)
-        for row in rows { try make(row, among: others) }
+        var others = others
+        for row in rows {
+            try make(row, among: others)
+            others.remove(row.entry.ref)
+        }
         try vacancy.restore()
     }
 
-    /// - Parameter others: The rows that are taken back themselves: what goes along with one of them is not theirs.
+    /// - Parameter others: The rows that are still to be taken back themselves: what goes along with one of them is not theirs.
+    ///   One that is back already, below a row which goes until it is received anew, waits for that.
     private mutating func make(_ row: TakenBack, among others: Set<RowRef>) throws {
         if row.change == .delete {
             var cascade = cascade

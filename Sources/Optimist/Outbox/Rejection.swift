@@ -92,10 +92,14 @@ extension Store {
     /// refused deletion.
     private func deleteUnseen(_ ref: RowRef, in db: Database) throws {
         var entries = try RowEntryTable(db)
-        guard var entry = try entries.entry(ref), entry.isAlive,
+        let known = try entries.entry(ref)
+        guard known?.isAlive != false,
             let marks = try Row.fetchOne(
                 db, sql: "SELECT optimist_group(NULL), optimist_stamp(?, ?)", arguments: [ref.table, ref.id])
         else { return }
+        // Of one whose creation was never answered nothing is known once its refused deletion is undone.
+        var entry = known ?? RowEntry(ref: ref, generation: 1)
+        if known == nil { entry.acked = entry.generation }
         entry.endUnseen(group: Stamp(rawValue: marks[0]), stamp: Stamp(rawValue: marks[1]))
         try entries.save(entry)
     }

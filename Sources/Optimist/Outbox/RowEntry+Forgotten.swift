@@ -12,10 +12,10 @@ extension RowEntry {
     }
 
     /// Whether an unsent life or an unsent deletion stands above one that the server has, be it one that it has begun from the
-    /// first again, since it has forgotten that the row was deleted. What comes is needed if the unsent one is refused: the
-    /// refusal may tell of the row as it was before.
+    /// first again, since it has forgotten that the row was deleted. What comes is needed if the unsent one is refused, which
+    /// may tell of the row as it was before, or given up: it is later than what is here, or nothing of that is here.
     func isAbove(_ life: Int, at seq: Int64?) -> Bool {
-        isPending && !isKnownToServer && life < generation && (seq ?? 0) > self.seq
+        isPending && !isKnownToServer && life < generation && ((seq ?? 0) > self.seq || known == 0)
     }
 
     /// A snapshot did not bring the row, of which something is unsent: it is sent whole.

@@ -101,7 +101,7 @@ extension RowEntry {
         let before = self
         // The server lost the row, and did not delete it.
         if heals, !sentRow.heals, verdict.isGone { return Settlement() }
-        if sentRow.heals, heals, let refusal = verdict.refusal, refusal.current == nil {
+        if sentRow.heals, heals, isAlive, let refusal = verdict.refusal, refusal.current == nil {
             // The server has nothing of it: the row goes as one that was never accepted.
             acked = 0
             dirty = layout.fullMask

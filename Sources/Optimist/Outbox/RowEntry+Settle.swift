@@ -221,7 +221,7 @@ extension RowEntry {
         if let current = refusal.current {
             return Settlement(change: bringBack(current, in: layout), rejected: rejected)
         }
-        giveUpUnknownLife()
+        giveUpUnsentLife()
         return Settlement(change: .delete, rejected: rejected)
     }
 

@@ -24,7 +24,7 @@ extension RowEntry {
             let mine = kept(values, in: layout)
             if let current { return (.create, bringBack(current, in: layout), mine) }
             if heals { acked = 0 }
-            giveUpUnknownLife()
+            giveUpUnsentLife()
             return (.create, .delete, mine)
         }
         let unsent = layout.columns(in: dirty)
@@ -42,8 +42,14 @@ extension RowEntry {
         let isOver = isKnownToServer && !isHealing
         // The server has lost the end of that life, and does not take it again.
         if heals { acked -= 1 }
+        if isOver { return becomeClean() }
+        giveUpUnsentLife()
+    }
+
+    /// Goes back to the life in which the server had the row. Of that nothing is here any more: whatever a page brings of it is
+    /// news.
+    mutating func giveUpUnsentLife() {
         becomeClean()
-        if isOver { return }
         counters = [:]
         generation = acked
         if isAlive { known = 0 }
@@ -57,17 +63,13 @@ extension RowEntry {
         dirty = TableLayout.lifeMask
     }
 
-    /// Gives up a life that the server never had. If it has an earlier one, that this one was to follow, it is left that the
-    /// user has deleted that: this stays unsent. But of one that was never here nobody has deleted anything: it waits, or comes
-    /// with a page. That none of its values is confirmed holds now and then of a life that was here too, as of one whose values
-    /// wait: then its deletion is undone as well, and nothing is lost.
-    mutating func giveUpUnknownLife() {
+    /// Gives up a life that the server never had, since a deletion takes it along. If the server has an earlier one, that this
+    /// one was to follow, it is left that the user has deleted that: this stays unsent. But of one that was never here nobody
+    /// has deleted anything: it waits, or comes with a page. That none of its values is confirmed holds now and then of a life
+    /// that was here too, as of one whose values wait: then its deletion is undone as well, and nothing is lost.
+    mutating func loseUnsentLife() {
+        guard acked % 2 == 1, known != 0 else { return giveUpUnsentLife() }
         counters = [:]
-        guard acked % 2 == 1, known != 0 else {
-            becomeClean()
-            generation = acked
-            return
-        }
         generation = acked + 1
         dirty = TableLayout.lifeMask
         stamps = [:]

@@ -78,7 +78,7 @@ struct ParkedRows {
     private static let isBelowUnsent = """
         reason = '\(belowUnsent)' AND EXISTS (SELECT 1 FROM optimist_row r WHERE r.tbl = optimist_parked.tbl \
         AND r.id = optimist_parked.id AND r.pending IS NOT NULL AND r.acked < r.generation \
-        AND coalesce(optimist_parked.row ->> '$."@gen"', 1) < r.generation AND r.seq < optimist_parked.seq)
+        AND coalesce(optimist_parked.row ->> '$."@gen"', 1) < r.generation AND (r.seq < optimist_parked.seq OR r.known = 0))
         """
 
     func remove(_ ref: RowRef) throws {

@@ -173,7 +173,7 @@ struct ReceivedCascade {
     /// A row that goes along may be alive on the server, below another life of its parent's, which is unsent here or comes
     /// with a later page: whatever a page brings of the row is news then.
     private func giveUp(_ entry: inout RowEntry) {
-        if entry.isPending, !entry.isKnownToServer { return entry.giveUpUnknownLife() }
+        if entry.isPending, !entry.isKnownToServer { return entry.loseUnsentLife() }
         if entry.isPending { entry.becomeClean() }
         if entry.isAlive { entry.known = 0 }
     }

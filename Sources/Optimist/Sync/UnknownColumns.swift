@@ -102,11 +102,17 @@ extension RowApplication {
     ///
     /// A row that this device replaced meanwhile takes the values into its new life, and sends them with it.
     mutating func applyUnknown(of layout: TableLayout) throws {
+        let (table, parked) = (AppTable(layout: layout, db: db), ParkedRows(db))
         for (ref, patch) in try UnknownColumns(db).takeKnown(layout) {
             guard var entry = try entries.entry(ref), entry.isAlive else { continue }
             var patch = patch
             let isUnsent = !entry.isKnownToServer
             patch.generation = entry.generation
+            guard try table.contains(ref.id) else {
+                // It comes whole. If what comes is here already, it has only the columns that this app knew then.
+                if try parked.contains(ref) { try park(patch, of: ref, in: layout, reason: nil) }
+                continue
+            }
             do {
                 try apply(ReceivedRow(ref: ref, content: .row(patch)))
             } catch let error as DatabaseError where error.isConstraint {

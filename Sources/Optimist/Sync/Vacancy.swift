@@ -18,12 +18,13 @@ struct Vacancy {
     private let db: Database
     private var vacated: [Vacated] = []
 
-    /// Lets go of the unique values of some rows.
+    /// Lets go of the unique values of some rows, each of which may stand several times among them.
     ///
     /// - Throws: `DatabaseError` of a constraint.
     init(of rows: [RowRef], in tables: AppTables, _ db: Database) throws {
         self.db = db
-        for row in rows {
+        var emptied: Set<RowRef> = []
+        for row in rows where emptied.insert(row).inserted {
             if let table = tables[row.table] { try empty(row.id, in: table) }
         }
     }

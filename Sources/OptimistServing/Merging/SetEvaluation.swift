@@ -246,11 +246,17 @@ extension SetEvaluation {
         }
     }
 
-    /// Whether the device needs the row to take back what it did: a row that it has deleted, it has no more.
+    /// Whether the device needs the row to take back what it did: a row that it has deleted, or replaced by a later life, it has
+    /// no more.
     private func isNeededToUndo(_ index: Int, _ error: SetError) -> Bool {
         switch error.type {
         case "blocked": false
-        case "groupFailed": if case .destroy = operations[index].action { true } else { false }
+        case "groupFailed":
+            switch operations[index].action {
+            case .destroy: true
+            case .create(let patch): patch.generation ?? 1 > 1
+            case .update: false
+            }
         default: true
         }
     }

@@ -12,7 +12,7 @@ import Testing
 /// Refusals that leave a device without the server's values, or that let rows stand in each other's way.
 @Suite(.timeLimit(.minutes(20)))
 struct TakingBackTests {
-    private let tooLarge = Refusal(code: "tooLarge", message: "What was written together is too large.")
+    let tooLarge = Refusal(code: "tooLarge", message: "What was written together is too large.")
 
     // MARK: - Deletions
 

@@ -84,3 +84,76 @@ extension AppVersionTests {
         #expect(try await device.store.counts().parked == 0)
     }
 }
+
+/// A record that refers to another one, in an app and in a later version of that.
+private struct Harbour: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "harbour"
+    var id = UUID()
+    var name: String?
+}
+
+private struct Ship: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "ship"
+    var id = UUID()
+    var harbour: UUID?
+
+    static func migrate(_ migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("ship") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE harbour(id BLOB PRIMARY KEY NOT NULL, name TEXT);
+                    CREATE TABLE ship(
+                        id BLOB PRIMARY KEY NOT NULL, harbour BLOB REFERENCES harbour(id) ON DELETE CASCADE);
+                    """)
+        }
+    }
+
+    static func paint(_ migrator: inout DatabaseMigrator) {
+        migrate(&migrator)
+        migrator.registerMigration("colour") { db in try db.execute(sql: "ALTER TABLE ship ADD COLUMN colour TEXT") }
+    }
+}
+
+private struct PaintedShip: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "ship"
+    var id = UUID()
+    var harbour: UUID?
+    var colour: String?
+}
+
+extension AppVersionTests {
+    /// The harbour was replaced here, and the server refuses that without a word on what it has: the ship waits for it.
+    @Test func `L1 R2 what a migration brings of a row that waits for its parent is added to that`() async throws {
+        let device = try Device([Harbour.self, Ship.self], migrate: Ship.migrate)
+        let (harbour, ship) = (UUID(), UUID())
+        let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1_790_000_000_001), device: "OtherPhone"))
+        let owner = PageRow(
+            table: "harbour", id: harbour.uuidString.lowercased(),
+            content: .row(RowPatch(generation: 1, clocks: clocks, seq: 1, values: ["name": "Kiel"])))
+        let owned = PageRow(
+            table: "ship", id: ship.uuidString.lowercased(),
+            content: .row(
+                RowPatch(
+                    generation: 1, clocks: clocks, seq: 1,
+                    values: ["harbour": .string(harbour.uuidString.lowercased()), "colour": "red"])))
+        try await device.apply(Page(from: "m.0", cursor: "m.1", hasMore: false, rows: [owner, owned]))
+        try await device.store.write { db in
+            try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
+            try db.execute(sql: "UPDATE ship SET harbour = NULL")
+            try db.execute(sql: "INSERT OR REPLACE INTO harbour VALUES (?, 'Mine')", arguments: [harbour])
+            try db.execute(sql: "UPDATE ship SET harbour = ?", arguments: [harbour])
+        }
+        let batch = try #require(try await device.next())
+        #expect(batch.sent.map(\.generation) == [3])
+        let refusal = Refusal(code: "forbidden", message: "no")
+        try await device.store.book([.rejected(refusal)], of: batch)
+        #expect(try await device.rows("ship").isEmpty)
+        #expect(try await device.store.counts().parked == 1)
+        try device.open([Harbour.self, PaintedShip.self], migrate: Ship.paint)
+        try await device.store.apply(
+            Page(from: "m.0", cursor: "m.2", hasMore: false, rows: [owner]), to: ["harbour"], initialCursor: "m.0")
+        #expect(try await device.rows("ship").values.first?["colour"] == "red")
+        #expect(try await device.rows("harbour").values.first == ["name": "Kiel"])
+        #expect(try await device.store.counts().parked == 0)
+    }
+}

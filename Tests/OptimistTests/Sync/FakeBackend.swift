@@ -20,6 +20,31 @@ final class FakeBackend: Remote {
         var floor: Int64 = 0
         var rows: [String: [String: Stored]] = [:]
         var lastTick = Stamp.zero
+
+        mutating func purge() {
+            floor = seq
+            for table in rows.keys { rows[table] = rows[table]?.filter { $0.value.row.isAlive } }
+        }
+
+        mutating func write(_ table: String, _ ids: [UUID], _ values: JSONObject?, at milliseconds: Int64) {
+            let clock = Clock(stamp: Stamp(milliseconds: milliseconds), device: "OtherPhone")
+            seq += 1
+            for id in ids.map({ $0.uuidString.lowercased() }) {
+                var stored = rows[table]?[id] ?? Stored(row: MergeRow(), seq: 0)
+                let generation = stored.row.generation
+                if let values {
+                    stored.row.merge(
+                        MergeRow(
+                            generation: generation + (generation + 1) % 2,
+                            cells: Dictionary(
+                                uniqueKeysWithValues: values.members.map { ($0.key, Cell($0.value, clock)) })))
+                } else {
+                    stored.row.merge(MergeRow(generation: generation + generation % 2, deletion: clock))
+                }
+                stored.seq = seq
+                rows[table, default: [:]][id] = stored
+            }
+        }
     }
 
     struct Settings {
@@ -61,33 +86,18 @@ final class FakeBackend: Remote {
     func restart(as epoch: String) { state.withLock { $0.epochs.append(RemoteEpoch(name: epoch, firstSeq: $0.seq)) } }
 
     /// Forgets every deleted row.
-    func purge() {
-        state.withLock { state in
-            state.floor = state.seq
-            for table in state.rows.keys { state.rows[table] = state.rows[table]?.filter { $0.value.row.isAlive } }
-        }
-    }
+    func purge() { state.withLock { $0.purge() } }
 
     /// Writes as another device: some rows of a table in one transaction, or their deletion.
     func write(_ table: String, _ ids: [UUID], _ values: JSONObject?, at milliseconds: Int64 = 1_790_000_000_000) {
-        let clock = Clock(stamp: Stamp(milliseconds: milliseconds), device: "OtherPhone")
+        state.withLock { $0.write(table, ids, values, at: milliseconds) }
+    }
+
+    /// Deletes rows as another device and forgets that at once, so that nobody hears of it.
+    func deleteUnheard(_ table: String, _ ids: [UUID]) {
         state.withLock { state in
-            state.seq += 1
-            for id in ids.map({ $0.uuidString.lowercased() }) {
-                var stored = state.rows[table]?[id] ?? Stored(row: MergeRow(), seq: 0)
-                let generation = stored.row.generation
-                if let values {
-                    stored.row.merge(
-                        MergeRow(
-                            generation: generation + (generation + 1) % 2,
-                            cells: Dictionary(
-                                uniqueKeysWithValues: values.members.map { ($0.key, Cell($0.value, clock)) })))
-                } else {
-                    stored.row.merge(MergeRow(generation: generation + generation % 2, deletion: clock))
-                }
-                stored.seq = state.seq
-                state.rows[table, default: [:]][id] = stored
-            }
+            state.write(table, ids, nil, at: 1_790_000_000_000)
+            state.purge()
         }
     }
 

@@ -173,14 +173,15 @@ extension FittingTests {
     {
         let store = try Desk(onDelete: onDelete).store
         try await refuseNewLife(in: store)
-        try await store.take([nextLife(of: trip, seq: 3)], from: 2, to: 3)
+        try await store.take([nextLife(of: trip, seq: 3)], to: 3, of: ["project"])
         #expect(try await store.read { try Step.fetchOne($0)?.project } == trip.id)
         #expect(try await store.counts().parked == 0)
     }
 
     @Test func `R2 V2 what was below a refused life goes when the server deletes it`() async throws {
         try await refuseNewLife(in: store)
-        try await store.take([.gone("step", tickets.id, seq: 3), .gone("project", trip.id, seq: 3)], from: 2, to: 3)
+        try await store.take([.gone("project", trip.id, seq: 3)], to: 3, of: ["project"])
+        try await store.take([.gone("step", tickets.id, seq: 3)], from: 2, to: 3, of: ["step"])
         #expect(try await store.steps().isEmpty)
         #expect(try await store.counts().parked == 0)
     }

@@ -377,8 +377,7 @@ struct ResyncTests {
         var questions = asked.stream.makeAsyncIterator()
         #expect(await questions.next()?.rows["shelf"] == nil)
         try await reader.poll { try await reader.rows("shelf").count == 153 }
-        backend.write("shelf", (1...150).map { id(3000 + $0) }, nil)
-        backend.purge()
+        backend.deleteUnheard("shelf", (1...150).map { id(3000 + $0) })
         try await reader.poll { try await reader.store.massRemoval().rows["shelf"] != nil }
         answers.continuation.yield(.remove)
         #expect(await questions.next()?.rows["shelf"] == 150)

@@ -1,0 +1,157 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistWire
+import Synchronization
+import Testing
+
+@testable import Optimist
+
+/// Lives that replace what the server has, and that it does not take.
+extension TakingBackTests {
+    /// What stands below the row that was replaced, and what the answer says of it.
+    @Test(arguments: [false, true])
+    func `S1 V5 a row that was moved by a replacement below one that is refused is as it was`(isKnown: Bool) async throws {
+        let desk = try Desk()
+        let (trip, step) = (Project(title: "Trip"), Step(text: "Tickets"))
+        let rows: [PageRow] = [.project(trip), .step(step, in: trip)]
+        try await desk.store.take(rows)
+        try await desk.store.write { db in
+            let tour = Project(title: "Tour")
+            try tour.insert(db)
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO step(id, text, project) VALUES (?, 'Maps', ?)",
+                arguments: [step.id, tour.id])
+        }
+        let batch = try #require(try await desk.store.nextPush(PushLimit()))
+        let current = RowPatch(
+            generation: 1, seq: 1, values: ["text": "Tickets", "project": .string(trip.wireID)])
+        let needsPages = try await desk.store.book(
+            batch.sent.map { sent in
+                sent.generation == 1
+                    ? .rejected(tooLarge) : .groupFailed(by: ["project:x"], current: isKnown ? current : nil)
+            }, of: batch)
+        #expect(needsPages == !isKnown)
+        if !isKnown { try await desk.store.take([rows[1]], of: ["step"]) }
+        #expect(try await desk.store.counts().pending == 0)
+        #expect(try await desk.store.projects() == ["Trip"])
+        #expect(try await desk.store.read { try Step.fetchAll($0).map(\.text) } == ["Tickets"])
+        #expect(try await desk.store.read { try Step.fetchAll($0).map(\.project) } == [trip.id])
+        #expect(try await desk.store.rejections().first?.dependents.first?.mine["text"] == "Maps")
+    }
+
+    /// SQLite deletes what is below the row that it replaces.
+    @Test(arguments: [false, true])
+    func `S1 V5 what was written all or nothing with a replacement is as it was, with what was below that`(
+        isKnown: Bool
+    ) async throws {
+        let desk = try Desk()
+        let (trip, step) = (Project(title: "Trip"), Step(text: "Tickets"))
+        let rows: [PageRow] = [.project(trip), .step(step, in: trip)]
+        try await desk.store.take(rows)
+        try await desk.store.write(allOrNothing: true) { db in
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO project(id, title) VALUES (?, 'Tour')", arguments: [trip.id])
+            try Project(title: "Refused").insert(db)
+        }
+        let batch = try #require(try await desk.store.nextPush(PushLimit()))
+        #expect(batch.sent.map(\.generation).sorted() == [1, 2, 3])
+        let replaced = RowPatch(generation: 1, seq: 1, values: ["title": "Trip"])
+        let deleted = RowPatch(
+            generation: 1, seq: 1, values: ["text": "Tickets", "project": .string(trip.wireID)])
+        try await desk.store.book(
+            batch.sent.map { sent in
+                switch sent.generation {
+                case 1: .rejected(tooLarge)
+                case 2: .groupFailed(by: ["project:x"], current: deleted)
+                default: .groupFailed(by: ["project:x"], current: isKnown ? replaced : nil)
+                }
+            }, of: batch)
+        #expect(try await desk.store.counts().pending == 0)
+        #expect(try await desk.store.counts().parked == (isKnown ? 0 : 1))
+        if !isKnown { try await desk.store.take([rows[0]], of: ["project"]) }
+        #expect(try await desk.store.projects() == ["Trip"])
+        #expect(try await desk.store.steps() == ["Tickets"])
+        let counts = try await desk.store.counts()
+        #expect((counts.pending, counts.parked) == (0, 0))
+    }
+
+    @Test func `V5 replacements that are too much together to be heard are undone with the next pages`() async throws {
+        let backend = FakeBackend()
+        let reader = try Reader(backend)
+        backend.write("shelf", (1...3).map(id), ["name": "Travel"])
+        try await reader.sync()
+        backend.settings.withLock { $0.maxRows = 2 }
+        try await reader.write("INSERT OR REPLACE INTO shelf(id, name) SELECT id, 'Mine' FROM shelf")
+        try await reader.sync()
+        #expect(backend.rows("shelf").count == 3)
+        #expect(try await reader.isEqualToBackend())
+        #expect(try await reader.store.rejections().map(\.dependents.count) == [2])
+    }
+
+    /// The deletion was refused without a word on the row, which comes while its next life is unsent.
+    @Test func `V2 R1 a life of which nothing is here waits below the unsent one, and is back when that goes along`()
+        async throws
+    {
+        let store = try Desk().store
+        let (trip, tour, step) = (Project(title: "Trip"), Project(title: "Tour"), Step(text: "Tickets"))
+        let rows: [PageRow] = [.project(trip), .project(tour), .step(step, in: trip)]
+        try await store.take(rows)
+        try await store.write { try $0.execute(sql: "DELETE FROM step") }
+        try await store.book([.rejected(tooLarge)], of: try #require(try await store.nextPush(PushLimit())))
+        try await store.write { try Step(id: step.id, text: "Maps", project: tour.id).insert($0) }
+        try await store.take([rows[2]], of: ["step"])
+        #expect(try await store.steps() == ["Maps"])
+        #expect(try await store.counts().parked == 1)
+        try await store.take([.gone("project", tour.id, seq: 10)], from: 9, to: 10)
+        #expect(try await store.projects() == ["Trip"])
+        #expect(try await store.steps() == ["Tickets"])
+        let counts = try await store.counts()
+        #expect((counts.pending, counts.parked) == (0, 0))
+    }
+
+    @Test func `V2 a refused deletion of a row whose creation was not answered is sent again when it is tried again`()
+        async throws
+    {
+        let store = try Desk().store
+        try await store.write { try Project(title: "Trip").insert($0) }
+        _ = try await store.nextPush(PushLimit())
+        try await store.write { try $0.execute(sql: "DELETE FROM project") }
+        try await store.book([.rejected(tooLarge)], of: try #require(try await store.nextPush(PushLimit())))
+        #expect(try await store.counts().pending == 0)
+        try await store.retry(try #require(try await store.rejections().first).id)
+        #expect(try #require(try await store.nextPush(PushLimit())).sent.map(\.generation) == [2])
+    }
+
+    @Test func `L3 V2 a deletion that heals and is refused without the server's row is undone with the next pages`()
+        throws
+    {
+        let layout = try #require(try Desk().store.layouts.first)
+        var entry = RowEntry(ref: RowRef(table: layout.number, id: UUID().databaseValue), generation: 2)
+        (entry.acked, entry.isHealing, entry.pending) = (2, true, Stamp(rawValue: 1))
+        let before = entry
+        let sent = SentRow(
+            ref: entry.ref, kind: .delete, generation: 2, mask: TableLayout.lifeMask, lifeStamp: Stamp(rawValue: 1),
+            stamps: [:], values: [:], sentBefore: 0, heals: true)
+        let settlement = entry.settleHealing(sent, .rejected(tooLarge), push: 1, device: "d", in: layout) { _, _ in "" }
+        #expect(entry.isAlive && !entry.isPending && entry.known == 0)
+        #expect(
+            TakenBack(entry: entry, before: before, kind: .delete, change: settlement.change, mine: [:]).isUnknown)
+    }
+
+    @Test func `M6 a row that stands twice among rows which exchange unique values has its own again`() async throws {
+        let store = try Desk().store
+        let projects = ["Tour", "Trip"].map { Project(title: $0) }
+        try await store.take(projects.map { .project($0) })
+        let table = try #require(store.layouts.first { $0.name == "project" }).number
+        let refs = projects.map { RowRef(table: table, id: $0.id.databaseValue) }
+        try await store.write { db in
+            let vacancy = try Vacancy(of: refs + refs, in: AppTables(store.layouts, db), db)
+            #expect(try Project.filter(["Tour", "Trip"].contains(Column("title"))).fetchCount(db) == 0)
+            try vacancy.restore()
+        }
+        #expect(try await store.projects() == ["Tour", "Trip"])
+    }
+}
