@@ -79,7 +79,8 @@ extension Store {
 
     /// Takes a page from the first state to another.
     func take(
-        _ rows: [PageRow], from: Int = 0, to seq: Int = 9, hasMore: Bool = false, of tables: [String] = ["step", "project"]
+        _ rows: [PageRow], from: Int = 0, to seq: Int = 9, hasMore: Bool = false,
+        of tables: [String] = ["step", "project"]
     ) async throws {
         try await apply(
             Page(from: "e1.\(from)", cursor: "e1.\(seq)", hasMore: hasMore, rows: rows), to: tables,

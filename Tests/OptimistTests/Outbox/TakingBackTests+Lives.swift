@@ -13,7 +13,9 @@ import Testing
 extension TakingBackTests {
     /// What stands below the row that was replaced, and what the answer says of it.
     @Test(arguments: [false, true])
-    func `S1 V5 a row that was moved by a replacement below one that is refused is as it was`(isKnown: Bool) async throws {
+    func `S1 V5 a row that was moved by a replacement below one that is refused is as it was`(isKnown: Bool)
+        async throws
+    {
         let desk = try Desk()
         let (trip, step) = (Project(title: "Trip"), Step(text: "Tickets"))
         let rows: [PageRow] = [.project(trip), .step(step, in: trip)]
