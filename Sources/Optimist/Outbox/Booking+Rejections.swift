@@ -27,11 +27,12 @@ extension Booking {
     // MARK: - What goes with it
 
     private func companions(of culprit: TakenBack, at index: Int) throws -> [TakenBack] {
-        let group = batch.push.groups.first { $0.contains(index) }
-        if let group, try isWhole(group) { return try group.filter { $0 != index }.compactMap { try undone(at: $0) } }
+        let group = batch.push.groups.first { $0.contains(index) } ?? index..<index + 1
+        if try isWhole(group) { return try group.filter { $0 != index }.compactMap { try undone(at: $0) } }
         switch (culprit.kind, culprit.change) {
         case (.create, .delete): return try dependents(of: culprit.entry.ref)
-        case (.delete, .put): return try formerDependents(of: index, in: group ?? index..<index + 1)
+        case (.delete, .put): return try formerDependents(of: index, in: group)
+        case (.create, .put) where !culprit.before.isKnownToServer: return try formerDependents(of: index, in: group)
         default: return []
         }
     }
@@ -66,7 +67,7 @@ extension Booking {
         return found
     }
 
-    /// The rows that were deleted together with a row which is not deleted after all, since they referred to it.
+    /// The rows that were deleted together with a row which is not deleted or replaced after all, since they referred to it.
     private func formerDependents(of index: Int, in group: Range<Int>) throws -> [TakenBack] {
         var found: [TakenBack] = []
         var met: Set<Int> = [index]
@@ -74,7 +75,7 @@ extension Booking {
         while let parent = next.popLast() {
             let row = batch.push.rows[parent]
             for other in group where !met.contains(other) {
-                guard case .groupFailed(_, let current?) = verdicts[other],
+                guard batch.sent[other].kind == .delete, case .groupFailed(_, let current?) = verdicts[other],
                     let table = tables[batch.sent[other].ref.table],
                     table.layout.columns.contains(where: {
                         $0.reference?.table == row.table && current.values[$0.name]?.string == row.id
@@ -127,7 +128,10 @@ extension Booking {
                 }
             } catch let error as DatabaseError where error.isConstraint {
                 entries = before
-                try entries.save(try setAside(row.change, row.entry, row.before, reason: error.message))
+                // One that is to be received anew stays as it is here until then.
+                let entry =
+                    row.isUnknown ? row.entry : try setAside(row.change, row.entry, row.before, reason: error.message)
+                try entries.save(entry)
             }
             // As it is in the table now, it goes along with what it refers to there.
             refs.remove(row.entry.ref)
@@ -138,7 +142,7 @@ extension Booking {
         let vacancy = try Vacancy(of: vacating ? rows.map(\.entry.ref) : [], in: tables, db)
         var others = others
         for row in rows {
-            try make(row, among: others)
+            try make(row, among: others, besides: vacancy)
             others.remove(row.entry.ref)
         }
         try vacancy.restore()
@@ -146,9 +150,11 @@ extension Booking {
 
     /// - Parameter others: The rows that are still to be taken back themselves: what goes along with one of them is not theirs.
     ///   One that is back already, below a row which goes until it is received anew, waits for that.
-    private mutating func make(_ row: TakenBack, among others: Set<RowRef>) throws {
+    private mutating func make(
+        _ row: TakenBack, among others: Set<RowRef>, besides vacancy: Vacancy? = nil
+    ) throws {
         if row.change == .delete {
-            var cascade = cascade
+            var cascade = self.cascade(besides: vacancy)
             try cascade.prepare(deletionOf: row.entry.ref, isServers: false, sparing: others)
             entries = cascade.entries
         }

@@ -75,7 +75,7 @@ struct Booking {
         try record(settlement, sent, before, in: table)
         do {
             if verdict.isGone, settlement.change == .delete,
-                try cascade.isTooSoon(deletionOf: sent.ref, at: nil, hasMore: true)
+                try cascade().isTooSoon(deletionOf: sent.ref, at: nil, hasMore: true)
             {
                 entry = try setAsideDeletion(verdict, entry, before, reason: ParkedRows.heldBack)
             } else {
@@ -106,12 +106,14 @@ struct Booking {
             let mergers = Mergers(tables, references, db)
             if try mergers.unite(sent.ref, with: RowRef(table: sent.ref.table, id: id), &entries) { return }
         }
-        var cascade = cascade
+        var cascade = self.cascade()
         try cascade.delete(sent.ref)
         entries = cascade.entries
     }
 
-    var cascade: ReceivedCascade { ReceivedCascade(entries, tables, references, db, at: now) }
+    func cascade(besides vacancy: Vacancy? = nil) -> ReceivedCascade {
+        ReceivedCascade(entries, tables, references, db, at: now, besides: vacancy)
+    }
 
     private func postpone(_ entry: inout RowEntry, _ verdict: Verdict) {
         guard entry.isPending else { return }

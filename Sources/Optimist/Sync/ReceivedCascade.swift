@@ -163,11 +163,12 @@ struct ReceivedCascade {
         try entries.save(entry)
     }
 
-    /// Whether the server has the row in a later life, which waits to be put: what refers to it refers to that.
+    /// Whether the server has the row all the same, elsewhere or in a later life, which waits to be put: what refers to it refers
+    /// to that.
     private func isThereAgain(_ entry: RowEntry) throws -> Bool {
         if waiting.contains(entry.ref) { return true }
         guard case .row(let patch)? = try ParkedRows(db).content(entry.ref) else { return false }
-        return patch.generation ?? 1 > entry.generation
+        return patch.generation ?? 1 >= entry.generation
     }
 
     /// A row that goes along may be alive on the server, below another life of its parent's, which is unsent here or comes

@@ -80,6 +80,99 @@ extension TakingBackTests {
         #expect((counts.pending, counts.parked) == (0, 0))
     }
 
+    @Test func `V5 S2 a row that was moved away by a replacement stays so when the deletion beside it is refused`()
+        async throws
+    {
+        let store = try Desk().store
+        let (trip, tour, step) = (Project(title: "Trip"), Project(title: "Tour"), Step(text: "Tickets"))
+        try await store.take([.project(trip), .project(tour), .step(step, in: trip)])
+        try await store.write { db in
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO step(id, text, project) VALUES (?, 'Maps', ?)",
+                arguments: [step.id, tour.id])
+            try db.execute(sql: "DELETE FROM project WHERE title = 'Trip'")
+        }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        let (kept, moved) = (
+            RowPatch(generation: 1, seq: 1, values: ["title": "Trip"]),
+            RowPatch(generation: 1, seq: 1, values: ["text": "Tickets", "project": .string(trip.wireID)])
+        )
+        try await store.book(
+            batch.sent.map { sent in
+                sent.kind == .delete
+                    ? .rejected(Refusal(code: "forbidden", message: "no", current: kept))
+                    : .groupFailed(by: ["project:\(trip.wireID)"], current: moved)
+            }, of: batch)
+        #expect(try await store.projects() == ["Tour", "Trip"])
+        #expect(try await store.read { try Step.fetchAll($0).map(\.project) } == [tour.id])
+        #expect(try #require(try await store.nextPush(PushLimit())).sent.map(\.kind) == [.create])
+    }
+
+    @Test func `V5 a replacement that is refused brings back what SQLite deleted below it`() async throws {
+        let store = try Desk().store
+        let (trip, step) = (Project(title: "Trip"), Step(text: "Tickets"))
+        try await store.take([.project(trip), .step(step, in: trip)])
+        try await store.write {
+            try $0.execute(sql: "INSERT OR REPLACE INTO project(id, title) VALUES (?, 'Tour')", arguments: [trip.id])
+        }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        let (former, deleted) = (
+            RowPatch(generation: 1, seq: 1, values: ["title": "Trip"]),
+            RowPatch(generation: 1, seq: 1, values: ["text": "Tickets", "project": .string(trip.wireID)])
+        )
+        try await store.book(
+            batch.sent.map { sent in
+                sent.kind == .create
+                    ? .rejected(Refusal(code: "forbidden", message: "no", current: former))
+                    : .groupFailed(by: ["project:\(trip.wireID)"], current: deleted)
+            }, of: batch)
+        #expect(try await store.projects() == ["Trip"])
+        #expect(try await store.steps() == ["Tickets"])
+        #expect(try await store.counts().pending == 0)
+        #expect(try await store.rejections().map(\.dependents.count) == [1])
+    }
+
+    /// Another project is a part of it, and stands against its deletion.
+    @Test func `V1 a replacement that cannot go here stays until the row is received anew`() async throws {
+        let store = try Desk().store
+        let (trip, day) = (Project(title: "Trip"), Project(title: "Day"))
+        let rows: [PageRow] = [.project(trip), .project(day, part: trip)]
+        try await store.take(rows)
+        try await store.write {
+            try $0.execute(sql: "INSERT OR REPLACE INTO project(id, title) VALUES (?, 'Tour')", arguments: [trip.id])
+        }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        #expect(try await store.refuse(tooLarge, batch), "pages are needed")
+        #expect(try await store.counts().pending == 0)
+        #expect(try await store.projects() == ["Day", "Tour"])
+        try await store.take(rows, of: ["project"])
+        #expect(try await store.projects() == ["Day", "Trip"])
+        #expect(try await store.counts().parked == 0)
+    }
+
+    /// Two berths have each other's number, which is undone together; what waits for the pier then has its own line.
+    @Test func `M6 V5 what waits for a row that is received anew has the values of the server's`() async throws {
+        let device = try Device([Pier.self, Berth.self], migrate: Berth.migrate)
+        let pier = Pier()
+        let berths = (1...2).map { Berth(pier: pier.id, number: $0, line: "line \($0)") }
+        let rows = [pier.row] + berths.map(\.row)
+        try await device.apply(Page(from: "m.0", cursor: "m.1", hasMore: false, rows: rows))
+        try await device.store.write(allOrNothing: true) { db in
+            try db.execute(sql: "UPDATE berth SET pier = NULL, number = -number")
+            try db.execute(sql: "INSERT OR REPLACE INTO pier(id) VALUES (?)", arguments: [pier.id])
+            try db.execute(sql: "UPDATE berth SET pier = ?, number = 3 + number", arguments: [pier.id])
+        }
+        let batch = try #require(try await device.next())
+        #expect(batch.sent.map(\.generation).sorted() == [1, 1, 3])
+        try await device.store.refuse(tooLarge, batch)
+        #expect(try await device.store.counts().parked == 2)
+        try await device.store.apply(
+            Page(from: "m.0", cursor: "m.1", hasMore: false, rows: [pier.row]), to: ["pier"], initialCursor: "m.0")
+        let back = try await device.store.read { try Berth.order(Column("number")).fetchAll($0) }
+        #expect(back.map(\.line) == ["line 1", "line 2"])
+        #expect(back.map(\.id) == berths.map(\.id))
+    }
+
     @Test func `V5 replacements that are too much together to be heard are undone with the next pages`() async throws {
         let backend = FakeBackend()
         let reader = try Reader(backend)
@@ -155,5 +248,52 @@ extension TakingBackTests {
             try vacancy.restore()
         }
         #expect(try await store.projects() == ["Tour", "Trip"])
+    }
+}
+
+/// A record that others refer to.
+private struct Pier: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "pier"
+    var id = UUID()
+
+    var row: PageRow { .of(Self.databaseTableName, id, [:]) }
+}
+
+/// A record with two unique values.
+private struct Berth: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "berth"
+    var id = UUID()
+    var pier: UUID?
+    var number: Int
+    var line: String
+
+    var row: PageRow {
+        .of(
+            Self.databaseTableName, id,
+            [
+                "pier": pier.map { .string($0.uuidString.lowercased()) } ?? .null, "number": .int(Int64(number)),
+                "line": .string(line),
+            ])
+    }
+
+    static func migrate(_ migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("berth") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE pier(id BLOB PRIMARY KEY NOT NULL);
+                    CREATE TABLE berth(
+                        id BLOB PRIMARY KEY NOT NULL, pier BLOB REFERENCES pier(id) ON DELETE CASCADE,
+                        number INTEGER NOT NULL UNIQUE, line TEXT NOT NULL UNIQUE);
+                    """)
+        }
+    }
+}
+
+extension PageRow {
+    fileprivate static func of(_ table: String, _ id: UUID, _ values: JSONObject) -> PageRow {
+        let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone"))
+        return PageRow(
+            table: table, id: id.uuidString.lowercased(),
+            content: .row(RowPatch(generation: 1, clocks: clocks, seq: 1, values: values)))
     }
 }

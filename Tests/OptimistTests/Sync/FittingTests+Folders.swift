@@ -35,11 +35,34 @@ extension FittingTests {
         }
     }
 
-    private func folder(_ id: String, in parent: String?) -> PageRow {
+    private func folder(_ id: String, in parent: String?, seq: Int64 = 1) -> PageRow {
         let values: JSONObject = ["parent": parent.map(JSON.string) ?? .null]
+        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq), device: "OtherPhone")
         return PageRow(
             table: "folder", id: id,
-            content: .row(RowPatch(generation: 1, clocks: ColumnClocks(common: Self.clock), seq: 1, values: values)))
+            content: .row(RowPatch(generation: 1, clocks: ColumnClocks(common: clock), seq: seq, values: values)))
+    }
+
+    /// The folder that a deletion takes along here has moved, and waits for where it has moved to.
+    @Test func `R2 R4 what is below a row that has moved is not deleted with the place where that was`() async throws {
+        let device = try folderDevice()
+        let ids = (0..<4).map { String(format: "00000000-0000-4000-8000-%012d", $0) }
+        let gone = PageRow(
+            table: "folder", id: ids[0], content: .deleted(Tombstone(generation: 2, clock: Self.clock, seq: 2)))
+        let pages = [
+            [folder(ids[0], in: nil), folder(ids[1], in: ids[0]), folder(ids[2], in: ids[1])],
+            [folder(ids[1], in: ids[3], seq: 2)],
+            [folder(ids[3], in: nil, seq: 2), gone],
+        ]
+        for (index, rows) in pages.enumerated() {
+            try await device.store.apply(
+                Page(from: "e1.\(index)", cursor: "e1.\(index + 1)", hasMore: index == 1, rows: rows), to: ["folder"],
+                initialCursor: "e1.0")
+        }
+        #expect(try await device.store.counts().parked == 0)
+        let folders = try await device.store.read { try Folder.order(Column("id")).fetchAll($0) }
+        #expect(folders.map(\.id.uuidString) == Array(ids[1...]))
+        #expect(folders.map(\.parent?.uuidString) == [ids[3], ids[1], nil])
     }
 
     @Test func `R4 a deletion that takes along more levels than SQLite can comes all the same`() async throws {
