@@ -26,8 +26,9 @@ struct Fitting {
     /// Applies what fits, of these rows and of those that are parked, and parks the rest.
     mutating func fit(_ received: [ReceivedRow]) throws {
         if try received.isEmpty && parked.isEmpty { return }
-        var left = inOrder(try ready(includingOthers: true) + received)
+        var left = try ready(includingOthers: true) + received
         var reasons: [RowRef: String] = [:]
+        try putBeforeDeletions(&left, &reasons)
         var count = 0
         repeat {
             try fitWhatFollows(&left, &reasons)
@@ -39,7 +40,16 @@ struct Fitting {
         if try !rows.hasMore && fitHeldBack() { try fit([]) }
     }
 
-    /// What is there again is put before what it was below is deleted.
+    /// What has moved, or is there again, is put before what it was below is deleted, and so is what waited for a row that is
+    /// here now.
+    private mutating func putBeforeDeletions(_ left: inout [ReceivedRow], _ reasons: inout [RowRef: String]) throws {
+        let deleted = left.filter { !$0.isAlive }
+        if deleted.isEmpty { return }
+        left.removeAll { !$0.isAlive }
+        try fitWhatFollows(&left, &reasons)
+        left += deleted
+    }
+
     private func inOrder(_ rows: [ReceivedRow]) -> [ReceivedRow] {
         rows.filter(\.isAlive) + rows.filter { !$0.isAlive }
     }

@@ -104,19 +104,35 @@ struct PageApplication {
     private func fitsAtOnce(_ rows: [ReceivedRow], by oneByOne: RowApplication) throws -> Bool {
         var oneByOne = oneByOne
         var misfits: [ReceivedRow] = []
-        let fits = try db.keepingWhatFits {
-            for row in rows {
+        func apply(_ some: [ReceivedRow]) throws {
+            for row in some {
                 do { try oneByOne.apply(row) } catch let error as DatabaseError where error.isConstraint {
                     misfits.append(row)
                     if row.isAlive { oneByOne.waiting.insert(row.ref) }
                 }
             }
         }
+        let fits = try db.keepingWhatFits {
+            var put = rows.filter(\.isAlive)
+            let deleted = rows.filter { !$0.isAlive }
+            repeat {
+                try apply(put)
+                // What has moved to where it waited for is not deleted with the place where it was.
+                put = deleted.isEmpty ? [] : try ready(oneByOne.tables)
+            } while !put.isEmpty
+            try apply(deleted)
+        }
         guard fits else { return false }
         oneByOne.waiting = []
         var fitting = Fitting(oneByOne, db)
         try db.deferringForeignKeys { try fitting.fit(misfits) }
         return true
+    }
+
+    /// Takes out the parked rows whose parents are here by now.
+    private func ready(_ tables: AppTables) throws -> [ReceivedRow] {
+        let parked = ParkedRows(db)
+        return try parked.isEmpty ? [] : parked.takeReady(tables, includingOthers: false, hasMore: hasMore)
     }
 
     /// A later version of a parked row takes its place.
