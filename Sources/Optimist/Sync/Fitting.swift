@@ -33,6 +33,7 @@ struct Fitting {
         repeat {
             try fitWhatFollows(&left, &reasons)
             left = adding(try parked.take(awaiting: Set(left.map(\.ref))), to: left)
+            left = adding(try takeCircles(with: left), to: left)
             count = left.count
             left = try fitTogether(left)
         } while left.count < count
@@ -52,6 +53,28 @@ struct Fitting {
 
     private func inOrder(_ rows: [ReceivedRow]) -> [ReceivedRow] {
         rows.filter(\.isAlive) + rows.filter { !$0.isAlive }
+    }
+
+    /// Takes out the parked rows that stand in a circle with some that are left: they wait for what one of those had waited for
+    /// before.
+    private func takeCircles(with left: [ReceivedRow]) throws -> [ReceivedRow] {
+        var above: [ReceivedRow] = []
+        var met = Set(left.map(\.ref))
+        var next = left
+        while let row = next.popLast() {
+            for (table, parent) in references(of: row) where met.insert(parent).inserted {
+                guard try !table.contains(parent.id), let waiting = try parked.row(parent) else { continue }
+                above.append(waiting)
+                next.append(waiting)
+            }
+        }
+        if above.isEmpty { return [] }
+        let others = Set(above.map(\.ref))
+        let taken = circles(left + above, by: { references(of: $0).map(\.parent) }).filter { circle in
+            circle.contains { !others.contains($0.ref) }
+        }.joined().filter { others.contains($0.ref) }
+        for row in taken { try parked.remove(row.ref) }
+        return taken
     }
 
     /// Adds parked rows to those that are left, but for those of which a whole one is left: a deletion has parked them since, as

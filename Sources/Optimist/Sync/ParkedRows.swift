@@ -56,6 +56,12 @@ struct ParkedRows {
         return try String.fetchOne(row, arguments: [ref.table, ref.id]).flatMap(Self.content)
     }
 
+    /// What waits of a row and is to be put.
+    func row(_ ref: RowRef) throws -> ReceivedRow? {
+        guard let content = try content(ref), content.isAlive else { return nil }
+        return ReceivedRow(ref: ref, content: content)
+    }
+
     /// Whether what waits of a row is of a later transaction of the server's.
     func hasLater(than seq: Int64, of ref: RowRef) throws -> Bool {
         try content(ref).map { $0.version.seq > seq } ?? false
