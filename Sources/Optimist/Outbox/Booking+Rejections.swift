@@ -27,12 +27,13 @@ extension Booking {
     // MARK: - What goes with it
 
     private func companions(of culprit: TakenBack, at index: Int) throws -> [TakenBack] {
-        let group = batch.push.groups.first { $0.contains(index) } ?? index..<index + 1
-        if try isWhole(group) { return try group.filter { $0 != index }.compactMap { try undone(at: $0) } }
+        let group = batch.push.groups.first { $0.contains(index) }
+        if let group, try isWhole(group) { return try group.filter { $0 != index }.compactMap { try undone(at: $0) } }
+        let unit = group ?? index..<index + 1
         switch (culprit.kind, culprit.change) {
         case (.create, .delete): return try dependents(of: culprit.entry.ref)
-        case (.delete, .put): return try formerDependents(of: index, in: group)
-        case (.create, .put) where !culprit.before.isKnownToServer: return try formerDependents(of: index, in: group)
+        case (.delete, .put): return try formerDependents(of: index, in: unit)
+        case (.create, .put) where !culprit.before.isKnownToServer: return try formerDependents(of: index, in: unit)
         default: return []
         }
     }

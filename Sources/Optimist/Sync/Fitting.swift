@@ -32,8 +32,7 @@ struct Fitting {
         var count = 0
         repeat {
             try fitWhatFollows(&left, &reasons)
-            left = adding(try parked.take(awaiting: Set(left.map(\.ref))), to: left)
-            left = adding(try takeCircles(with: left), to: left)
+            left = inOrder(adding(try parked.take(awaiting: Set(left.map(\.ref))), to: left))
             count = left.count
             left = try fitTogether(left)
         } while left.count < count
@@ -53,28 +52,6 @@ struct Fitting {
 
     private func inOrder(_ rows: [ReceivedRow]) -> [ReceivedRow] {
         rows.filter(\.isAlive) + rows.filter { !$0.isAlive }
-    }
-
-    /// Takes out the parked rows that stand in a circle with some that are left: they wait for what one of those had waited for
-    /// before.
-    private func takeCircles(with left: [ReceivedRow]) throws -> [ReceivedRow] {
-        var above: [ReceivedRow] = []
-        var met = Set(left.map(\.ref))
-        var next = left
-        while let row = next.popLast() {
-            for (table, parent) in references(of: row) where met.insert(parent).inserted {
-                guard try !table.contains(parent.id), let waiting = try parked.row(parent) else { continue }
-                above.append(waiting)
-                next.append(waiting)
-            }
-        }
-        if above.isEmpty { return [] }
-        let others = Set(above.map(\.ref))
-        let taken = circles(left + above, by: { references(of: $0).map(\.parent) }).filter { circle in
-            circle.contains { !others.contains($0.ref) }
-        }.joined().filter { others.contains($0.ref) }
-        for row in taken { try parked.remove(row.ref) }
-        return taken
     }
 
     /// Adds parked rows to those that are left, but for those of which a whole one is left: a deletion has parked them since, as
@@ -165,6 +142,8 @@ struct Fitting {
         if candidates.isEmpty { return left }
         // What has become one with another row goes first: that may need its unique values.
         candidates = candidates.filter { $0.mergedInto != nil } + candidates.filter { $0.mergedInto == nil }
+        rows.waiting = Set(left.filter(\.isAlive).map(\.ref))
+        defer { rows.waiting = [] }
         var fitted: Set<RowRef> = []
         for some in try !isTooMuch && attemptTogether(candidates) ? [candidates] : fitCircles(candidates) {
             fitted.formUnion(some.map(\.ref))
@@ -217,7 +196,10 @@ struct Fitting {
         for circle in circles(left, by: { references(of: $0).map(\.parent) }) {
             let names = Set(circle.map(\.ref))
             let missing = try circle.lazy.compactMap { try missingParent(of: $0, among: names) }.first
-            for row in circle { try parked.park(row, reason: reasons[row.ref], awaiting: missing) }
+            let isJoint = circle.count > 1 && missing != nil
+            for row in circle {
+                try parked.park(row, reason: isJoint ? ParkedRows.circle : reasons[row.ref], awaiting: missing)
+            }
         }
     }
 
@@ -263,7 +245,7 @@ struct Fitting {
     }
 
     /// A row that this one refers to, and that is neither here nor among the others.
-    private func missingParent(of row: ReceivedRow, among others: Set<RowRef>) throws -> RowRef? {
+    func missingParent(of row: ReceivedRow, among others: Set<RowRef>) throws -> RowRef? {
         try references(of: row).first { try !others.contains($0.parent) && !$0.table.contains($0.parent.id) }?.parent
     }
 }

@@ -104,12 +104,13 @@ struct PageApplication {
     private func fitsAtOnce(_ rows: [ReceivedRow], by oneByOne: RowApplication) throws -> Bool {
         var oneByOne = oneByOne
         var misfits: [ReceivedRow] = []
+        func leave(_ row: ReceivedRow) {
+            misfits.append(row)
+            if row.isAlive { oneByOne.waiting.insert(row.ref) }
+        }
         func apply(_ some: [ReceivedRow]) throws {
             for row in some {
-                do { try oneByOne.apply(row) } catch let error as DatabaseError where error.isConstraint {
-                    misfits.append(row)
-                    if row.isAlive { oneByOne.waiting.insert(row.ref) }
-                }
+                do { try oneByOne.apply(row) } catch let error as DatabaseError where error.isConstraint { leave(row) }
             }
         }
         let fits = try db.keepingWhatFits {
@@ -118,7 +119,11 @@ struct PageApplication {
             repeat {
                 try apply(put)
                 // What has moved to where it waited for is not deleted with the place where it was.
-                put = deleted.isEmpty ? [] : try ready(oneByOne.tables)
+                put = []
+                for row in deleted.isEmpty ? [] : try ready(oneByOne.tables) {
+                    let lacksAnother = try Fitting(oneByOne, db).missingParent(of: row, among: []) != nil
+                    if lacksAnother { leave(row) } else { put.append(row) }
+                }
             } while !put.isEmpty
             try apply(deleted)
         }
@@ -139,7 +144,7 @@ struct PageApplication {
     private func forgetParked(_ rows: [ReceivedRow]) throws {
         let parked = ParkedRows(db)
         if try parked.isEmpty { return }
-        for row in rows { try parked.remove(row.ref) }
+        for row in rows { try parked.forget(row.ref) }
     }
 
     /// Tries the parked rows again, after something has gone that may have stood in their way. What is edited of them was kept

@@ -56,12 +56,6 @@ struct ParkedRows {
         return try String.fetchOne(row, arguments: [ref.table, ref.id]).flatMap(Self.content)
     }
 
-    /// What waits of a row and is to be put.
-    func row(_ ref: RowRef) throws -> ReceivedRow? {
-        guard let content = try content(ref), content.isAlive else { return nil }
-        return ReceivedRow(ref: ref, content: content)
-    }
-
     /// Whether what waits of a row is of a later transaction of the server's.
     func hasLater(than seq: Int64, of ref: RowRef) throws -> Bool {
         try content(ref).map { $0.version.seq > seq } ?? false
@@ -77,6 +71,9 @@ struct ParkedRows {
     /// The reason of a deletion that waits until everything else is here that the server has changed meanwhile.
     static let heldBack = "rows that refer to it may have another owner by now"
 
+    /// The reason of rows that refer to each other: all of them wait for what one of them refers to besides.
+    static let circle = "rows that it refers to in a circle wait for another one"
+
     /// The reason of a row that waits until what is unsent above it is settled.
     static let belowUnsent = "what is to be sent of the row comes first"
 
@@ -86,6 +83,22 @@ struct ParkedRows {
         AND r.id = optimist_parked.id AND r.pending IS NOT NULL AND r.acked < r.generation \
         AND coalesce(optimist_parked.row ->> '$."@gen"', 1) < r.generation AND (r.seq < optimist_parked.seq OR r.known = 0))
         """
+
+    /// Removes a row of which a later version has come. Those that stood in a circle with it are tried again: they may not need
+    /// any more what all of them waited for.
+    func forget(_ ref: RowRef) throws {
+        let former = try Row.fetchOne(
+            db.cachedStatement(
+                sql: "DELETE FROM optimist_parked WHERE tbl = ? AND id = ? RETURNING reason, parentTable, parent"),
+            arguments: [ref.table, ref.id])
+        guard let former, former[0] == Self.circle else { return }
+        try db.execute(
+            sql: """
+                UPDATE optimist_parked SET parentTable = NULL, parent = NULL
+                WHERE parentTable = ? AND parent = ? AND reason = ?
+                """,
+            arguments: [former[1] as Int64?, former[2] as DatabaseValue, Self.circle])
+    }
 
     func remove(_ ref: RowRef) throws {
         try db.cachedStatement(sql: "DELETE FROM optimist_parked WHERE tbl = ? AND id = ?")

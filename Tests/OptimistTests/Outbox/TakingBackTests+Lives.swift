@@ -132,6 +132,22 @@ extension TakingBackTests {
         #expect(try await store.rejections().map(\.dependents.count) == [1])
     }
 
+    @Test func `V5 what was written later below a row that was written all or nothing alone goes with it`() async throws
+    {
+        let store = try Desk().store
+        let trip = Project(title: "Trip")
+        try await store.write(allOrNothing: true) { try trip.insert($0) }
+        try await store.write { try Step(text: "Tickets", project: trip.id).insert($0) }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.book(
+            batch.push.rows.map {
+                $0.table == "project" ? .rejected(tooLarge) : .blocked(by: "project:\(trip.wireID)")
+            },
+            of: batch)
+        #expect(try await store.counts().pending == 0)
+        #expect(try await store.rejections().map { $0.dependents.map(\.table) } == [["step"]])
+    }
+
     /// Another project is a part of it, and stands against its deletion.
     @Test func `V1 a replacement that cannot go here stays until the row is received anew`() async throws {
         let store = try Desk().store

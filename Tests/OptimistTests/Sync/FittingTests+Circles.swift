@@ -42,9 +42,9 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    /// That row comes, or the one of the circle does not refer to it any more.
-    @Test(arguments: [true, false])
-    func `R4 a circle waits for the row that one of it refers to besides`(comes: Bool) async throws {
+    /// That row comes, or the one of the circle does not refer to it any more, or has left the circle.
+    @Test(arguments: ["comes", "needs it no more", "leaves"])
+    func `R4 a circle waits for the row that one of it refers to besides`(change: String) async throws {
         let (north, south) = (Station(), Station())
         let line = UUID()
         let device = try Device([Station.self]) { migrator in
@@ -75,10 +75,15 @@ extension FittingTests {
                 (south.id, ["next": wire(north.id), "hub": .null]),
             ], at: 1)
         #expect(try await device.store.counts().parked == 2)
-        try await take(
-            [comes ? (line, ["next": .null, "hub": .null]) : (north.id, ["next": wire(south.id), "hub": .null])], at: 2)
+        let row: (UUID, JSONObject) =
+            switch change {
+            case "comes": (line, ["next": .null, "hub": .null])
+            case "leaves": (north.id, ["next": .null, "hub": .null])
+            default: (north.id, ["next": wire(south.id), "hub": .null])
+            }
+        try await take([row], at: 2)
         #expect(try await device.store.counts().parked == 0)
-        #expect(try await device.store.read { try Station.fetchCount($0) } == (comes ? 3 : 2))
+        #expect(try await device.store.read { try Station.fetchCount($0) } == (change == "comes" ? 3 : 2))
     }
 
     /// The trip is gone, the tour has its title now, and the tickets are moved to that.
