@@ -102,6 +102,37 @@ struct ContentTests {
         #expect(try await catalogue.picture(of: "Li4vb3V0c2lkZS5naWY", width: nil) == nil)
     }
 
+    private static let hasVips = ["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"].contains {
+        FileManager.default.isExecutableFile(atPath: "\($0)/vipsthumbnail")
+    }
+
+    /// Whoever asks meanwhile gets the same one; a file that is no picture comes as it is.
+    @Test(.enabled(if: hasVips, "needs vipsthumbnail, of libvips"))
+    func `a photo comes as small as it is asked for`() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let photos = folder.appending(path: "photos")
+        try FileManager.default.createDirectory(at: photos, withIntermediateDirectories: true)
+        // A grey picture of 64 by 48 points.
+        let png = try #require(
+            Data(
+                base64Encoded:
+                    "iVBORw0KGgoAAAANSUhEUgAAAEAAAAAwCAAAAACEICPDAAAAJ0lEQVR42u3MQREAAAwCIOPYP6Eh9ttBANKjCAQCgU"
+                    + "AgEAgEgq/BALeT4BBXSrjgAAAAAElFTkSuQmCC"))
+        try png.write(to: photos.appending(path: "a.png"))
+        let gif = Data(Array("GIF89a".utf8) + [0x40, 1, 0xF0, 0])
+        try gif.write(to: photos.appending(path: "b.gif"))
+        let catalogue = try PhotoFolder(photos, cache: folder.appending(path: "cache"))
+        let poses = Array(catalogue.poses(in: .chosen))
+        async let first = catalogue.picture(of: poses[0].id, width: 16)
+        async let second = catalogue.picture(of: poses[0].id, width: 16)
+        let small = try #require(try await first)
+        #expect(small.type == "image/jpeg" && small.bytes.starts(with: [0xFF, 0xD8]))
+        #expect(ImageSize(head: small.bytes)?.width == 16)
+        #expect(try await second == small)
+        #expect(
+            try await catalogue.picture(of: poses[1].id, width: 16) == Picture(type: "image/gif", bytes: Array(gif)))
+    }
+
     @Test func `a folder without photos, and none at all, are told in a sentence`() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         #expect(throws: OptimistError.self) { try PhotoFolder(folder, cache: folder) }
