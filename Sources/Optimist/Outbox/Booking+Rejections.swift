@@ -115,20 +115,20 @@ extension Booking {
     private mutating func undo(_ rows: [TakenBack]) throws {
         let ordered = references.order(rows)
         var refs = Set(rows.map(\.entry.ref))
-        let former = entries
+        let former = (entries, unknown)
         if try db.keepingWhatFits({ try make(ordered, among: refs) }) { return }
-        entries = former
+        (entries, unknown) = former
         if try db.keepingWhatFits({ try make(ordered, among: refs, vacating: true) }) { return }
-        entries = former
+        (entries, unknown) = former
         for row in ordered {
-            let before = entries
+            let before = (entries, unknown)
             do {
                 try db.inSavepoint {
                     try make(row, among: refs)
                     return .commit
                 }
             } catch let error as DatabaseError where error.isConstraint {
-                entries = before
+                (entries, unknown) = before
                 // One that is to be received anew stays as it is here until then.
                 let entry =
                     row.isUnknown ? row.entry : try setAside(row.change, row.entry, row.before, reason: error.message)
@@ -156,8 +156,10 @@ extension Booking {
     ) throws {
         if row.change == .delete {
             var cascade = self.cascade(besides: vacancy)
+            cascade.isTakingBack = true
             try cascade.prepare(deletionOf: row.entry.ref, isServers: false, sparing: others)
             entries = cascade.entries
+            unknown += cascade.unknown
         }
         try tables[row.entry.ref.table]?.make(row.change, at: row.entry.ref.id)
         try entries.save(row.entry)

@@ -84,8 +84,18 @@ extension Store {
             try table.make(.delete, at: id)
             if db.changesCount == 0 { try deleteUnseen(RowRef(table: table.layout.number, id: id), in: db) }
         case .create: try table.make(.put(row.mine), at: id)
-        case .update: try table.make(try table.contains(id) ? .set(row.mine) : .put(row.mine), at: id)
+        case .update:
+            if try table.contains(id) { return try table.make(.set(row.mine), at: id) }
+            var whole = try waiting(RowRef(table: table.layout.number, id: id), in: db)
+            for (column, value) in row.mine { whole[column] = value }
+            try table.make(.put(whole), at: id)
         }
+    }
+
+    /// What the server has of a row that waits to be put. Empty: none does.
+    private func waiting(_ ref: RowRef, in db: Database) throws -> JSONObject {
+        guard case .row(let patch)? = try ParkedRows(db).content(ref), patch.seq != nil else { return [:] }
+        return patch.values
     }
 
     /// Deletes a row that the server has and that is not here, as no trigger can. So it is until the pages come that undo a

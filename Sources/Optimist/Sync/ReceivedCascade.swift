@@ -25,6 +25,10 @@ struct ReceivedCascade {
     private let vacancy: Vacancy?
     /// The rows that were parked.
     private(set) var parked: Set<RowRef> = []
+    /// Whether what goes was refused: of what goes along with it nobody has deleted what the server has.
+    var isTakingBack = false
+    /// The rows of which that is to be received anew.
+    private(set) var unknown: [RowRef] = []
 
     init(
         _ entries: RowEntryTable, _ tables: AppTables, _ references: ReferenceGraph, _ db: Database,
@@ -173,8 +177,13 @@ struct ReceivedCascade {
 
     /// A row that goes along may be alive on the server, below another life of its parent's, which is unsent here or comes
     /// with a later page: whatever a page brings of the row is news then.
-    private func giveUp(_ entry: inout RowEntry) {
-        if entry.isPending, !entry.isKnownToServer { return entry.loseUnsentLife() }
+    private mutating func giveUp(_ entry: inout RowEntry) {
+        if entry.isPending, !entry.isKnownToServer {
+            if !isTakingBack { return entry.loseUnsentLife() }
+            entry.giveUpUnsentLife()
+            if entry.isAlive { unknown.append(entry.ref) }
+            return
+        }
         if entry.isPending { entry.becomeClean() }
         if entry.isAlive { entry.known = 0 }
     }

@@ -166,8 +166,39 @@ extension TakingBackTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    /// Two berths have each other's number, which is undone together; what waits for the pier then has its own line.
-    @Test func `M6 V5 what waits for a row that is received anew has the values of the server's`() async throws {
+    /// It was written by itself, so that it does not go with what is refused, but with what it is below.
+    @Test func `V5 R2 a replacement below one that is refused is no deletion`() async throws {
+        let store = try Desk().store
+        let (trip, step) = (Project(title: "Trip"), Step(text: "Tickets"))
+        let rows: [PageRow] = [.project(trip), .step(step)]
+        try await store.take(rows)
+        try await store.write(allOrNothing: true) { db in
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO project(id, title) VALUES (?, 'Tour')", arguments: [trip.id])
+            try Project(title: "Refused").insert(db)
+        }
+        try await store.write { db in
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO step(id, text, project) VALUES (?, 'Maps', ?)",
+                arguments: [step.id, trip.id])
+        }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.book(
+            batch.push.rows.map { row in
+                switch row.table {
+                case "step": .blocked(by: "project:\(trip.wireID)")
+                default: row.id == trip.wireID ? .groupFailed(by: [], current: nil) : .rejected(tooLarge)
+                }
+            }, of: batch)
+        #expect(try await store.counts().pending == 0)
+        try await store.take(rows)
+        #expect(try await store.projects() == ["Trip"])
+        #expect(try await store.steps() == ["Tickets"])
+        #expect(try await store.conflicts().map { $0.mine["text"] } == ["Maps"])
+    }
+
+    /// Two berths have each other's number, which is refused together with a next life of their pier.
+    private func refusedExchange() async throws -> (device: Device, pier: Pier, berths: [Berth]) {
         let device = try Device([Pier.self, Berth.self], migrate: Berth.migrate)
         let pier = Pier()
         let berths = (1...2).map { Berth(pier: pier.id, number: $0, line: "line \($0)") }
@@ -182,11 +213,26 @@ extension TakingBackTests {
         #expect(batch.sent.map(\.generation).sorted() == [1, 1, 3])
         try await device.store.refuse(tooLarge, batch)
         #expect(try await device.store.counts().parked == 2)
+        return (device, pier, berths)
+    }
+
+    @Test func `M6 V5 what waits for a row that is received anew has the values of the server's`() async throws {
+        let (device, pier, berths) = try await refusedExchange()
         try await device.store.apply(
             Page(from: "m.0", cursor: "m.1", hasMore: false, rows: [pier.row]), to: ["pier"], initialCursor: "m.0")
         let back = try await device.store.read { try Berth.order(Column("number")).fetchAll($0) }
         #expect(back.map(\.line) == ["line 1", "line 2"])
         #expect(back.map(\.id) == berths.map(\.id))
+    }
+
+    @Test func `V2 an edit that is tried again while its row waits is one of the row as the server has it`()
+        async throws
+    {
+        let (device, _, berths) = try await refusedExchange()
+        try await device.store.retry(try #require(try await device.store.rejections().first).id)
+        let now = try await device.store.read { try Berth.order(Column("number")).fetchAll($0) }
+        #expect(now.map(\.line) == ["line 2", "line 1"])
+        #expect(now.map(\.id) == berths.reversed().map(\.id))
     }
 
     @Test func `V5 replacements that are too much together to be heard are undone with the next pages`() async throws {
