@@ -45,11 +45,12 @@ struct Fitting {
     private mutating func putBeforeDeletions(_ left: inout [ReceivedRow], _ reasons: inout [RowRef: String]) throws {
         let deleted = left.filter { !$0.isAlive }
         if deleted.isEmpty { return }
-        left.removeAll { !$0.isAlive }
+        left = left.filter(\.isAlive)
         try fitWhatFollows(&left, &reasons)
         left += deleted
     }
 
+    /// What is put comes before what is deleted.
     private func inOrder(_ rows: [ReceivedRow]) -> [ReceivedRow] {
         rows.filter(\.isAlive) + rows.filter { !$0.isAlive }
     }

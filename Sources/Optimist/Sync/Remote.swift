@@ -144,7 +144,8 @@ public struct Refusal: Sendable, Hashable {
     public var column: String?
     /// A sentence for the user.
     public var message: String
-    /// The server's row, or nil if it has none. After a refused deletion without it the device receives the table anew.
+    /// The server's row, or nil if it has none. After a refused deletion, or a refused next life of a
+    /// row, without it the device receives the table anew.
     public var current: RowPatch?
 
     public init(code: String, column: String? = nil, message: String, current: RowPatch? = nil) {

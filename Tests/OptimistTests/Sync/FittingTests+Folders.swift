@@ -44,6 +44,17 @@ extension FittingTests {
             content: .row(RowPatch(generation: 1, clocks: ColumnClocks(common: clock), seq: seq, values: values)))
     }
 
+    private func gone(_ id: String) -> PageRow {
+        PageRow(table: "folder", id: id, content: .deleted(Tombstone(generation: 2, clock: Self.clock, seq: 2)))
+    }
+
+    /// Takes one of several pages that follow each other.
+    private func take(_ rows: [PageRow], after index: Int, hasMore: Bool = false, on store: Store) async throws {
+        try await store.apply(
+            Page(from: "e1.\(index)", cursor: "e1.\(index + 1)", hasMore: hasMore, rows: rows), to: ["folder"],
+            initialCursor: "e1.0")
+    }
+
     /// The folder has moved, and waits for where it has moved to. Whether all that comes then fits at once.
     @Test(arguments: [true, false])
     func `R2 R4 what is below a row that has moved is not deleted with the place where that was`(fits: Bool)
@@ -51,18 +62,14 @@ extension FittingTests {
     {
         let device = try folderDevice()
         let ids = (0..<4).map { String(format: "00000000-0000-4000-8000-%012d", $0) }
-        let gone = PageRow(
-            table: "folder", id: ids[0], content: .deleted(Tombstone(generation: 2, clock: Self.clock, seq: 2)))
         let pages = [
             [folder(ids[0], in: nil), folder(ids[1], in: ids[0]), folder(ids[2], in: ids[1])],
             [folder(ids[1], in: ids[3], seq: 2)],
-            [folder(ids[3], in: nil, seq: 2), gone]
+            [folder(ids[3], in: nil, seq: 2), gone(ids[0])]
                 + (fits ? [] : [folder(UUID().uuidString.lowercased(), in: UUID().uuidString.lowercased())]),
         ]
         for (index, rows) in pages.enumerated() {
-            try await device.store.apply(
-                Page(from: "e1.\(index)", cursor: "e1.\(index + 1)", hasMore: index == 1, rows: rows), to: ["folder"],
-                initialCursor: "e1.0")
+            try await take(rows, after: index, hasMore: index == 1, on: device.store)
             if index == 0 { try await device.execute("UPDATE folder SET name = 'Mine' WHERE parent IS NOT NULL") }
         }
         #expect(try await device.store.counts().parked == (fits ? 0 : 1))
@@ -76,17 +83,13 @@ extension FittingTests {
     @Test func `R2 R4 what is below a row that has moved waits with that for the place to which it has`() async throws {
         let device = try folderDevice()
         let ids = (0..<4).map { String(format: "00000000-0000-4000-8000-%012d", $0) }
-        let gone = PageRow(
-            table: "folder", id: ids[0], content: .deleted(Tombstone(generation: 2, clock: Self.clock, seq: 2)))
         let pages = [
             [folder(ids[0], in: nil), folder(ids[1], in: ids[0]), folder(ids[2], in: ids[1])],
-            [folder(ids[1], in: ids[3], seq: 2)], [gone],
+            [folder(ids[1], in: ids[3], seq: 2)], [gone(ids[0])],
             [folder(ids[3], in: nil, seq: 3)],
         ]
         for (index, rows) in pages.enumerated() {
-            try await device.store.apply(
-                Page(from: "e1.\(index)", cursor: "e1.\(index + 1)", hasMore: false, rows: rows), to: ["folder"],
-                initialCursor: "e1.0")
+            try await take(rows, after: index, on: device.store)
             #expect(try await device.store.counts().parked == [0, 1, 2, 0][index])
         }
         let folders = try await device.store.read { try Folder.order(Column("id")).fetchAll($0) }
@@ -97,14 +100,10 @@ extension FittingTests {
         let device = try folderDevice()
         let folders = (0..<1_100).map { _ in UUID().uuidString.lowercased() }
         let rows = folders.indices.map { folder(folders[$0], in: $0 == 0 ? nil : folders[$0 - 1]) }
-        let gone = folders.map { id in
-            PageRow(table: "folder", id: id, content: .deleted(Tombstone(generation: 2, clock: Self.clock, seq: 2)))
-        }
+        let deletions = folders.map(gone)
         let store = device.store
-        for (index, rows) in [rows, gone].enumerated() {
-            try await store.apply(
-                Page(from: "e1.\(index)", cursor: "e1.\(index + 1)", hasMore: false, rows: rows), to: ["folder"],
-                initialCursor: "e1.0")
+        for (index, rows) in [rows, deletions].enumerated() {
+            try await take(rows, after: index, on: store)
             let count = try await store.read { try Folder.fetchCount($0) }
             #expect(count == (index == 0 ? 1_100 : 0))
         }
