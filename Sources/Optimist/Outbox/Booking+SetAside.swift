@@ -80,7 +80,7 @@ extension Booking {
     private func served(_ values: JSONObject, _ settled: RowEntry, in table: AppTable) throws -> JSONObject? {
         guard let present = try table.values(settled.ref.id) else { return nil }
         var whole = settled.served(present, in: table.layout)
-        for (name, value) in values { whole[name] = value }
+        whole.replace(with: values)
         return whole
     }
 }

@@ -56,7 +56,7 @@ extension Store {
         try await write { db in
             guard let rejection = try RejectionTable(db).all(id).first else { throw Self.unknown(id) }
             var values = rejection.mine
-            for (column, value) in edits { values[column] = value }
+            values.replace(with: edits)
             let refused = Rejection.Dependent(
                 table: rejection.table, rowID: rejection.rowID, kind: rejection.kind, mine: values)
             try self.write([refused] + rejection.dependents, in: db)
@@ -87,7 +87,7 @@ extension Store {
         case .update:
             if try table.contains(id) { return try table.make(.set(row.mine), at: id) }
             var whole = try waiting(RowRef(table: table.layout.number, id: id), in: db)
-            for (column, value) in row.mine { whole[column] = value }
+            whole.replace(with: row.mine)
             try table.make(.put(whole), at: id)
         }
     }

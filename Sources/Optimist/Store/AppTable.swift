@@ -76,7 +76,7 @@ final class AppTable {
 
     private func attempt(_ change: RowChange, at id: DatabaseValue, keeping kept: Int64) throws {
         if case .put(var values) = change, let mine = try self.values(id, in: kept) {
-            for (name, value) in mine { values[name] = value }
+            values.replace(with: mine)
             return try put(values, at: id)
         }
         switch change {
@@ -119,7 +119,7 @@ final class AppTable {
     private func set(_ values: JSONObject, at id: DatabaseValue) throws {
         let isForbidden = values.contains { name, value in value.isNull && layout[column: name]?.isNullable == false }
         if isForbidden, var whole = try self.values(id) {
-            for (name, value) in values { whole[name] = value }
+            whole.replace(with: values)
             return try put(whole, at: id)
         }
         let known = stored(values, isWhole: false)
@@ -198,6 +198,11 @@ struct AppTables {
         else { return nil }
         return RowRef(table: table.layout.number, id: id)
     }
+}
+
+extension JSONObject {
+    /// Takes over the values of another one.
+    mutating func replace(with others: JSONObject) { for (name, value) in others { self[name] = value } }
 }
 
 extension TableLayout {

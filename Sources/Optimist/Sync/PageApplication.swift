@@ -335,7 +335,7 @@ struct RowApplication {
             // A cascade of this device's own may have taken the row: the server has it still.
             guard db.changesCount == 0, case .row(let patch) = row.content, patch.seq != nil else { return }
             var whole = patch.values
-            for (name, value) in values { whole[name] = value }
+            whole.replace(with: values)
             try table.make(.put(whole), at: row.ref.id)
         case .none, .put: try table.make(change, at: row.ref.id, keeping: reception.kept)
         }
