@@ -38,15 +38,29 @@ final class Checkpoints: Sendable {
 
     /// Does what is due after a commit. What fails is tried again after the next one.
     ///
-    /// - Parameters:
-    ///   - writer: The connection that has committed.
-    ///   - isUsers: Whether the app waits for this.
-    func committed(_ writer: some DatabaseWriter, isUsers: Bool) {
-        switch log.withLock({ $0.next(isUsers: isUsers) }) {
+    /// - Parameter writer: The connection that has committed.
+    func committed(_ writer: some DatabaseWriter) {
+        switch log.withLock({ $0.next() }) {
         case .nothing: return
         case .copyMeanwhile: queue.async { [self] in finish(copy()) }
         case .copyNow:
             finish((try? writer.writeWithoutTransaction { try $0.checkpoint(.passive).checkpointedFrameCount }) ?? 0)
+        }
+    }
+
+    /// Waits until a long log is copied. For who writes on and on, between two commits: the app's writes need not wait, and
+    /// the next commit begins the log anew, unless somebody reads it.
+    func catchUp() async {
+        guard log.withLock({ $0.isBehind }) else { return }
+        await untilIdle()
+        // What was written meanwhile is little, and is copied in no time.
+        for _ in 0..<2 where log.withLock({ $0.copyRest() }) {
+            await withCheckedContinuation { done in
+                queue.async { [self] in
+                    finish(copy())
+                    done.resume()
+                }
+            }
         }
     }
 
@@ -79,10 +93,10 @@ struct WriteAheadLog: Sendable {
 
     /// How much is copied at a time.
     static let portion = 4_000
-    /// A log that is written to all the time never begins anew. From this length on it is copied between two commits: the next
-    /// one begins it anew, unless somebody reads it. A write of the app's does so later, since it waits for that.
-    static let longest = 16_000
-    static let longestOfUsers = 64_000
+    /// A log that is written to all the time never begins anew. From this length on the engine waits until it is copied.
+    static let long = 16_000
+    /// From this length on it is copied between two commits, for which the app's own writes wait.
+    static let longest = 64_000
 
     private var length = 0
     private var copied = 0
@@ -94,10 +108,20 @@ struct WriteAheadLog: Sendable {
         self.length = length
     }
 
-    mutating func next(isUsers: Bool) -> Step {
+    mutating func next() -> Step {
         guard !isCopying, length - copied >= Self.portion else { return .nothing }
         isCopying = true
-        return length >= (isUsers ? Self.longestOfUsers : Self.longest) ? .copyNow : .copyMeanwhile
+        return length >= Self.longest ? .copyNow : .copyMeanwhile
+    }
+
+    /// Whether the engine waits before it writes more.
+    var isBehind: Bool { isCopying && length >= Self.long }
+
+    /// Whether something is left to copy, which begins with this.
+    mutating func copyRest() -> Bool {
+        guard !isCopying, copied < length else { return false }
+        isCopying = true
+        return true
     }
 
     /// Takes note that as many pages from the beginning of the log are copied.

@@ -73,7 +73,7 @@ public final class Store: Sendable {
         self.capture = capture
         self.surroundings = surroundings
         worker = DatabaseWorker(executor: surroundings.blockingExecutor ?? QueueExecutor(label: "optimist.store"))
-        checkpoints?.committed(pool, isUsers: true)
+        checkpoints?.committed(pool)
         watchOthers()
     }
 
@@ -164,7 +164,9 @@ public final class Store: Sendable {
 
     /// Writes what the server ordered: nothing is captured.
     func apply<T: Sendable>(_ updates: @escaping @Sendable (Database) throws -> T) async throws -> T {
-        try await worker.run { try self.transact(as: .server, updates) }
+        let value = try await worker.run { try self.transact(as: .server, updates) }
+        await checkpoints?.catchUp()
+        return value
     }
 
     /// Returns once nothing is copied any more from the write-ahead log on behalf of earlier writes.
@@ -233,7 +235,7 @@ public final class Store: Sendable {
         shared.withLock { $0 = file }
         changes.send()
         if captured { writes.send() }
-        checkpoints?.committed(pool, isUsers: author == .user)
+        checkpoints?.committed(pool)
         return value
     }
 }

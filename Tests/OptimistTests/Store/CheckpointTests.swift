@@ -13,39 +13,54 @@ struct CheckpointTests {
     @Test func `the log is copied a portion at a time, beside the writes, and once at a time`() {
         var log = WriteAheadLog()
         log.grew(to: 3_999)
-        #expect(log.next(isUsers: false) == .nothing)
+        #expect(log.next() == .nothing)
         log.grew(to: 4_000)
-        #expect(log.next(isUsers: false) == .copyMeanwhile)
+        #expect(log.next() == .copyMeanwhile)
         log.grew(to: 8_500)
-        #expect(log.next(isUsers: false) == .nothing, "it is being copied")
+        #expect(log.next() == .nothing, "it is being copied")
         log.copied(4_000)
-        #expect(log.next(isUsers: false) == .copyMeanwhile)
+        #expect(log.next() == .copyMeanwhile)
         log.copied(8_500)
         log.grew(to: 12_499)
-        #expect(log.next(isUsers: false) == .nothing)
+        #expect(log.next() == .nothing)
     }
 
     @Test func `a log that begins anew has nothing copied`() {
         var log = WriteAheadLog()
         log.grew(to: 4_500)
-        #expect(log.next(isUsers: false) == .copyMeanwhile)
+        #expect(log.next() == .copyMeanwhile)
         log.copied(4_500)
         log.grew(to: 10)
         log.grew(to: 4_001)
-        #expect(log.next(isUsers: false) == .copyMeanwhile)
+        #expect(log.next() == .copyMeanwhile)
     }
 
     @Test func `a log that is written to all the time is copied between two commits`() {
         var log = WriteAheadLog()
-        log.grew(to: 16_000)
-        var users = log
-        #expect(users.next(isUsers: true) == .copyMeanwhile, "the app waits for its own write")
-        #expect(log.next(isUsers: false) == .copyNow)
+        log.grew(to: 64_000)
+        #expect(log.next() == .copyNow)
         log.copied(0)
-        #expect(log.next(isUsers: false) == .copyNow, "it did not work")
+        #expect(log.next() == .copyNow, "it did not work")
+        log.copied(64_000)
+        log.grew(to: 64_500)
+        #expect(log.next() == .nothing)
+    }
+
+    @Test func `the engine waits until a long log is copied whole`() {
+        var log = WriteAheadLog()
+        log.grew(to: 15_999)
+        #expect(log.next() == .copyMeanwhile)
+        #expect(!log.isBehind)
+        log.grew(to: 16_000)
+        #expect(log.isBehind)
+        #expect(!log.copyRest(), "it is being copied")
+        log.copied(15_999)
+        #expect(!log.isBehind)
+        #expect(log.copyRest())
         log.copied(16_000)
-        log.grew(to: 16_500)
-        #expect(log.next(isUsers: false) == .nothing)
+        #expect(!log.copyRest(), "nothing is left")
+        log.grew(to: 17_000)
+        #expect(!log.isBehind, "who reads the log all the time does not hold the engine up for each commit")
     }
 
     @Test func `what a store has written is copied into the database while it is open, and nothing is lost`()
