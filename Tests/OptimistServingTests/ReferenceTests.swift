@@ -41,6 +41,26 @@ struct ReferenceTests {
         #expect(store.seq == seq)
     }
 
+    @Test(arguments: [ColumnSchema.OnDelete.cascade, .setNull, .restrict])
+    func `V5 what refers to a row whose next life fails waits for that, and is not taken for the former one's`(
+        onDelete: ColumnSchema.OnDelete
+    ) {
+        var store = Self.store(onDelete)
+        store.push([Self.parent])
+        store.push([Self.deletion])
+        let refused = RowOperation.create(.list, ["name": 7], at: .at(6), generation: 3)
+        let follower = RowOperation.create(.todo(2), ["content": "b", "after": .string(RowKey.todo(1).id)], at: .at(8))
+        for operations in [[refused, Self.child(1, at: .at(7)), follower], [follower, Self.child(1, at: .at(7)), refused]] {
+            let verdicts = store.push(operations)
+            #expect(verdicts.filter { $0.error?.type == "blocked" }.count == 2)
+            #expect(store.row(.todo(1)) == nil && store.row(.todo(2)) == nil)
+        }
+        let next = RowOperation.create(.list, ["name": "l"], at: .at(6), generation: 3)
+        let verdicts = store.push([follower, Self.child(1, at: .at(7)), next])
+        #expect(verdicts.allSatisfy { $0.isAcceptedAsSent })
+        #expect(store.row(.todo(1))?.isAlive == true)
+    }
+
     @Test(arguments: [ColumnSchema.OnDelete.cascade, .setNull])
     func `M2 a delete to which more rows refer than one transaction takes is refused, and the rest of the push is not`(
         onDelete: ColumnSchema.OnDelete

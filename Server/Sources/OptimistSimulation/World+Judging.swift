@@ -115,7 +115,8 @@ extension World {
             db,
             sql: """
                 SELECT t.name, r.id, c.name FROM optimist_row r JOIN optimist_table t ON t.number = r.tbl
-                JOIN optimist_column c ON c.tbl = r.tbl WHERE r.known & (1 << c.bit) = 0 AND r.generation & 1
+                JOIN optimist_column c ON c.tbl = r.tbl AND c.bit > 0
+                WHERE r.known & (1 << c.bit) = 0 AND r.generation & 1
                 """)
         return columns.reduce(into: [:]) { found, column in
             guard let id = Rows.text(column[1]) else { return }

@@ -13,11 +13,12 @@ extension Booking {
         let settlement = try settle(&entry, sent, verdicts[index], table)
         guard let mine = settlement.rejected else { return try entries.save(entry) }
         let culprit = TakenBack(entry: entry, before: before, kind: sent.kind, change: settlement.change, mine: mine)
-        let number = try RejectionTable(db).insert(sent.ref, sent.kind, refusal, mine: mine, at: now)
+        let number = try RejectionTable(db).insert(
+            sent.ref, sent.kind, refusal, mine: mine, server: refusal.current?.values, at: now)
         let others = try companions(of: culprit, at: index)
         for other in others {
             try RejectionTable(db).insert(
-                other.entry.ref, other.kind, refusal, mine: other.mine, at: now, bundle: number)
+                other.entry.ref, other.kind, refusal, mine: other.mine, server: other.server, at: now, bundle: number)
         }
         let rows = [culprit] + others
         try undo(rows)
@@ -31,7 +32,9 @@ extension Booking {
         if let group, try isWhole(group) { return try group.filter { $0 != index }.compactMap { try undone(at: $0) } }
         let unit = group ?? index..<index + 1
         switch (culprit.kind, culprit.change) {
-        case (.create, .delete): return try dependents(of: culprit.entry.ref)
+        case (.create, .delete):
+            let others = try dependents(of: culprit.entry.ref)
+            return try others + formerOwners(of: others, in: unit)
         case (.delete, .put): return try formerDependents(of: index, in: unit)
         case (.create, .put) where !culprit.before.isKnownToServer: return try formerDependents(of: index, in: unit)
         default: return []
@@ -68,10 +71,33 @@ extension Booking {
         return found
     }
 
+    /// The rows that were deleted together with moving some rows away from them which do not move after all: the server would
+    /// delete those too. And what was deleted with them.
+    private func formerOwners(of rows: [TakenBack], in group: Range<Int>) throws -> [TakenBack] {
+        var found: [TakenBack] = []
+        var met: Set<Int> = []
+        var next = rows
+        while let row = next.popLast() {
+            guard let table = tables[row.entry.ref.table], let restored = row.restored else { continue }
+            let owners = Set(table.layout.columns.compactMap { tables.owner(by: $0, restored[$0.name]) })
+            for index in group where owners.contains(batch.sent[index].ref) && batch.sent[index].kind == .delete {
+                guard met.insert(index).inserted, let owner = try undone(at: index), owner.restored != nil else { continue }
+                let below = try formerDependents(of: index, in: group, besides: &met)
+                found += [owner] + below
+                next += [owner] + below
+            }
+        }
+        return found
+    }
+
     /// The rows that were deleted together with a row which is not deleted or replaced after all, since they referred to it.
     private func formerDependents(of index: Int, in group: Range<Int>) throws -> [TakenBack] {
-        var found: [TakenBack] = []
         var met: Set<Int> = [index]
+        return try formerDependents(of: index, in: group, besides: &met)
+    }
+
+    private func formerDependents(of index: Int, in group: Range<Int>, besides met: inout Set<Int>) throws -> [TakenBack] {
+        var found: [TakenBack] = []
         var next = [index]
         while let parent = next.popLast() {
             let row = batch.push.rows[parent]
@@ -105,7 +131,12 @@ extension Booking {
         var entry = before
         let values = try table.values(before.ref.id) ?? [:]
         guard let taken = entry.takeBack(values, current: current, isLost: isLost, in: table.layout) else { return nil }
-        return TakenBack(entry: entry, before: before, kind: taken.kind, change: taken.change, mine: taken.mine)
+        var undone = TakenBack(entry: entry, before: before, kind: taken.kind, change: taken.change, mine: taken.mine)
+        if case .set(let restored) = taken.change {
+            undone.server = values
+            undone.server?.replace(with: restored)
+        }
+        return undone
     }
 
     // MARK: - Undoing

@@ -9,7 +9,7 @@ struct Booking {
     static let retryPauseMilliseconds: Int64 = 5_000
     static let longestPauseMilliseconds: Int64 = 900_000
     /// How long a row waits for the one it refers to, if nothing settles it before.
-    private static let blockedPauseMilliseconds: Int64 = 30_000
+    static let blockedPauseMilliseconds: Int64 = 30_000
     /// How long a row is held that cannot be sent or taken back, and nobody says why.
     static let heldMilliseconds: Int64 = 24 * 60 * 60 * 1000
 

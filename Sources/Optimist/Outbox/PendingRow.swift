@@ -48,7 +48,7 @@ public struct PendingRow: Hashable, Sendable {
 
     private static func columnNames(_ db: Database) throws -> [Int64: [Int64: String]] {
         var names: [Int64: [Int64: String]] = [:]
-        for row in try Row.fetchAll(db, sql: "SELECT tbl, bit, name FROM optimist_column") {
+        for row in try Row.fetchAll(db, sql: "SELECT tbl, bit, name FROM optimist_column WHERE bit > 0") {
             names[row[0], default: [:]][row[1]] = row[2]
         }
         return names

@@ -36,6 +36,8 @@ public struct Rejection: Identifiable, Hashable, Sendable {
         public let kind: Kind
         /// What the user wrote.
         public let mine: JSONObject
+        /// What the server had of it when the row was taken back. Nil: nothing, as far as is known.
+        public let server: JSONObject?
     }
 }
 
@@ -58,10 +60,16 @@ extension Store {
             var values = rejection.mine
             values.replace(with: edits)
             let refused = Rejection.Dependent(
-                table: rejection.table, rowID: rejection.rowID, kind: rejection.kind, mine: values)
-            try self.write([refused] + rejection.dependents, in: db)
+                table: rejection.table, rowID: rejection.rowID, kind: rejection.kind, mine: values,
+                server: rejection.server)
+            try self.write(self.inOrder([refused] + rejection.dependents), in: db)
             try RejectionTable(db).remove(id)
         }
+    }
+
+    /// Foreign keys that restrict do so at once: what is deleted goes before what it refers to.
+    private func inOrder(_ rows: [Rejection.Dependent]) -> [Rejection.Dependent] {
+        ReferenceGraph(layouts).order(rows, table: { self.layout(named: $0.table)?.number ?? 0 }) { $0.kind == .delete }
     }
 
     /// Writes rows together. Those that exchange the values of a unique index need them emptied before.
@@ -86,15 +94,16 @@ extension Store {
         case .create: try table.make(.put(row.mine), at: id)
         case .update:
             if try table.contains(id) { return try table.make(.set(row.mine), at: id) }
-            var whole = try waiting(RowRef(table: table.layout.number, id: id), in: db)
+            // It was deleted meanwhile, and begins a life with all that it was.
+            var whole = try waiting(RowRef(table: table.layout.number, id: id), in: db) ?? row.server ?? [:]
             whole.replace(with: row.mine)
             try table.make(.put(whole), at: id)
         }
     }
 
-    /// What the server has of a row that waits to be put. Empty: none does.
-    private func waiting(_ ref: RowRef, in db: Database) throws -> JSONObject {
-        guard case .row(let patch)? = try ParkedRows(db).content(ref), patch.seq != nil else { return [:] }
+    /// What the server has of a row that waits to be put. Nil: none does.
+    private func waiting(_ ref: RowRef, in db: Database) throws -> JSONObject? {
+        guard case .row(let patch)? = try ParkedRows(db).content(ref), patch.seq != nil else { return nil }
         return patch.values
     }
 
@@ -143,26 +152,28 @@ struct RejectionTable {
 
     init(_ db: Database) { self.db = db }
 
-    /// Keeps what was refused. A row that cannot be taken back is refused once more each day: that is one rejection.
+    /// Keeps what was refused, in place of an equal refusal: a row that cannot be taken back is refused once more each day, and
+    /// the user may do the same again. It has a number of its own, by which a receipt knows that it came later.
     ///
-    /// - Parameter bundle: The rejection that this row belongs to. Nil: it is one.
+    /// - Parameters:
+    ///   - server: What the server has of the row. Nil: nothing, or nothing is known.
+    ///   - bundle: The rejection that this row belongs to. Nil: it is one.
     /// - Returns: The rejection's number.
     @discardableResult
     func insert(
-        _ ref: RowRef, _ kind: SentRow.Kind, _ refusal: Refusal, mine: JSONObject, at milliseconds: Int64,
-        bundle: Int64? = nil
+        _ ref: RowRef, _ kind: SentRow.Kind, _ refusal: Refusal, mine: JSONObject, server: JSONObject?,
+        at milliseconds: Int64, bundle: Int64? = nil
     ) throws -> Int64 {
         let present = try Int64.fetchOne(
             db,
             sql: """
-                UPDATE optimist_rejection SET at = ?
-                WHERE tbl = ? AND id = ? AND kind = ? AND code = ? AND mine = ? AND bundle IS ? RETURNING number
+                SELECT number FROM optimist_rejection
+                WHERE tbl = ? AND id = ? AND kind = ? AND code = ? AND mine = ? AND bundle IS ?
                 """,
             arguments: [
-                milliseconds, ref.table, ref.id, kind.rawValue, refusal.code, JSON.object(mine).description, bundle,
+                ref.table, ref.id, kind.rawValue, refusal.code, JSON.object(mine).description, bundle,
             ])
-        if let present { return present }
-        let server = bundle == nil ? refusal.current.map { JSON.object($0.values).description } : nil
+        if let present { try remove(present) }
         try db.execute(
             sql: """
                 INSERT INTO optimist_rejection(tbl, id, kind, code, columnName, message, mine, server, at, bundle)
@@ -170,7 +181,7 @@ struct RejectionTable {
                 """,
             arguments: [
                 ref.table, ref.id, kind.rawValue, refusal.code, refusal.column, refusal.message,
-                JSON.object(mine).description, server, milliseconds, bundle,
+                JSON.object(mine).description, server.map { JSON.object($0).description }, milliseconds, bundle,
             ])
         return db.lastInsertedRowID
     }
@@ -191,7 +202,8 @@ struct RejectionTable {
             if let bundle = row[10] as Int64? {
                 guard let index = rejections.lastIndex(where: { $0.id == bundle }) else { continue }
                 rejections[index].dependents.append(
-                    Rejection.Dependent(table: row[1], rowID: id, kind: kind, mine: mine))
+                    Rejection.Dependent(
+                        table: row[1], rowID: id, kind: kind, mine: mine, server: Self.object(row[8])))
                 continue
             }
             rejections.append(

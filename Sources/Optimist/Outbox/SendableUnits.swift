@@ -25,28 +25,28 @@ struct SendableUnits {
 
     /// The next units, of about as many rows as are asked for: at least one unit, if there is any.
     func next(limit: Int) throws -> [[RowEntry]] {
-        let groups = try GroupJoins(db).united()
+        var scan = UnitScan(try GroupJoins(db).united(), limit: limit, isPostponed: isPostponed)
         var after: Int64? = .min
         var units: [[RowEntry]] = []
-        // A large group of which nothing may be sent yet does not hold up those behind it.
+        // Groups that are read by themselves, and of which nothing may be sent yet, do not hold up those behind them.
         while let start = after, units.isEmpty {
-            let scan = try scan(after: start, groups, limit: limit)
-            for unit in scan.units { units += try read(unit, limit: limit) }
-            after = scan.lastLarge
+            let isAtEnd = try take(after: start, &scan)
+            let (gathered, last) = scan.end()
+            for unit in gathered { units += try read(unit, limit: limit) }
+            after = isAtEnd ? nil : last
         }
         return units
     }
 
-    private func scan(after group: Int64, _ groups: UnitedGroups, limit: Int) throws -> UnitScan {
-        var scan = UnitScan(groups, limit: limit, isPostponed: isPostponed)
+    /// - Returns: Whether there are no more rows.
+    private func take(after group: Int64, _ scan: inout UnitScan) throws -> Bool {
         let statement = try RowStatement(Self.scanSQL(of: layouts), in: db)
         var isAtEnd = true
         try statement.scan([group.databaseValue]) { row in
             isAtEnd = scan.take(try entries.decode(row))
             return isAtEnd
         }
-        if isAtEnd { scan.end() }
-        return scan
+        return isAtEnd
     }
 
     /// When the next postponed row is due, in milliseconds since 1970. Nil: none is.
@@ -95,13 +95,17 @@ struct SendableUnits {
         rows.sorted { (ranks[$0.ref.table] ?? 0, $0.key ?? 0) < (ranks[$1.ref.table] ?? 0, $1.key ?? 0) }
     }
 
-    /// The rows of a group that is too large to go whole, each a unit of its own: parents before children, and what is
-    /// deleted at the end, children before parents.
+    /// The rows of a group that is too large to go whole, each a unit of its own, but for circles: parents before children, and
+    /// what is deleted at the end, children before parents.
     private func singles(of groups: [Int64], limit: Int) throws -> [[RowEntry]] {
         let tables = layouts.map(\.number).filter { !withheld.contains($0) }
             .sorted { (ranks[$0] ?? 0, $0) < (ranks[$1] ?? 0, $1) }
-        let alive = try first(limit, of: groups, tables, "generation & 1 = 1", "ASC")
-        if !alive.isEmpty { return alive.map { [$0] } }
+        // What waits may yet move away from what is deleted, and would be deleted with that.
+        if try !rows(of: groups, "\(Self.isOf(layouts)) AND generation & 1 = 1 LIMIT ?2", [1]).isEmpty {
+            let alive = try first(limit, of: groups, tables, "generation & 1 = 1", "ASC")
+            return try UnsentCircles(entries, layouts).units(of: alive, in: groups)
+                .filter { !$0.contains(where: isPostponed) }.map(inOrder)
+        }
         return try first(limit, of: groups, tables.reversed(), "generation & 1 = 0", "DESC").map { [$0] }
     }
 

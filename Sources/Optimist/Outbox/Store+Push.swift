@@ -42,14 +42,19 @@ extension Store {
         return try await apply { db in
             try UnseenSettling.keepEdited(self.layouts, db)
             let sendable = try SendableUnits(db, at: now, of: self.layouts, withheld: self.withheld(paused))
-            var reading = UnitReading(entries: try RowEntryTable(db), tables: AppTables(self.layouts, db), now: now)
+            let tables = AppTables(self.layouts, db)
+            var reading = UnitReading(entries: try RowEntryTable(db), tables: tables, now: now)
+            var owners = LaterOwners(try RowEntryTable(db), tables, now: now)
             var assembly = PushAssembly(device: try DeviceIdentity.current(in: db), limit: limit)
             // Units of which nothing can be sent are put away, and do not hold up those behind them.
             while assembly.rows.isEmpty {
                 let units = try sendable.next(limit: limit.rows)
                 if units.isEmpty { return nil }
                 for unit in units {
-                    guard assembly.add(try reading.unsent(unit)) else { break }
+                    let unsent = try reading.unsent(unit)
+                    if try owners.holdUp(unsent) { continue }
+                    guard assembly.add(unsent) else { break }
+                    owners.sent(unsent)
                 }
             }
             let noting = try RowStatement("UPDATE optimist_row SET sent = sent | ? WHERE tbl = ? AND id = ?", in: db)

@@ -11,6 +11,16 @@ struct TakenBack {
     let change: RowChange
     /// What the user had written.
     let mine: JSONObject
+    /// The row as the server has it, as far as is known. Nil: nothing is.
+    var server: JSONObject?
+
+    /// The values that are as the server has them again. Nil: the row goes, or nothing is done to it.
+    var restored: JSONObject? {
+        switch change {
+        case .put(let values), .set(let values): values
+        case .none, .delete: nil
+        }
+    }
 
     /// Whether the server has, or may have, a row that is not here then, so that it is received anew: nobody says what it has of
     /// a row that was deleted here, or nothing was here of the life below the one that goes.
@@ -26,9 +36,14 @@ extension ReferenceGraph {
     ///
     /// - Parameter rows: Within a table, what refers to another one comes after that, as far as is known.
     func order(_ rows: [TakenBack]) -> [TakenBack] {
-        let ranked = rows.enumerated().map { (rank: (ranks[$1.entry.ref.table] ?? 0, $0), row: $1) }
-        let removed = ranked.filter { $0.row.change == .delete }.sorted { $0.rank > $1.rank }
-        let restored = ranked.filter { $0.row.change != .delete }.sorted { $0.rank < $1.rank }
+        order(rows, table: \.entry.ref.table) { $0.change == .delete }
+    }
+
+    /// What stays first, parents before children, then what goes, children before parents.
+    func order<Row>(_ rows: [Row], table: (Row) -> Int64, goes: (Row) -> Bool) -> [Row] {
+        let ranked = rows.enumerated().map { (rank: (ranks[table($1)] ?? 0, $0), row: $1) }
+        let removed = ranked.filter { goes($0.row) }.sorted { $0.rank > $1.rank }
+        let restored = ranked.filter { !goes($0.row) }.sorted { $0.rank < $1.rank }
         return (restored + removed).map(\.row)
     }
 }

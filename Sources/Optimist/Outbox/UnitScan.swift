@@ -18,7 +18,7 @@ struct UnitScan {
     /// The most rows that are sent as one group (S2).
     static let maxRows = 1_000
 
-    private(set) var units: [Unit] = []
+    private var units: [Unit] = []
     private let groups: UnitedGroups
     private let limit: Int
     private let isPostponed: (RowEntry) -> Bool
@@ -28,8 +28,6 @@ struct UnitScan {
     private var isSkipped = false
     private var size = 0
     private var isHeldUp = false
-    /// The large group at which the scan ended before its time.
-    private(set) var lastLarge: Int64?
     private var met: Set<Int64> = []
 
     /// - Parameters:
@@ -56,12 +54,17 @@ struct UnitScan {
         guard size > Self.maxRows else { return true }
         run = []
         units.append(.large([group]))
-        lastLarge = group
         return false
     }
 
-    /// There are no more rows.
-    mutating func end() { endRun() }
+    /// There are no more rows for now: the scan goes on, if it does, after a group. Nil: it has met none.
+    ///
+    /// - Returns: What was gathered since the last time.
+    mutating func end() -> (units: [Unit], after: Int64?) {
+        endRun()
+        defer { (units, count, group) = ([], 0, nil) }
+        return (units, group)
+    }
 
     private mutating func begin(_ group: Int64) {
         self.group = group

@@ -191,6 +191,13 @@ struct AppTables {
     subscript(number: Int64) -> AppTable? { tables.first { $0.layout.number == number } }
     subscript(name: String) -> AppTable? { tables.first { $0.layout.name == name } }
 
+    /// The row that a column refers to with a value. Nil: none.
+    func owner(by column: TableLayout.Column, _ value: JSON?) -> RowRef? {
+        guard let value, let table = column.reference.flatMap({ self[$0.table] }) else { return nil }
+        let id = column.form.stored(value)
+        return id.isNull ? nil : RowRef(table: table.layout.number, id: id)
+    }
+
     /// The row that the server calls `Type:id`.
     func ref(named name: String) -> RowRef? {
         guard let colon = name.firstIndex(of: ":"), let table = self[String(name[..<colon])],

@@ -67,7 +67,10 @@ extension TableLayout {
             let targetForm = try reference.map { try Self.idForm(of: $0.table, among: synced, in: db) }
             columns.append(
                 Column(
-                    name: info.name, bit: try bits[info.name] ?? Self.newBit(of: info.name, table: number, in: db),
+                    name: info.name,
+                    bit: try bits[info.name]
+                        ?? GoneColumns.bringBack(info.name, of: name, number: number, in: db)
+                        ?? Self.newBit(of: info.name, table: number, in: db),
                     form: rules.counters.contains(info.name)
                         ? .counter : ValueForm(column: info, record: record, reference: targetForm),
                     isNullable: !info.isNotNull, reference: reference))
@@ -110,16 +113,16 @@ extension TableLayout {
         return try db.columns(in: table).filter { !generated.contains($0.name) }
     }
 
-    /// The places of the columns that a table has, or had.
+    /// The places of the columns that a table had when the file was last opened.
     private static func bits(ofTable number: Int64, in db: Database) throws -> [String: Int64] {
         let rows = try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT name, bit FROM optimist_column WHERE tbl = ?"), arguments: [number])
+            db.cachedStatement(sql: "SELECT name, bit FROM optimist_column WHERE tbl = ? AND bit > 0"), arguments: [number])
         return Dictionary(rows.map { ($0[0], $0[1]) }, uniquingKeysWith: { $1 })
     }
 
     private static func newBit(of column: String, table: Int64, in db: Database) throws -> Int64 {
         let next = try Int64.fetchOne(
-            db, sql: "SELECT coalesce(max(bit), 0) + 1 FROM optimist_column WHERE tbl = ?", arguments: [table])
+            db, sql: "SELECT coalesce(max(abs(bit)), 0) + 1 FROM optimist_column WHERE tbl = ?", arguments: [table])
         guard let next, next <= maxColumns else {
             throw OptimistError(.invalidTable, "A synced table has had at most \(maxColumns) columns over its life.")
         }

@@ -26,9 +26,9 @@ extension ValueForm.DateForm {
         let text: String? =
             switch (self, storage) {
             case (.text, .string(let text)): Self.wireText(text)
-            case (.seconds, .int64(let seconds)): Self.format(Double(seconds))
-            case (.seconds, .double(let seconds)): Self.format(seconds)
-            case (.milliseconds, .int64(let milliseconds)): Self.format(Double(milliseconds) / 1000)
+            case (.seconds, .int64(let seconds)): Self.format(milliseconds: Double(seconds) * 1000)
+            case (.seconds, .double(let seconds)): Self.format(milliseconds: seconds * 1000)
+            case (.milliseconds, .int64(let milliseconds)): Self.format(milliseconds: Double(milliseconds))
             default: nil
             }
         guard let text, UTCDate.isValid(text) else { return nil }
@@ -45,8 +45,10 @@ extension ValueForm.DateForm {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private static func format(_ seconds: Double) -> String {
-        Date(timeIntervalSince1970: seconds).ISO8601Format(.iso8601WithTimeZone(includingFractionalSeconds: true))
+    /// Foundation cuts off what is beyond its milliseconds: the middle of one is never rounded to the one before.
+    private static func format(milliseconds: Double) -> String {
+        Date(timeIntervalSince1970: (milliseconds.rounded() + 0.5) / 1000)
+            .ISO8601Format(.iso8601WithTimeZone(includingFractionalSeconds: true))
     }
 
     /// The stored form of a UTC date, or nil if it is none.
@@ -64,7 +66,8 @@ extension ValueForm.DateForm {
 
     private static func seconds(_ text: String) -> Double? {
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: text.utf8.count > 20)
-        return (try? style.parse(text))?.timeIntervalSince1970
+        // Foundation counts from 2001: what it adds has fewer digits than a number of its own.
+        return (try? style.parse(text)).map { ($0.timeIntervalSince1970 * 1000).rounded() / 1000 }
     }
 }
 

@@ -237,11 +237,8 @@ struct Fitting {
     private func references(of row: ReceivedRow) -> [(table: AppTable, parent: RowRef)] {
         guard case .row(let patch) = row.content, let table = rows.tables[row.ref.table] else { return [] }
         return table.layout.columns.compactMap { column in
-            guard let reference = column.reference, let parent = rows.tables[reference.table],
-                let value = patch.values[column.name]
-            else { return nil }
-            let id = column.form.stored(value)
-            return id.isNull ? nil : (parent, RowRef(table: parent.layout.number, id: id))
+            guard let parent = rows.tables.owner(by: column, patch.values[column.name]) else { return nil }
+            return rows.tables[parent.table].map { ($0, parent) }
         }
     }
 

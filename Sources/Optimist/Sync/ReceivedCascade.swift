@@ -205,10 +205,7 @@ struct ReceivedCascade {
 
     /// The row that one refers to on the server.
     private func owner(of entry: RowEntry, by column: TableLayout.Column) -> RowRef? {
-        guard let reference = column.reference, let owners = tables[reference.table],
-            let base = entry.baseValue(of: column)
-        else { return nil }
-        return RowRef(table: owners.layout.number, id: column.form.stored(base))
+        tables.owner(by: column, entry.baseValue(of: column))
     }
 
     private mutating func takeBack(_ column: TableLayout.Column, of entry: inout RowEntry, in table: AppTable) throws {

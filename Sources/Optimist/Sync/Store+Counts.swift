@@ -15,12 +15,16 @@ public struct SyncCounts: Sendable, Hashable {
 }
 
 extension SyncCounts {
-    static func fetch(_ db: Database) throws -> SyncCounts {
+    /// - Parameter layouts: The tables that are synced. What is unsent of one that no longer is waits until it is again.
+    static func fetch(_ db: Database, of layouts: [TableLayout]) throws -> SyncCounts {
         func count(_ sql: String) throws -> Int { try Int.fetchOne(db.cachedStatement(sql: sql)) ?? 0 }
         var counts = SyncCounts()
-        counts.pending = try count("SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL")
+        // An index alone tells how many are pending, but not of which tables they are.
+        let isAll = try count("SELECT count(*) FROM optimist_table") == layouts.count
+        let synced = isAll ? "" : "AND tbl IN (\(layouts.map { String($0.number) }.joined(separator: ", ")))"
+        counts.pending = try count("SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL \(synced)")
         counts.rejected = try count("SELECT count(*) FROM optimist_rejection WHERE bundle IS NULL")
-        counts.parked = try count("SELECT count(*) FROM optimist_parked")
+        counts.parked = try count("SELECT count(*) FROM optimist_parked WHERE 1 \(synced)")
         counts.lastSync = try Meta.int(.lastSync, in: db).map { Date(timeIntervalSince1970: Double($0) / 1000) }
         return counts
     }
@@ -30,5 +34,5 @@ extension Store {
     /// Counts what is pending, rejected and parked now.
     ///
     /// - Complexity: O(pending rows), in an index.
-    public func counts() async throws -> SyncCounts { try await read { try SyncCounts.fetch($0) } }
+    public func counts() async throws -> SyncCounts { try await read { try SyncCounts.fetch($0, of: self.layouts) } }
 }

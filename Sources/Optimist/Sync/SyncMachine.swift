@@ -180,8 +180,10 @@ struct SyncMachine: Sendable {
         deviceTroubles = [:]
         protocolErrors = 0
         effects.append(.reconnect)
+        // What the server has demanded holds for whoever is signed in.
+        let waits = lanes.compactMapValues { $0.demandedWait(at: now) }
         for lane in Lane.allCases { lanes[lane] = Attempts() }
-        start([:], now)
+        start(waits, now)
     }
 
     private mutating func pushed(_ outcome: PushOutcome, _ now: Duration) {

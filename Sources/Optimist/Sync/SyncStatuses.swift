@@ -33,7 +33,7 @@ public final class SyncStatuses: AsyncSequence, Sendable {
         return try await store.read { db in
             let served = self.order.filter { !state.upgradeRequired.contains($0) }
             return SyncStatus(
-                phase: state.phase, counts: try SyncCounts.fetch(db),
+                phase: state.phase, counts: try SyncCounts.fetch(db, of: store.layouts),
                 progress: SyncProgress(try Intake.fetchAll(served, in: db)), upgradeRequired: state.upgradeRequired)
         }
     }

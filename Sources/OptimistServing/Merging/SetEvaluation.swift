@@ -23,6 +23,8 @@ struct SetEvaluation {
     private var steps: [RowStep] = []
     /// The rows after their operations.
     private var evaluations: [RowKey: RowEvaluation] = [:]
+    /// The latest later life that the push says some rows are alive in.
+    private var lives: [RowKey: Int] = [:]
 
     /// What an evaluation needs to know beside the rows.
     struct Context {
@@ -56,6 +58,7 @@ struct SetEvaluation {
         self.clock = clock
         reader = RowReader(snapshot, schema: context.schema)
         units = Units(operations, groups, unreadTypes: context.unreadTypes)
+        lives = Self.lives(operations)
         try reader.load(operations.lazy.flatMap { [$0.key] + context.schema.references(of: $0) })
         try evaluateRows()
         try failBlocked()
@@ -78,6 +81,17 @@ extension SetEvaluation {
             if !culprits.isEmpty { fail(unit, [:]) }
         }
         for (unit, absent) in units.unread { fail(unit, [:], by: absent) }
+    }
+
+    private static func lives(_ operations: [RowOperation]) -> [RowKey: Int] {
+        operations.reduce(into: [:]) { lives, operation in
+            switch operation.action {
+            case .create(let patch), .update(let patch):
+                guard let life = patch.generation, life > 1 else { return }
+                lives[operation.key] = max(life, lives[operation.key] ?? 0)
+            case .destroy: return
+            }
+        }
     }
 
     private mutating func step(_ operation: RowOperation) throws -> RowStep {
@@ -115,7 +129,9 @@ extension SetEvaluation {
 // MARK: - Rows that are not here
 
 extension SetEvaluation {
-    /// Fails the units that refer to rows which the server has never had, and those that refer to rows of these.
+    /// Fails the units that refer to rows which the server has never had, and those that refer to rows of these. So it does
+    /// with those that refer to rows which were deleted, and of which this push brings a later life that fails: they do not go
+    /// with the life that is over.
     ///
     /// A row that this push creates counts, wherever it stands in the push, as long as its own unit holds. Rows that
     /// refer to each other in a circle hold each other up.
@@ -123,7 +139,7 @@ extension SetEvaluation {
         var dependents: [RowKey: Set<Int>] = [:]
         for (key, evaluation) in evaluations {
             guard let unit = units.number(of: key) else { continue }
-            for target in references(of: evaluation) where try reader.row(target) == nil {
+            for target in references(of: evaluation) where try isToCome(target) {
                 dependents[target, default: []].insert(unit)
             }
         }
@@ -134,6 +150,12 @@ extension SetEvaluation {
                 open += units.all[unit].operations.map { operations[$0].key }.filter { dependents[$0] != nil }
             }
         }
+    }
+
+    /// Whether a row is not stored or, as far as this push says, not in the life that is meant.
+    private func isToCome(_ key: RowKey) throws -> Bool {
+        guard let stored = try reader.row(key)?.row else { return true }
+        return !stored.isAlive && lives[key] ?? 0 > stored.generation
     }
 
     /// Whether a row that is not stored will be.
@@ -156,7 +178,7 @@ extension SetEvaluation {
         var errors: [RowKey: SetError] = [:]
         for key in units.all[unit].operations.map({ operations[$0].key }) {
             guard let evaluation = evaluations[key] else { continue }
-            let absent = try references(of: evaluation).filter { try reader.row($0) == nil && !isComing($0) }
+            let absent = try references(of: evaluation).filter { try isToCome($0) && !isComing($0) }
             if absent.isEmpty { continue }
             errors[key] = SetError(
                 "blocked", "A row that it refers to is not here yet.",

@@ -224,6 +224,18 @@ struct SyncMachineTests {
         #expect(run.working == [.push, .pull, .stream])
     }
 
+    @Test func `S5 a wait that the server has demanded holds for the next session too`() {
+        var run = MachineRun(seed: 5)
+        run.handle(.started([:]))
+        run.finish(.push, .pushed(.failed(.throttled(.seconds(600)), rows: 1, units: 1)))
+        run.handle(.signedOut("revoked"))
+        run.handle(.signedIn)
+        #expect(run.working == [.pull, .stream])
+        run.handle(.wrote)
+        while !run.working.contains(.push) { run.step() }
+        #expect(run.now >= .seconds(600))
+    }
+
     @Test func `S6 a pause that a request brought is tried again, by the watchdog and when the app wakes`() {
         var run = MachineRun(seed: 5)
         run.handle(.started([:]))

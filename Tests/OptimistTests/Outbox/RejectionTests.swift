@@ -1,0 +1,117 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+/// What a rejection keeps, and what trying it again makes of that.
+@Suite(.timeLimit(.minutes(20)))
+struct RejectionTests {
+    private let refusal = Refusal(code: "invalidProperties", message: "The title is not allowed.")
+
+    private func next(_ desk: Desk) async throws -> PushBatch {
+        try #require(try await desk.store.nextPush(PushLimit()))
+    }
+
+    /// A write of some rows together of which one is refused.
+    ///
+    /// - Parameter current: What the server says of the others.
+    private func refuse(
+        _ id: String, on desk: Desk, as refused: Refusal? = nil, current: [String: RowPatch] = [:]
+    ) async throws {
+        let batch = try await next(desk)
+        try await desk.store.book(
+            batch.push.rows.map { row in
+                row.id == id
+                    ? .rejected(refused ?? refusal) : .groupFailed(by: ["project:\(id)"], current: current[row.id])
+            }, of: batch)
+    }
+
+    @Test func `V5 what a refused row was to take in is not deleted with where it was`() async throws {
+        let desk = try Desk()
+        let (old, new, other) = (Project(title: "Old"), Project(title: "New"), Project(title: "Other"))
+        let (moved, deleted) = (Step(text: "Moved"), Step(text: "Deleted"))
+        let rows: [PageRow] = [
+            .project(old), .project(other), .step(moved, in: old), .step(deleted, in: old),
+        ]
+        try await desk.store.take(rows)
+        try await desk.store.write { db in
+            try new.insert(db)
+            try db.execute(sql: "UPDATE step SET project = ? WHERE id = ?", arguments: [new.id, moved.id])
+            try db.execute(sql: "DELETE FROM project WHERE id IN (?, ?)", arguments: [old.id, other.id])
+        }
+        try await refuse(
+            new.wireID, on: desk,
+            current: [
+                old.wireID: RowPatch(generation: 1, values: ["title": "Old"]),
+                other.wireID: RowPatch(generation: 1, values: ["title": "Other"]),
+                deleted.wireID: RowPatch(
+                    generation: 1, values: ["text": "Deleted", "project": .string(old.wireID)]),
+            ])
+        #expect(try await desk.store.projects() == ["Old"])
+        #expect(try await desk.store.steps() == ["Deleted", "Moved"])
+        #expect(try await next(desk).push.rows.map(\.id) == [other.wireID], "what has nothing to do with it goes")
+        try await desk.store.pushAccepted(seq: 11)
+        let rejection = try #require(try await desk.store.rejections().first)
+        #expect(Set(rejection.dependents.map(\.rowID)) == [moved.wireID, old.wireID, deleted.wireID])
+        try await desk.store.retry(rejection.id)
+        #expect(try await desk.store.projects() == ["New"])
+        #expect(try await desk.store.steps() == ["Moved"])
+    }
+
+    @Test func `V2 V5 an edit of a row that was deleted meanwhile is tried again with all that it was`() async throws {
+        let desk = try Desk()
+        let (old, new, step) = (Project(title: "Old"), Project(title: "New"), Step(text: "Tickets"))
+        try await desk.store.take([.project(old), .step(step, in: old)])
+        try await desk.store.write { db in
+            try new.insert(db)
+            try db.execute(sql: "UPDATE step SET project = ?", arguments: [new.id])
+        }
+        try await refuse(new.wireID, on: desk)
+        try await desk.store.take([.gone("step", step.id, seq: 12), .gone("project", old.id, seq: 12)], from: 9, to: 12)
+        #expect(try await desk.store.steps().isEmpty)
+        let rejection = try #require(try await desk.store.rejections().first)
+        #expect(rejection.dependents.first?.server?["text"] == "Tickets")
+        try await desk.store.retry(rejection.id)
+        #expect(try await desk.store.steps() == ["Tickets"])
+    }
+
+    @Test func `Q4 V2 who does again what was refused hears that it is refused again`() async throws {
+        let desk = try Desk()
+        let trip = Project(title: "Trip")
+        for _ in 1...2 {
+            let commit = try await desk.store.commit { try trip.insert($0) }
+            try await refuse(trip.wireID, on: desk)
+            #expect(try await desk.store.confirmed(commit.receipt).map(\.rowID) == [trip.wireID])
+        }
+        #expect(try await desk.store.rejections().count == 1, "it is the same one")
+        #expect(try await desk.store.counts().rejected == 1)
+    }
+
+    @Test(arguments: ["CASCADE", "RESTRICT", "NO ACTION", "SET NULL"])
+    func `V5 a refused deletion and what was deleted with it can be tried again`(onDelete: String) async throws {
+        let desk = try Desk(onDelete: onDelete)
+        let (trip, step) = (Project(title: "Trip"), Step(text: "Tickets"))
+        try await desk.store.take([.project(trip), .step(step, in: trip)])
+        try await desk.store.write { db in
+            try db.execute(sql: "DELETE FROM step")
+            try db.execute(sql: "DELETE FROM project")
+        }
+        let current = RowPatch(generation: 1, values: ["title": "Trip"])
+        try await refuse(
+            trip.wireID, on: desk, as: Refusal(code: "forbidden", message: "Not yours.", current: current),
+            current: [
+                step.wireID: RowPatch(
+                    generation: 1, values: ["text": "Tickets", "project": .string(trip.wireID)])
+            ])
+        #expect(try await desk.store.steps() == ["Tickets"])
+        try await desk.store.retry(try #require(try await desk.store.rejections().first).id)
+        #expect(try await desk.store.projects().isEmpty)
+        #expect(try await desk.store.steps().isEmpty)
+        #expect(try await desk.store.counts().pending == 2)
+    }
+}

@@ -1,0 +1,194 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+/// An album that shows one of its photos.
+private struct Album: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "album"
+    var id = UUID()
+    var cover: UUID?
+}
+
+private struct Picture: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "picture"
+    var id = UUID()
+    var album: UUID?
+
+    var wireID: String { id.uuidString.lowercased() }
+}
+
+/// What goes before what, and what waits for what.
+@Suite(.timeLimit(.minutes(20)))
+struct SendingOrderTests {
+    let desk: Desk
+    var store: Store { desk.store }
+
+    init() throws { desk = try Desk() }
+
+    private func next(_ limit: Int = 1000) async throws -> PushBatch? {
+        try await store.nextPush(PushLimit(rows: limit))
+    }
+
+    private func postpone(_ ref: String) async throws {
+        try await store.apply { db in
+            try db.execute(sql: "UPDATE optimist_row SET due = 1790000060000 WHERE \(ref)")
+        }
+    }
+
+    // MARK: - Groups that wait
+
+    @Test func `S8 groups that are one and wait do not hold up those behind them`() async throws {
+        let (a, b) = (Step(text: "A"), Step(text: "B"))
+        for row in [a, b] { try await store.write { try row.insert($0) } }
+        try await store.write { try $0.execute(sql: "UPDATE step SET text = text || '!'") }
+        try await postpone("key = 1")
+        try await store.write { try Step(text: "C").insert($0) }
+        #expect(try await store.pushOutlook().isSendable)
+        #expect(try await next(1)?.push.rows.count == 1)
+        #expect(try await next()?.push.rows.count == 1)
+    }
+
+    @Test func `S8 many groups that are one and wait are each looked at once`() async throws {
+        for number in 1...300 { try await store.write { try Step(text: "\(number)").insert($0) } }
+        try await store.write { try $0.execute(sql: "UPDATE step SET text = text || '!'") }
+        try await postpone("key = 150")
+        #expect(try await !store.pushOutlook().isSendable)
+        try await store.write { try Step(text: "Behind").insert($0) }
+        #expect(try await next(10)?.push.rows.count == 1)
+    }
+
+    // MARK: - Groups that are too large to go whole
+
+    @Test func `S2 rows of a large group that refer to each other in a circle go together`() async throws {
+        let device = try Device([Album.self, Picture.self]) { migrator in
+            migrator.registerMigration("album") { db in
+                try db.execute(
+                    sql: """
+                        CREATE TABLE album(id BLOB PRIMARY KEY NOT NULL, cover BLOB REFERENCES picture(id));
+                        CREATE TABLE picture(id BLOB PRIMARY KEY NOT NULL, album BLOB REFERENCES album(id));
+                        """)
+            }
+        }
+        let albums = (1...600).map { _ in (album: Album(), cover: Picture(), other: Picture()) }
+        try await device.store.write { db in
+            try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
+            for (album, cover, other) in albums {
+                try Album(id: album.id, cover: cover.id).insert(db)
+                for picture in [cover, other] { try Picture(id: picture.id, album: album.id).insert(db) }
+            }
+        }
+        var arrived: Set<String> = []
+        for seq in 1...4 {
+            guard let batch = try await device.next() else { break }
+            let (rows, before) = (batch.push.rows, arrived)
+            #expect(rows.count <= 1_000)
+            arrived.formUnion(rows.map(\.id))
+            for group in batch.push.groups {
+                #expect(group.count == 2 || arrived.count == 1_800, "what is left at the end is small enough to go whole")
+                #expect(Set(rows[group].map(\.table)) == ["album", "picture"])
+            }
+            for row in rows {
+                guard case .create(let patch) = row.change else { continue }
+                for case .string(let owner) in patch.values.map(\.value) {
+                    #expect(arrived.contains(owner), "what it refers to goes with it, or went before")
+                }
+            }
+            #expect(arrived.count > before.count)
+            try await device.store.book(rows.map { _ in .accepted(seq: Int64(seq)) }, of: batch)
+        }
+        #expect(arrived.count == 1_800)
+        #expect(try await device.store.pendingCount() == 0)
+    }
+
+    @Test func `S2 M2 in a large group nothing is deleted before what has moved away from it`() async throws {
+        let (old, new) = (Project(title: "Old"), Project(title: "New"))
+        let steps = (1...1_001).map { Step(text: "\($0)", project: old.id) }
+        try await store.take([.project(old), .project(new)] + steps.map { .step($0, in: old) })
+        try await store.write { db in
+            try db.execute(sql: "UPDATE step SET project = ?", arguments: [new.id])
+            try db.execute(sql: "DELETE FROM project WHERE id = ?", arguments: [old.id])
+        }
+        let waiting = try #require(steps.last)
+        let batch = try #require(try await next(2_000))
+        #expect(batch.push.rows.count == 1_001)
+        try await store.book(
+            batch.push.rows.map { $0.id == waiting.wireID ? .retry(after: .seconds(60)) : .accepted(seq: 10) }, of: batch)
+        #expect(try await next() == nil, "the deletion waits too")
+        try await store.apply { try $0.execute(sql: "UPDATE optimist_row SET due = NULL") }
+        let rest = try #require(try await next())
+        #expect(Set(rest.push.rows.map(\.id)) == [waiting.wireID, old.wireID])
+        #expect(rest.push.groups == [0..<2], "what is left is small enough to go whole")
+    }
+
+    // MARK: - Later lives
+
+    /// A project that was deleted begins anew, and a step that is written afterwards belongs to it.
+    private func beginAnew() async throws -> (project: Project, step: Step) {
+        let trip = Project(title: "Trip")
+        try await store.take([.project(trip)])
+        try await store.write { _ = try trip.delete($0) }
+        try await store.pushAccepted(seq: 10)
+        try await store.write { try trip.insert($0) }
+        let step = Step(text: "Tickets", project: trip.id)
+        try await store.write { try step.insert($0) }
+        return (trip, step)
+    }
+
+    @Test func `M2 V5 a row waits for the later life that it belongs to`() async throws {
+        let (trip, step) = try await beginAnew()
+        #expect(try await next()?.push.groups.isEmpty == true, "which goes first: they are two groups")
+        let first = try #require(try await next(1))
+        #expect(first.push.rows.map(\.id) == [trip.wireID])
+        try await store.book([.retry(after: .seconds(60))], of: first)
+        #expect(try await next() == nil)
+        #expect(try await !store.pushOutlook().isSendable)
+        try await store.apply { try $0.execute(sql: "UPDATE optimist_row SET due = NULL") }
+        let both = try #require(try await next())
+        #expect(both.push.rows.map(\.id) == [trip.wireID, step.wireID])
+        #expect(both.push.groups == [0..<2])
+        try await store.book(both.push.rows.map { _ in .accepted(seq: 11) }, of: both)
+        try await store.write { try Step(text: "Hotel", project: trip.id).insert($0) }
+        #expect(try await next()?.push.rows.count == 1)
+    }
+
+    @Test func `M2 an older row that moved below a later life goes with it`() async throws {
+        let trip = Project(title: "Trip")
+        try await store.take([.project(trip)])
+        try await store.write { _ = try trip.delete($0) }
+        try await store.pushAccepted(seq: 10)
+        let step = Step(text: "Tickets")
+        try await store.write { try step.insert($0) }
+        try await store.write { try trip.insert($0) }
+        try await store.write { try $0.execute(sql: "UPDATE step SET project = ?", arguments: [trip.id]) }
+        // There is room for one of them.
+        let first = try #require(try await next(1))
+        #expect(Set(first.push.rows.map(\.id)).isSuperset(of: [trip.wireID]))
+        try await store.book(first.push.rows.map { _ in .accepted(seq: 11) }, of: first)
+        while let batch = try await next(1) { try await store.book(batch.push.rows.map { _ in .accepted(seq: 12) }, of: batch) }
+        #expect(try await store.pendingCount() == 0)
+    }
+
+    @Test func `M2 in a large group a row waits for the later life that it belongs to`() async throws {
+        let trip = Project(title: "Trip")
+        try await store.take([.project(trip)])
+        try await store.write { _ = try trip.delete($0) }
+        try await store.pushAccepted(seq: 10)
+        try await store.write { db in
+            try trip.insert(db)
+            for number in 1...1_001 { try Step(text: "\(number)", project: trip.id).insert(db) }
+        }
+        let first = try #require(try await next(1))
+        #expect(first.push.rows.map(\.id) == [trip.wireID])
+        try await store.book([.retry(after: .seconds(60))], of: first)
+        #expect(try await next() == nil)
+        #expect(try await store.pushOutlook().nextDue != nil)
+        try await store.apply { try $0.execute(sql: "UPDATE optimist_row SET due = NULL") }
+        #expect(try await next()?.push.rows.count == 1_000)
+    }
+}

@@ -1,0 +1,106 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+/// An app that gives up columns and tables, and takes them back.
+private enum App {
+    struct Item: Codable, Identifiable, SyncedRecord {
+        static let databaseTableName = "item"
+        var id = UUID()
+        var title = ""
+        var note: String?
+    }
+
+    struct PlainItem: Codable, Identifiable, SyncedRecord {
+        static let databaseTableName = "item"
+        var id = UUID()
+        var title = ""
+    }
+
+    struct Tag: Codable, Identifiable, SyncedRecord {
+        static let databaseTableName = "tag"
+        var id = UUID()
+        var word = ""
+    }
+
+    static func first(_ migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("item") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE item(id BLOB PRIMARY KEY NOT NULL, title TEXT NOT NULL DEFAULT '', note TEXT);
+                    CREATE TABLE tag(id BLOB PRIMARY KEY NOT NULL, word TEXT NOT NULL DEFAULT '');
+                    """)
+        }
+    }
+
+    static func plain(_ migrator: inout DatabaseMigrator) {
+        first(&migrator)
+        migrator.registerMigration("plain") { db in
+            try db.execute(sql: "ALTER TABLE item DROP COLUMN note; DROP TABLE tag")
+        }
+    }
+
+    static func noted(_ migrator: inout DatabaseMigrator) {
+        plain(&migrator)
+        migrator.registerMigration("noted") { try $0.execute(sql: "ALTER TABLE item ADD COLUMN note TEXT") }
+    }
+}
+
+extension AppVersionTests {
+    private func device() throws -> Device { try Device([App.Item.self, App.Tag.self], migrate: App.first) }
+
+    @Test func `S4 L1 what is unsent of a column that is removed is not sent, and nothing stays pending`() async throws {
+        let device = try device()
+        try await device.execute("INSERT INTO item(id, title, note) VALUES (?, 'Boat', 'red')", [UUID()])
+        try await device.execute("INSERT INTO item(id, title) VALUES (?, 'Oar')", [UUID()])
+        try await device.sync(with: server)
+        try await device.execute("UPDATE item SET note = 'blue' WHERE title = 'Boat'")
+        try await device.execute("UPDATE item SET note = 'long', title = 'Oars' WHERE title = 'Oar'")
+        try await device.execute("INSERT INTO item(id, title, note) VALUES (?, 'Sail', 'white')", [UUID()])
+        try device.open([App.PlainItem.self], migrate: App.plain)
+        #expect(try await device.store.counts().pending == 2)
+        let batch = try #require(try await device.next())
+        #expect(batch.push.rows.count == 2)
+        try await device.store.book(try await server.push(batch.push), of: batch)
+        #expect(try await device.store.counts().pending == 0)
+        #expect(try await device.next() == nil)
+        let notes = server.rows("item").values.map { [$0["title"]?.string, $0["note"]?.string] }
+        #expect(Set(notes) == [["Boat", "red"], ["Oars", nil], ["Sail", nil]])
+    }
+
+    @Test func `L1 a column that comes back has what the server has of it`() async throws {
+        let (device, other) = (try device(), try device())
+        try await device.execute("INSERT INTO item(id, title, note) VALUES (?, 'Boat', 'red')", [UUID()])
+        try await device.sync(with: server)
+        try await other.sync(with: server)
+        try device.open([App.PlainItem.self], migrate: App.plain)
+        try await device.execute("UPDATE item SET title = 'Ship'")
+        try await device.sync(with: server)
+        try device.open([App.Item.self], migrate: App.noted)
+        #expect(try await device.store.intakes().first { $0.table == "item" }?.isComplete == false)
+        try await device.sync(with: server)
+        try await other.sync(with: server)
+        #expect(try await device.rows("item").values.first == ["title": "Ship", "note": "red"])
+        #expect(try await device.rows("item") == other.rows("item"))
+        try await device.execute("UPDATE item SET note = 'blue'")
+        try await device.sync(with: server)
+        #expect(server.rows("item").values.first?["note"] == "blue")
+    }
+
+    @Test func `Q3 L2 what is unsent of a table that is no longer synced does not count`() async throws {
+        let device = try device()
+        try await device.execute("INSERT INTO tag(id, word) VALUES (?, 'new')", [UUID()])
+        try await device.execute("INSERT INTO item(id, title) VALUES (?, 'Oar')", [UUID()])
+        #expect(try await device.store.counts().pending == 2)
+        try device.open([App.PlainItem.self], migrate: App.plain)
+        #expect(try await device.store.counts().pending == 1)
+        try await device.sync(with: server)
+        #expect(try await device.store.counts().pending == 0)
+    }
+}
