@@ -23,7 +23,7 @@ struct InMemorySyncStoreTests {
     }
 
     private func holders(_ list: Int) throws -> [String] {
-        let key = RowKey.list(list).id
+        let key = RowKey.list(list).indexKey
         return try store.reading("a") { try $0.holders(type: "Todo", index: "listId", keys: [key])[key] ?? [] }
     }
 

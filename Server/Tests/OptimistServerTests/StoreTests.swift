@@ -171,6 +171,34 @@ struct StoreTests {
         #expect(error?.type == "uniqueViolation" && error?.winner == RowKey.list(1).id)
     }
 
+    @Test func `M6 an index in which letters that only look the same were one is made anew`() async throws {
+        var schema = Schema.projects
+        schema.types["List"]?.uniqueIndexes = [UniqueIndex(["name"])]
+        let person = try await personWithFormerIndex(schema)
+        let server = try await site.open(schema: schema)
+        func error(_ number: Int, _ name: JSON) async throws -> SetError? {
+            let answer = try await server.call(person, "List/set", ["create": [RowKey.list(number).id: ["name": name]]])
+            return SetAnswer(json: answer)?.notCreated.first?.error
+        }
+        #expect(try await error(2, "Cafe\u{301}") == nil)
+        #expect(try await error(3, "Caf\u{E9}")?.winner == RowKey.list(1).id)
+    }
+
+    /// A list that has a composed letter and is found under the decomposed one, which it had before.
+    private func personWithFormerIndex(_ schema: Schema) async throws -> Person {
+        let server = try await site.open(schema: schema)
+        let person = try await server.signUp()
+        _ = try await server.call(person, "List/set", ["create": [RowKey.list(1).id: ["name": "Caf\u{E9}"]]])
+        try await server.database.pool.write { db in
+            try db.execute(
+                sql: "UPDATE optimist_index SET key = ? WHERE type = 'List'", arguments: ["[\"Cafe\u{301}\"]"])
+            // The first form of the table was not noted.
+            try db.execute(
+                sql: "UPDATE optimist_settings SET value = substr(value, instr(value, '{')) WHERE name = 'indexes'")
+        }
+        return person
+    }
+
     private func personWithList() async throws -> Person {
         let server = try await site.open(schema: .projects)
         let person = try await server.signUp()

@@ -112,19 +112,19 @@ extension Consequences {
         for (type, column, definition) in rows.schema.references(to: Set(targets.map(\.type))) {
             guard let onDelete = definition.onDelete else { continue }
             let named = targets.filter { $0.type == definition.target }
-            let found = try rows.holders(type, column, named.map(\.id)).filter { !$0.value.isEmpty }
+            let found = try rows.holders(type, column, named.map(\.indexKey)).filter { !$0.value.isEmpty }
             if onDelete == .restrict {
-                restricted += named.filter { found[$0.id] != nil }.map { ($0, type, column) }
+                restricted += named.filter { found[$0.indexKey] != nil }.map { ($0, type, column) }
                 continue
             }
             for target in named {
-                spreadCount += found[target.id]?.count ?? 0
+                spreadCount += found[target.indexKey]?.count ?? 0
                 guard spreadCount > maxSpread, let cause = rows.rows[target]?.cause else { continue }
                 return blame(cause, SetError("tooLarge", "More than \(maxSpread) rows refer to what it would delete."))
             }
             try rows.load(found.values.joined())
             for target in named {
-                for referrer in found[target.id] ?? [] { try spread(target, to: referrer, column, onDelete) }
+                for referrer in found[target.indexKey] ?? [] { try spread(target, to: referrer, column, onDelete) }
             }
         }
     }
@@ -173,7 +173,7 @@ extension Consequences {
     /// Refuses deletes of rows to which others will refer.
     private mutating func checkRestrictions() throws {
         for (target, type, column) in restricted {
-            guard let holder = try rows.holders(type, column, [target.id])[target.id]?.first,
+            guard let holder = try rows.holders(type, column, [target.indexKey])[target.indexKey]?.first,
                 let cause = rows.rows[target]?.cause
             else { continue }
             blame(cause, SetError("forbidden", "Other rows refer to it, such as \(holder)."))
@@ -206,7 +206,7 @@ extension Consequences {
         }
         try absorb(row, of: loser, into: winner, cause: cause)
         for (type, column, _) in rows.schema.references(to: [loser.type]) {
-            for referrer in try rows.holders(type, column, [loser.id])[loser.id] ?? [] {
+            for referrer in try rows.holders(type, column, [loser.indexKey])[loser.indexKey] ?? [] {
                 try put(.string(winner.id), referrer, column, cause)
             }
         }

@@ -70,7 +70,7 @@ struct WorkingRows {
     }
 
     /// The living rows that will stand under some keys of an index, sorted, by key.
-    func holders(_ type: String, _ index: String, _ keys: [String]) throws -> [String: [RowKey]] {
+    func holders(_ type: String, _ index: String, _ keys: [IndexKey]) throws -> [IndexKey: [RowKey]] {
         var found = try reader.holders(type, index, keys).mapValues { ids in
             ids.map { RowKey(type, $0) }.filter { rows[$0] == nil }
         }
@@ -133,13 +133,13 @@ final class RowReader {
         }
     }
 
-    func holders(_ type: String, _ index: String, _ keys: [String]) throws -> [String: [String]] {
+    func holders(_ type: String, _ index: String, _ keys: [IndexKey]) throws -> [IndexKey: [String]] {
         let unknown = Set(keys).filter { holders[type]?[IndexEntry(index: index, key: $0)] == nil }
         if !unknown.isEmpty {
             let found = try snapshot.holders(type: type, index: index, keys: unknown.sorted())
             for key in unknown { holders[type, default: [:]][IndexEntry(index: index, key: key)] = found[key] ?? [] }
         }
-        var known: [String: [String]] = [:]
+        var known: [IndexKey: [String]] = [:]
         for key in keys {
             let ids = holders[type]?[IndexEntry(index: index, key: key)] ?? []
             if !ids.isEmpty { known[key] = ids }

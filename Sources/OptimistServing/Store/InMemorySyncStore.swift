@@ -112,7 +112,7 @@ final class InMemoryTransaction: AccountTransaction {
         return Dictionary(ids.compactMap { id in rows[id].map { (id, $0) } }, uniquingKeysWith: { $1 })
     }
 
-    func holders(type: String, index: String, keys: [String]) -> [String: [String]] {
+    func holders(type: String, index: String, keys: [IndexKey]) -> [IndexKey: [String]] {
         let found = keys.map { ($0, account.holders(type, IndexEntry(index: index, key: $0))) }
         return Dictionary(found.filter { !$0.1.isEmpty }, uniquingKeysWith: { $1 })
     }

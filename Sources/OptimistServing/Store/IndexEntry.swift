@@ -6,9 +6,9 @@ public import OptimistWire
 public struct IndexEntry: Hashable, Sendable {
     /// Names the index among those of the row's type. The same name always means the same columns.
     public var index: String
-    public var key: String
+    public var key: IndexKey
 
-    public init(index: String, key: String) {
+    public init(index: String, key: IndexKey) {
         self.index = index
         self.key = key
     }
@@ -19,13 +19,13 @@ extension UniqueIndex {
     var name: String { "@" + columns.joined(separator: ",") }
 
     /// The row's key. Nil if one of the columns is null.
-    func key(of row: MergeRow) -> String? {
+    func key(of row: MergeRow) -> IndexKey? {
         var values: [JSON] = []
         for column in columns {
             guard let value = row.cells[column]?.value, !value.isNull else { return nil }
             values.append(value)
         }
-        return String(decoding: JSON.array(values).canonicalBytes, as: UTF8.self)
+        return IndexKey(String(decoding: JSON.array(values).canonicalBytes, as: UTF8.self))
     }
 }
 
@@ -43,7 +43,8 @@ extension TypeSchema {
         guard row.isAlive, hasIndexes else { return [] }
         var entries: Set<IndexEntry> = []
         for (column, definition) in columns where definition.target != nil {
-            if let id = row.cells[column]?.value.string { entries.insert(IndexEntry(index: column, key: id)) }
+            guard let id = row.cells[column]?.value.string else { continue }
+            entries.insert(IndexEntry(index: column, key: IndexKey(id)))
         }
         for index in uniqueIndexes {
             if let key = index.key(of: row) { entries.insert(IndexEntry(index: index.name, key: key)) }

@@ -42,7 +42,7 @@ public protocol AccountSnapshot {
     /// The living rows of a type with these keys in an index: their ids, sorted, by key. Keys that none has are left out.
     ///
     /// - Parameter index: A name that ``RowChange`` uses in its entries.
-    func holders(type: String, index: String, keys: [String]) throws -> [String: [String]]
+    func holders(type: String, index: String, keys: [IndexKey]) throws -> [IndexKey: [String]]
     /// The stored JSON of the living rows among these, in no particular order.
     ///
     /// - Parameter maxBytes: How large their JSON may be together. The rest is left out: at least one row comes.

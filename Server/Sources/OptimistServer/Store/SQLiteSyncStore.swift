@@ -107,16 +107,17 @@ final class SQLiteAccount: AccountTransaction {
         return found
     }
 
-    func holders(type: String, index: String, keys: [String]) throws -> [String: [String]] {
-        let isOne = keys.count == 1
+    func holders(type: String, index: String, keys: [IndexKey]) throws -> [IndexKey: [String]] {
+        let texts = keys.map(\.text)
+        let isOne = texts.count == 1
         let query = try db.cachedStatement(
             sql: """
                 SELECT key, id FROM optimist_index WHERE account_id = ? AND type = ? AND name = ?
                 AND key \(isOne ? "= ?" : "IN (SELECT value FROM json_each(?))") ORDER BY key, id
                 """)
-        var found: [String: [String]] = [:]
-        let rows = try Row.fetchCursor(query, arguments: [account, type, index, isOne ? keys[0] : keys.jsonText])
-        while let row = try rows.next() { found[row[0], default: []].append(row[1]) }
+        var found: [IndexKey: [String]] = [:]
+        let rows = try Row.fetchCursor(query, arguments: [account, type, index, isOne ? texts[0] : texts.jsonText])
+        while let row = try rows.next() { found[IndexKey(row[0]), default: []].append(row[1]) }
         return found
     }
 
@@ -220,7 +221,7 @@ final class SQLiteAccount: AccountTransaction {
                 sql: """
                     DELETE FROM optimist_index WHERE account_id = ? AND type = ? AND name = ? AND key = ? AND id = ?
                     """)
-            try delete.execute(arguments: [account, change.key.type, entry.index, entry.key, change.key.id])
+            try delete.execute(arguments: [account, change.key.type, entry.index, entry.key.text, change.key.id])
         }
         for entry in change.addedEntries { try RowIndex.add(entry, change.key, account: account, db) }
     }

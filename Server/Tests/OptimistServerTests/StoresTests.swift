@@ -1,0 +1,76 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistServing
+import OptimistWire
+import Testing
+
+@testable import OptimistServer
+
+/// What the embedded store and the one in memory do alike.
+@Suite(.timeLimit(.minutes(20)))
+struct StoresTests {
+    enum Kind: CaseIterable { case embedded, inMemory }
+
+    private static let composed: JSON = "Caf\u{E9}"
+    private static let decomposed: JSON = "Cafe\u{301}"
+
+    private let file: StoreFile
+
+    init() throws { file = try StoreFile() }
+
+    private func store(_ kind: Kind) throws -> any SyncStore {
+        switch kind {
+        case .embedded: return try file.open(epoch: "e1").store
+        case .inMemory: return InMemorySyncStore(accounts: [StoreFile.account], epoch: "e1")
+        }
+    }
+
+    private static var schema: Schema {
+        var schema = Schema.projects
+        schema.types["List"]?.uniqueIndexes = [UniqueIndex(["name"])]
+        return schema
+    }
+
+    private func set(_ type: String, _ arguments: JSONObject, in store: any SyncStore) async throws -> SetAnswer {
+        let settings = ServingSettings(schema: Self.schema, epoch: "e1", makeRowID: { UUID().uuidString.lowercased() })
+        let service = JMAPService(store: store, settings: settings, now: { Date(timeIntervalSince1970: 1_800_000_000) })
+        var arguments = arguments
+        arguments.append("accountId", .string(StoreFile.account))
+        let request = Request(methodCalls: [Invocation("\(type)/set", arguments, callID: "0")])
+        let outcome = try await service.answer(request.json.bytes, account: StoreFile.account)
+        let answers = try #require(Response(json: JSON(parsing: outcome.response))).methodResponses
+        return try #require(SetAnswer(json: answers[0].arguments))
+    }
+
+    // MARK: - Unique values
+
+    @Test(arguments: Kind.allCases)
+    func `M6 a text that only looks like another one is another value, and is free when its row takes the other`(
+        kind: Kind
+    ) async throws {
+        let store = try store(kind)
+        func list(_ number: Int, _ name: JSON) -> JSONObject { ["create": [RowKey.list(number).id: ["name": name]]] }
+        _ = try await set("List", list(1, Self.composed), in: store)
+        _ = try await set("List", ["update": [RowKey.list(1).id: ["name": Self.decomposed]]], in: store)
+        #expect(try await set("List", list(2, Self.composed), in: store).notCreated.isEmpty)
+        let error = try await set("List", list(3, Self.decomposed), in: store).notCreated.first?.error
+        #expect(error?.type == "uniqueViolation" && error?.winner == RowKey.list(1).id)
+    }
+
+    @Test(arguments: Kind.allCases, [true, false])
+    func `M6 rows whose texts only look the same live beside each other, in one push and in two`(
+        kind: Kind, isOne: Bool
+    ) async throws {
+        let store = try store(kind)
+        let rows: [JSONObject.Member] = [
+            (RowKey.list(1).id, ["name": Self.composed]), (RowKey.list(2).id, ["name": Self.decomposed]),
+        ]
+        let pushes: [[JSONObject.Member]] = isOne ? [rows] : rows.map { [$0] }
+        for rows in pushes {
+            #expect(try await set("List", ["create": .object(JSONObject(rows))], in: store).notCreated.isEmpty)
+        }
+        let count = try await store.read(account: StoreFile.account) { try $0.livingCount(type: "List") }
+        #expect(count == 2)
+    }
+}

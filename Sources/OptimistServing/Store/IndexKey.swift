@@ -1,0 +1,26 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// What a row is found by in an index: the id of a row that it refers to, or its unique values.
+///
+/// Keys are compared by their bytes, as SQLite compares them. Swift's own comparison holds a composed and a decomposed letter
+/// to be one: a row that changes from one to the other would go on being found under what it had before.
+public struct IndexKey: Sendable {
+    public let text: String
+
+    public init(_ text: String) { self.text = text }
+}
+
+extension IndexKey: Hashable, Comparable {
+    public static func == (a: Self, b: Self) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
+    public static func < (a: Self, b: Self) -> Bool { a.text.utf8.lexicographicallyPrecedes(b.text.utf8) }
+
+    public func hash(into hasher: inout Hasher) {
+        var copy = text
+        copy.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+}
+
+extension RowKey {
+    /// What the rows are found by that refer to this one.
+    var indexKey: IndexKey { IndexKey(id) }
+}
