@@ -29,6 +29,8 @@ struct StoresTests {
     private static var schema: Schema {
         var schema = Schema.projects
         schema.types["List"]?.uniqueIndexes = [UniqueIndex(["name"])]
+        schema.types["Todo"]?.editWins = true
+        schema.types["Todo"]?.columns["likes"] = ColumnSchema(.counter)
         return schema
     }
 
@@ -72,5 +74,48 @@ struct StoresTests {
         }
         let count = try await store.read(account: StoreFile.account) { try $0.livingCount(type: "List") }
         #expect(count == 2)
+    }
+
+    // MARK: - The room of a page
+
+    @Test(arguments: Kind.allCases)
+    func `R1 a page reads nothing of what a deleted row has kept`(kind: Kind) async throws {
+        let store = try store(kind)
+        let id = RowKey.todo(1).id
+        _ = try await set("Todo", ["create": [id: ["content": "kept"]]], in: store)
+        _ = try await set("Todo", ["destroy": [.string(id)]], in: store)
+        let kept = try await store.read(account: StoreFile.account) { try $0.rows(type: "Todo", ids: [id]) }
+        #expect(kept[id]?.row.cells["content"]?.value == "kept")
+        let page = try await changes(in: store)
+        #expect(page.rows.map(\.generation) == [2])
+        #expect(page.rows.allSatisfy { $0.hidden == nil })
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `R1 R6 the totals behind counters count for the room of a page`(kind: Kind) async throws {
+        let store = try store(kind)
+        let totals = (10..<30).map { number -> JSON in
+            let clock = Clock.at(1, "device\(number)")
+            return ["@total": 1, "origin": .string(clock.device), "@hlc": .string(clock.description)]
+        }
+        let todo: JSON = ["content": "x", "likes": .array(totals), "@hlc": .string(Clock.at(0).description)]
+        let ids = (1...3).map { RowKey.todo($0).id }
+        _ = try await set("Todo", ["create": .object(JSONObject(ids.map { ($0, todo) }))], in: store)
+        let shown = try await changes(in: store).rows.reduce(0) { $0 + $1.content.count }
+        #expect(try await changes(in: store, maxBytes: shown).rows.map(\.id) == [ids[0]])
+        let living = try await store.read(account: StoreFile.account) { account in
+            [
+                try account.livingRows(type: "Todo", after: nil, limit: 9, maxBytes: shown),
+                try account.livingRows(type: "Todo", ids: ids, maxBytes: shown),
+            ]
+        }
+        #expect(living.map(\.rows.count) == [1, 1])
+        #expect(living.allSatisfy(\.hasMore))
+    }
+
+    private func changes(in store: any SyncStore, maxBytes: Int = .max) async throws -> ChangePage {
+        try await store.read(account: StoreFile.account) {
+            try $0.changes(type: "Todo", from: .start, limit: 9, maxBytes: maxBytes)
+        }
     }
 }

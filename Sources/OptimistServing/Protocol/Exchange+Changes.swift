@@ -90,7 +90,7 @@ extension Exchange {
                 guard asked.isInline else { continue }
                 let page = try snapshot.changes(
                     type: type, from: asked.start, limit: asked.limit, maxBytes: max(0, pageRoom))
-                pageRoom -= page.rows.reduce(0) { $0 + $1.content.count }
+                pageRoom -= page.rows.reduce(0) { $0 + $1.byteCount }
                 tables.append(Table(index: later, type: type, invocation: call, asked: asked, page: page))
             } catch let error as MethodError {
                 readyAnswers[later] = MethodAnswer(error, callID: call.callID)

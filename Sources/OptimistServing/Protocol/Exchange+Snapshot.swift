@@ -16,7 +16,7 @@ extension Exchange {
             ?? KnownState(state: state(at: Place(after: opening.seq)))
         let limit = min(call.maxChanges ?? RowSync.Limit.pageRows, settings.pageRows)
         let page = try snapshot.livingRows(type: type, after: call.after, limit: limit, maxBytes: max(0, pageRoom))
-        pageRoom -= page.rows.reduce(0) { $0 + $1.content.count }
+        pageRoom -= page.rows.reduce(0) { $0 + $1.byteCount }
         let next = page.hasMore ? page.rows.last.map { JSON.string($0.id) } : nil
         var members: JSONObject = [
             "accountId": .string(account), "at": .string(at.state.description), "next": next ?? .null,

@@ -27,7 +27,7 @@ struct Exchange {
     let vocabulary: Vocabulary
     /// The state before anything was done.
     let opening: SyncState
-    /// How many bytes of rows the pages of this request may still hold. Each has room for one row at least.
+    /// How much room the rows of this request's pages may still take up. Each has room for one row at least.
     var pageRoom = AnswerLimit.pageBytes
 
     init(

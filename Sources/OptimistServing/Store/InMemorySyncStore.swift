@@ -141,7 +141,7 @@ final class InMemoryTransaction: AccountTransaction {
         var size = 0
         for (id, stored) in account.changed(type, from: place) {
             let logged = stored.logged(id)
-            size += logged.content.count
+            size += logged.byteCount
             if page.rows.count == limit || (!page.rows.isEmpty && size > maxBytes) {
                 page.next = logged.place
                 break
@@ -195,7 +195,7 @@ final class InMemoryTransaction: AccountTransaction {
 extension StoredRow {
     fileprivate func logged(_ id: String) -> LoggedRow {
         LoggedRow(
-            id: id, place: place, bornSeq: bornSeq, generation: row.generation, content: content(id: id), hidden: hidden
-        )
+            id: id, place: place, bornSeq: bornSeq, generation: row.generation, content: content(id: id),
+            hidden: row.isAlive ? hidden : nil)
     }
 }

@@ -45,14 +45,14 @@ public protocol AccountSnapshot {
     func holders(type: String, index: String, keys: [IndexKey]) throws -> [IndexKey: [String]]
     /// The stored JSON of the living rows among these, in no particular order.
     ///
-    /// - Parameter maxBytes: How large their JSON may be together. The rest is left out: at least one row comes.
+    /// - Parameter maxBytes: How much room they may take up together. The rest is left out: at least one row comes.
     func livingRows(type: String, ids: [String], maxBytes: Int) throws -> LivingRows
     /// The stored JSON of living rows in the order of their ids: at least one if there is any.
     ///
     /// - Parameters:
     ///   - id: The id after which the rows begin. Nil: the first row.
     ///   - limit: The most rows to return.
-    ///   - maxBytes: How large their JSON may be together.
+    ///   - maxBytes: How much room they may take up together.
     func livingRows(type: String, after id: String?, limit: Int, maxBytes: Int) throws -> LivingRows
     /// How many living rows there are.
     func livingCount(type: String) throws -> Int
@@ -60,7 +60,7 @@ public protocol AccountSnapshot {
     ///
     /// - Parameters:
     ///   - limit: The most rows to return.
-    ///   - maxBytes: How large their JSON may be together.
+    ///   - maxBytes: How much room they may take up together.
     func changes(type: String, from place: Place, limit: Int, maxBytes: Int) throws -> ChangePage
 }
 
@@ -102,7 +102,7 @@ public struct LoggedRow: Sendable {
     public var bornSeq: Int64
     public var generation: Int
     public var content: [UInt8]
-    /// What ``StoredRow/hidden`` was.
+    /// What ``StoredRow/hidden`` was. Nil of a deleted row: a page shows nothing of that.
     public var hidden: [UInt8]?
 
     public init(
@@ -117,6 +117,9 @@ public struct LoggedRow: Sendable {
     }
 
     var isAlive: Bool { generation % 2 == 1 }
+
+    /// How much room it takes up.
+    public var byteCount: Int { content.count + (hidden?.count ?? 0) }
 }
 
 /// Some living rows.
@@ -136,7 +139,7 @@ public struct LivingRows: Sendable {
     ///
     /// - Returns: Whether there was.
     public mutating func add(_ row: LoggedRow) -> Bool {
-        room -= row.content.count
+        room -= row.byteCount
         hasMore = rows.count == limit || (room < 0 && !rows.isEmpty)
         if !hasMore { rows.append(row) }
         return !hasMore

@@ -160,7 +160,8 @@ final class SQLiteAccount: AccountTransaction {
     func changes(type: String, from place: Place, limit: Int, maxBytes: Int) throws -> ChangePage {
         let query = try db.cachedStatement(
             sql: """
-                SELECT id, seq, ordinal, born_seq, generation, content, hidden FROM optimist_rows
+                SELECT id, seq, ordinal, born_seq, generation, content, CASE WHEN generation % 2 = 1 THEN hidden END
+                FROM optimist_rows
                 WHERE account_id = ? AND type = ? AND (seq, ordinal) >= (?, ?) ORDER BY seq, ordinal LIMIT ?
                 """)
         let cursor = try Row.fetchCursor(query, arguments: [account, type, place.seq, place.ordinal, limit + 1])
@@ -168,7 +169,7 @@ final class SQLiteAccount: AccountTransaction {
         var size = 0
         while let row = try cursor.next() {
             let logged = try LoggedRow(row)
-            size += logged.content.count
+            size += logged.byteCount
             if page.rows.count == limit || (!page.rows.isEmpty && size > maxBytes) {
                 page.next = logged.place
                 break
