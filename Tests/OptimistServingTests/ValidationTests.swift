@@ -49,6 +49,53 @@ struct ValidationTests {
         #expect(row[0].error?.current?.values == ["content": text])
     }
 
+    @Test func `M3 a counter has hundreds of origins, but not as many as anybody invents, and can be deleted`() {
+        var store = ModelStore()
+        store.schema.types["Todo"]?.columns["likes"] = ColumnSchema(.counter)
+        store.push([.create(.todo, ["content": "a"], at: .at(0))])
+        func count(_ origins: Range<Int>) -> RowVerdict {
+            let totals = origins.map { number -> JSON in
+                let device = "device\(number)" + String(repeating: "x", count: 40)
+                return ["@total": 1, "origin": .string(device), "@hlc": .string(Clock.at(1, device).description)]
+            }
+            return store.push([.update(.todo, ["likes": .array(totals)], at: .at(1))])[0]
+        }
+        #expect(count(0..<200).isAcceptedAsSent)
+        #expect(count(200..<9_000).error?.type == "tooLarge")
+        #expect(store.row(.todo)?.sum(of: "likes") == 200)
+        #expect(store.push([.destroy(.todo, at: .at(2), generation: 2)])[0].isAcceptedAsSent)
+    }
+
+    @Test func `M4 clocks that run ahead are remembered while there is room, and no delete needs any`() throws {
+        let type = try #require(ModelStore.projects.types["Todo"])
+        let (past, ahead) = (Clock.at(0), Clock.at(61_000, "deviceBB"))
+        let giver = String(repeating: "x", count: RowSync.Limit.rowBytes - 60)
+        let full = RowMemory(replaced: ["content": [giver: ReplacedClock(given: past, stamp: past)]])
+        var merged = full
+        merged.mergedInto = RowKey.todo(1).id
+        let rows = [
+            StoredRow(
+                row: MergeRow(generation: 1, cells: ["content": Cell("a", past)]), memory: full, seq: 1, ordinal: 0,
+                bornSeq: 1),
+            StoredRow(row: MergeRow(generation: 2, deletion: past), memory: merged, seq: 1, ordinal: 0, bornSeq: 1),
+        ]
+        for stored in rows {
+            var evaluation = RowEvaluation(key: .todo, type: type, stored: stored)
+            var clock = ServerClock(milliseconds: 1_800_000_000_000)
+            let edit = RowOperation.update(.todo, ["done": true], at: ahead, generation: 1)
+            let edited = evaluation.apply(edit.action, clock: &clock)
+            if case .refused(let error) = edited {
+                #expect(error.type == "tooLarge")
+            } else {
+                Issue.record("It was not refused.")
+            }
+            let deletion = RowOperation.destroy(.todo, at: ahead, generation: 2)
+            let deleted = evaluation.apply(deletion.action, clock: &clock)
+            #expect(!deleted.isRefusal && !evaluation.row.isAlive)
+            #expect(evaluation.memory == stored.memory)
+        }
+    }
+
     @Test func `groups: one refused row, and nothing of the group is applied`() {
         var store = ModelStore()
         let verdicts = store.push(

@@ -227,7 +227,7 @@ extension Consequences {
             taken = working.row.merge(incoming).taken
             working.altered.formUnion(taken)
         }
-        if let error = try rows.row(winner)?.objectionToSize { blame(cause, error) }
+        if let error = try rows.row(winner)?.objectionToSize(with: rows.memory(winner)) { blame(cause, error) }
         unchecked.append((winner, taken))
     }
 }

@@ -61,13 +61,14 @@ extension RowEvaluation {
         if generation < row.generation, memory.mergedInto != nil {
             // Lives before the one that was merged had ended before.
             if generation < firstLife { return .gone }
-            return .follow(stamped(patch, generation: generation, &clock).0)
+            let incoming = stamped(patch, generation: generation, &clock).0
+            return objectionToSize() ?? .follow(incoming)
         }
         if type.editWins, generation < row.generation, generation >= firstLife {
             let incoming = stamped(patch, generation: generation, &clock).0
             if !isCreate, isOnlyKnownAsDeleted {
                 // So here: the row would come back as what the edit names of it.
-                return isBroughtBack(by: incoming) ? lifeUnknown : .gone
+                return isBroughtBack(by: incoming) ? lifeUnknown : objectionToSize() ?? .gone
             }
             return mergeJoined(incoming, life: generation)
         }
@@ -146,7 +147,9 @@ extension RowEvaluation {
         let isRepetition = tombstone?.clock == nil && generation == row.generation
         if isRepetition { return .destroyed }
         let deletion = stamping.stamp(deletion: tombstone?.clock)
-        (clock, memory) = (stamping.clock, stamping.memory)
+        clock = stamping.clock
+        // No delete is too large: what there is no room for is forgotten.
+        if stamping.memory.weight <= RowSync.Limit.rowBytes { memory = stamping.memory }
         end(generation, at: deletion)
         return .destroyed
     }
