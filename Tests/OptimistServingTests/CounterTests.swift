@@ -59,6 +59,19 @@ struct CounterTests {
         #expect(refused.error?.current?.mine == ["likes": ["deviceAA": 3]])
     }
 
+    @Test func `V1 what the asking origins have counted takes up room in an answer`() {
+        var store = Self.store()
+        let devices = (100..<200).map { "device\($0)" }
+        let totals = devices.map { device -> JSON in
+            ["@total": 1, "origin": .string(device), "@hlc": .string(Clock.at(1, device).description)]
+        }
+        let todos = [RowKey.todo(1), RowKey.todo(2)]
+        store.push(todos.map { .create($0, ["content": "x", "likes": .array(totals)], at: .at(1)) })
+        store.maxAnswerBytes = 3_000
+        let verdicts = store.push(todos.map { .update($0, ["content": .null], at: .at(2)) }, origins: Set(devices))
+        #expect(verdicts.map { $0.error?.type } == ["invalidProperties", "rateLimit"])
+    }
+
     @Test func `M3 a client without clocks adds, and a new life starts at nothing`() {
         var store = Self.store()
         store.push([.update(.todo, ["likes": ["@add": 2]])])

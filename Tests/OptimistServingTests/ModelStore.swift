@@ -28,7 +28,7 @@ struct ModelStore {
 
     @discardableResult
     mutating func push(
-        _ operations: [RowOperation], groups: [[RowKey]] = [], origins: [String] = [], unreadTypes: Set<String> = []
+        _ operations: [RowOperation], groups: [[RowKey]] = [], origins: Set<String> = [], unreadTypes: Set<String> = []
     ) -> [RowVerdict] {
         let transaction = InMemoryTransaction(account, epochs: ["e"])
         do {

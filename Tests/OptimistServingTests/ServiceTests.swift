@@ -71,6 +71,18 @@ struct ServiceTests {
         #expect(refusal?.type.hasSuffix("notRequest") == true && refusal?.status == 400)
     }
 
+    @Test func `M3 a request names as many origins as a device can have, and no more`() async throws {
+        _ = try await answer([("Todo/set", todo(1, ["likes": ["@total": 3]]))], push: 1)
+        let origins = (1..<RowSync.Limit.originsInRequest).map { "device\($0)" } + ["deviceAA"]
+        let row = try await page("Todo", device: "deviceBB", origins: origins).list.first?.patch
+        #expect(row?.mine == ["likes": ["deviceAA": 3]])
+        let refusal = await #expect(throws: RequestProblem.self) {
+            try await page("Todo", device: "deviceBB", origins: origins + ["deviceBB"])
+        }
+        #expect(refusal?.type.hasSuffix("notRequest") == true && refusal?.status == 400)
+        #expect(refusal?.detail == "A request names at most 5000 origins, not 5001.")
+    }
+
     @Test func `M3 pages and answers show the sum of a counter, and beside it what the asking origins have`()
         async throws
     {

@@ -37,11 +37,16 @@ enum RowVerdict: Hashable, Sendable {
     /// How much of the server's row it carries, in bytes of its text before escaping.
     var weight: Int {
         switch self {
-        case .accepted(let patch?): JSON.object(patch.values).weight
-        case .refused(let error): error.current.map { JSON.object($0.values).weight } ?? 0
+        case .accepted(let patch?): patch.weight
+        case .refused(let error): error.current?.weight ?? 0
         case .accepted, .gone, .mergedInto: 0
         }
     }
+}
+
+extension RowPatch {
+    /// That of its columns, and of what the asking origins have counted there.
+    fileprivate var weight: Int { JSON.object(values).weight + RowPatch.json(ofMine: mine).weight }
 }
 
 /// What one operation made of its row, before other rows have their say.

@@ -30,7 +30,7 @@ struct SetEvaluation {
     struct Context {
         var schema: Schema
         /// Whose totals of counters the answer tells.
-        var origins: [String] = []
+        var origins: Set<String> = []
         /// What else may refuse an operation.
         var validate: ServingSettings.Validation = { _ in nil }
         /// The types whose rows the push names, and could not be read.

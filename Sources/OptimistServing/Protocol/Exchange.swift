@@ -25,6 +25,8 @@ struct Exchange {
     private(set) var answers: [MethodAnswer] = []
     /// The names that the client knows.
     let vocabulary: Vocabulary
+    /// The origins whose totals of counters the client hears.
+    let origins: Set<String>
     /// The state before anything was done.
     let opening: SyncState
     /// How much room the rows of this request's pages may still take up. Each has room for one row at least.
@@ -41,13 +43,12 @@ struct Exchange {
         self.transaction = transaction
         self.clock = clock
         vocabulary = Vocabulary(settings.schema, version: request.schemaVersion)
+        origins = Set(request.origins.isEmpty ? request.device.map { [$0] } ?? [] : request.origins)
         opening = SyncState(epoch: settings.epoch, seq: snapshot.seq)
     }
 
     var schema: Schema { settings.schema }
     var isPush: Bool { request.push != nil && request.device != nil }
-    /// The origins whose totals of counters the client hears.
-    var origins: [String] { request.origins.isEmpty ? request.device.map { [$0] } ?? [] : request.origins }
     var state: SyncState { SyncState(epoch: settings.epoch, seq: snapshot.seq) }
 
     /// Carries out every call, in order.

@@ -18,8 +18,7 @@ extension Request {
             }
         }
         guard let request = Request(json: json) else {
-            throw RequestProblem(
-                type: RequestProblem.jmapPrefix + "notRequest", status: 400, detail: "The body is no JMAP request.")
+            throw .notRequest("The body is no JMAP request.")
         }
         self = request
         try checkCapabilities()
@@ -37,6 +36,11 @@ extension Request {
         let maxCalls = RowSync.Limit.callsInRequest
         if methodCalls.count > maxCalls {
             throw .limit("maxCallsInRequest", "A request holds at most \(maxCalls) calls, not \(methodCalls.count).")
+        }
+        // Not `limit`: halves of the request would name as many.
+        let maxOrigins = RowSync.Limit.originsInRequest
+        if origins.count > maxOrigins {
+            throw .notRequest("A request names at most \(maxOrigins) origins, not \(origins.count).")
         }
         // All rows of a push share one seq, and a seq is never larger than a page.
         let maxRows = RowSync.Limit.rowsInSet
@@ -63,6 +67,10 @@ extension Invocation {
 extension RequestProblem {
     static func notJSON(_ detail: String) -> Self {
         .init(type: jmapPrefix + "notJSON", status: 400, detail: detail)
+    }
+
+    static func notRequest(_ detail: String) -> Self {
+        .init(type: jmapPrefix + "notRequest", status: 400, detail: detail)
     }
 
     /// Status 413: the client halves its request.

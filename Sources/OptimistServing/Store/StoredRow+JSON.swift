@@ -60,7 +60,7 @@ extension StoredRow {
 
 extension LoggedRow {
     /// The JSON of a page, with the totals that these origins have of its counters.
-    func content(for origins: [String]) -> [UInt8] {
+    func content(for origins: Set<String>) -> [UInt8] {
         guard isAlive, let hidden, !origins.isEmpty,
             let totals = (try? JSON(parsing: hidden))?["totals"].readMap({ $0.readMap(CounterTotal.init(json:)) })
         else { return content }

@@ -32,7 +32,7 @@ public struct StoredRow: Sendable {
     /// The row as a patch that carries all of it.
     ///
     /// - Parameter origins: Whose totals of counters to tell.
-    func patch(for origins: [String] = []) -> RowPatch { row.patch(for: origins, seq: seq) }
+    func patch(for origins: Set<String> = []) -> RowPatch { row.patch(for: origins, seq: seq) }
 }
 
 /// What the server alone remembers of a row.
@@ -66,12 +66,12 @@ public struct ReplacedClock: Hashable, Sendable {
 
 extension MergeRow {
     /// All columns, counters as their sum.
-    func patch(for origins: [String] = [], seq: Int64? = nil) -> RowPatch {
+    func patch(for origins: Set<String> = [], seq: Int64? = nil) -> RowPatch {
         patch(of: Set(cells.keys).union(counters.keys), for: origins, seq: seq)
     }
 
     /// Some columns. Counters come as their sum, with the clock of its latest part and with what the origins have of it.
-    func patch(of columns: Set<String>, for origins: [String], seq: Int64? = nil) -> RowPatch {
+    func patch(of columns: Set<String>, for origins: Set<String>, seq: Int64? = nil) -> RowPatch {
         var values: [JSONObject.Member] = []
         var clocks: [String: Clock] = [:]
         var counted: [String: Clock] = [:]

@@ -13,6 +13,8 @@ public enum RowSync {
         public static let rowBytes = 1_000_000
         public static let rowsInSet = 5_000
         public static let callsInRequest = 64
+        /// Far more than a device has in its life: to leave one out would count its totals twice.
+        public static let originsInRequest = 5_000
         public static let pageRows = 5_000
         public static let maxPageRows = 20_000
         public static let concurrentRequests = 8
