@@ -55,4 +55,47 @@ struct DeviceTests {
         try phone.write { db in try Note(id: UUID(), text: "stuck").insert(db) }
         #expect(throws: SimulationError.self) { try simulation.settle(within: .seconds(120)) }
     }
+
+    /// What is said of each device of a simulation that does not settle.
+    private func standings(_ simulation: Simulation) -> [String] {
+        let error = #expect(throws: SimulationError.self) { try simulation.settle(within: .seconds(300)) }
+        guard case .notSettled(let standings)? = error else { return [] }
+        return standings
+    }
+
+    @Test func `a device whose session was revoked is not settled before it has what the others wrote`() throws {
+        let simulation = try Simulation(seed: 1, app: Self.app, schema: Self.schema)
+        defer { simulation.end() }
+        let (phone, tablet) = (simulation.device("phone"), simulation.device("tablet"))
+        try simulation.settle()
+        simulation.server.revoke(device: tablet.name)
+        try phone.write { db in try Note(id: UUID(), text: "for both").insert(db) }
+        let found = standings(simulation)
+        #expect(found.first == "phone: settled")
+        #expect(found.last?.hasPrefix("tablet: has not received all of note: ") == true)
+        #expect(found.last?.contains("revoked") == true)
+        tablet.signIn()
+        try simulation.settle()
+        #expect(try tablet.read { try Note.fetchCount($0) } == 1)
+    }
+
+    @Test func `a device whose app is too old for a table is not settled before it has what the others wrote`() throws {
+        var app = Self.app
+        app.schemaVersion = 2
+        let schema = Schema(id: "notes", version: 2, minClientVersion: 2, types: Self.schema.types)
+        let simulation = try Simulation(seed: 1, app: app, schema: schema)
+        defer { simulation.end() }
+        let (phone, tablet) = (simulation.device("phone"), simulation.device("tablet"))
+        tablet.app = Self.app
+        tablet.kill()
+        try phone.write { db in try Note(id: UUID(), text: "for both").insert(db) }
+        let found = standings(simulation)
+        #expect(found.first == "phone: settled")
+        #expect(found.last?.hasPrefix("tablet: has not received all of note: ") == true)
+        #expect(found.last?.contains("upgradeRequired: Set([\"note\"])") == true)
+        tablet.app = app
+        tablet.kill()
+        try simulation.settle()
+        #expect(try tablet.read { try Note.fetchCount($0) } == 1)
+    }
 }

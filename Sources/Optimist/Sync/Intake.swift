@@ -6,16 +6,16 @@ import OptimistWire
 ///
 /// A table starts with a snapshot, goes on with the tail (what has changed since the snapshot began), and is complete once
 /// it has reached the end of that. From then on it follows the changes. A resync starts anew (L4).
-struct Intake: Equatable, Sendable {
-    let table: String
+package struct Intake: Equatable, Sendable {
+    package let table: String
     /// The cursor up to which everything was received. Nil: the snapshot is not here yet.
-    var cursor: String?
+    package var cursor: String?
     /// The cursor that the snapshot noted, empty if it was received without one. Kept until what did not come is settled.
     var at: String?
     /// The last id that was received of the snapshot.
     var place: String?
     /// Whether the end of the tail was reached.
-    var isComplete = false
+    package var isComplete = false
     /// How many rows have come before that.
     var received = 0
     /// How many there are, roughly.

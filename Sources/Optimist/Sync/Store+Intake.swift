@@ -5,7 +5,7 @@ import OptimistWire
 
 extension Store {
     /// How far each table has been received, in the order of their snapshots.
-    func intakes() async throws -> [Intake] {
+    package func intakes() async throws -> [Intake] {
         let order = SnapshotOrder.sorted(layouts).map(\.name)
         return try await read { db in try Intake.fetchAll(order, in: db) }
     }

@@ -129,6 +129,14 @@ public final class SimulatedServer: Sendable {
         for stream in streams { stream.cut() }
     }
 
+    /// Where the account stands. Nil: the server is down.
+    ///
+    /// - Throws: The store's error.
+    func present() async throws -> SyncState? {
+        let service = state.withLock { $0.running?.service }
+        return try await service?.state(of: Self.account)
+    }
+
     /// Forgets what was deleted more than 90 days ago, as the server does when it starts and once an hour. Devices that were
     /// away for longer receive everything anew (L4).
     public func sweep() {

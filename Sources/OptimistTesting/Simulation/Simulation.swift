@@ -67,6 +67,9 @@ public final class Simulation {
 
     /// Ends all trouble, launches what is down, and lets time pass until nothing is left to send or to receive.
     ///
+    /// Nobody signs in here. A device that may receive nothing, since its session has ended or its app is too old, is settled
+    /// only if it has all that the server has.
+    ///
     /// - Parameter patience: How long that may take. Default: ten minutes.
     /// - Throws: ``SimulationError/notSettled(_:)``, which is what a test is to find out.
     public func settle(within patience: Duration = .seconds(600)) throws {
@@ -77,12 +80,29 @@ public final class Simulation {
         }
         var quietRounds = 0
         while quietRounds < 3 {
-            guard scheduler.now < end else { throw SimulationError.notSettled(try devices.map { try $0.situation() }) }
+            guard scheduler.now < end else { throw SimulationError.notSettled(try standings().map(\.description)) }
             try server.start()
             for device in devices { device.start() }
             run(for: .seconds(30))
-            quietRounds = try devices.allSatisfy { try $0.isQuiet() } ? quietRounds + 1 : 0
+            quietRounds = try standings().allSatisfy(\.isSettled) ? quietRounds + 1 : 0
         }
+    }
+
+    /// How each device stands to the server. Asking takes time.
+    private func standings() throws -> [Standing] {
+        let present = stateOfServer()
+        return try devices.map { try $0.standing(to: present) }
+    }
+
+    /// Where the server stands. Nil: it is down, or does not say.
+    private func stateOfServer() -> SyncState? {
+        guard let process = server.process else { return nil }
+        let outcome = Outcome<SyncState?>()
+        process.spawn { [server] in
+            do { outcome.set(.success(try await server.present())) } catch { outcome.set(.failure(error)) }
+        }
+        run(for: .seconds(60)) { outcome.value != nil || !process.isAlive }
+        return try? outcome.value?.get()
     }
 
     /// Gives back everything that the simulation holds. Nothing may be done with it afterwards.
@@ -128,16 +148,13 @@ extension SimulatedDevice {
         try perform { try await $0.store.read(value) }
     }
 
-    func isQuiet() throws -> Bool {
-        guard launch != nil else { return false }
-        let counts = try perform { try await $0.store.counts() }
-        return counts.pending == 0 && counts.parked == 0
-    }
-
-    func situation() throws -> String {
-        guard launch != nil else { return "\(name): not running" }
-        let status = try perform { try await $0.engine.status.current() }
-        return "\(name): \(status)"
+    /// - Parameter present: Where the server stands. Nil: nobody knows.
+    func standing(to present: SyncState?) throws -> Standing {
+        guard launch != nil else { return Standing(device: name) }
+        let (status, intakes) = try perform { launch in
+            (try await launch.engine.status.current(), try await launch.store.intakes())
+        }
+        return Standing(device: name, status: status, intakes: intakes, present: present)
     }
 }
 

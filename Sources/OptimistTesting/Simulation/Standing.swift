@@ -1,0 +1,49 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Optimist
+import OptimistWire
+
+/// How a device of a simulation stands to the server.
+struct Standing: Sendable {
+    let device: String
+    /// Nil: the app does not run.
+    private var status: SyncStatus?
+    /// The tables of which the device has not received all that the server has.
+    private var behind: [String] = []
+
+    /// A device on which the app does not run.
+    init(device: String) { self.device = device }
+
+    /// - Parameter present: Where the server stands. Nil: nobody knows, and so nobody has received everything.
+    init(device: String, status: SyncStatus, intakes: [Intake], present: SyncState?) {
+        self.device = device
+        self.status = status
+        behind = intakes.filter { !$0.hasReached(present) }.map(\.table)
+    }
+
+    /// Whether nothing is left to send or to receive.
+    var isSettled: Bool {
+        guard let counts = status?.counts else { return false }
+        return counts.pending == 0 && counts.parked == 0 && behind.isEmpty
+    }
+}
+
+extension Standing: CustomStringConvertible {
+    var description: String {
+        guard let status else { return "\(device): not running" }
+        if isSettled { return "\(device): settled" }
+        if behind.isEmpty { return "\(device): \(status)" }
+        return "\(device): has not received all of \(behind.joined(separator: ", ")): \(status)"
+    }
+}
+
+extension Intake {
+    /// Whether everything up to a state of the server's is here. The server keeps its rows over starts, so the epoch does not
+    /// matter. A table that it does not keep is complete without a cursor.
+    fileprivate func hasReached(_ present: SyncState?) -> Bool {
+        guard isComplete, let present else { return false }
+        guard let cursor else { return true }
+        guard let here = SyncState(cursor) else { return false }
+        return here.seq == present.seq && here.offset == 0
+    }
+}
