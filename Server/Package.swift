@@ -166,7 +166,12 @@ let package = Package(
             resources: [.copy("Fixtures")],
             swiftSettings: settings),
         .testTarget(
-            name: "OptimistSimulationTests", dependencies: ["OptimistSimulation"],
+            name: "OptimistSimulationTests",
+            dependencies: [
+                "OptimistSimulation",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "OptimistTesting", package: "optimist"),
+            ],
             resources: [.copy("Seeds")], swiftSettings: settings),
         // Here and not beside the session's other tests, since this package has the trait AsyncHTTPClient on.
         .testTarget(

@@ -18,22 +18,30 @@ final class JudgeFiles: Sendable {
     ///
     /// - Parameters:
     ///   - owner: Names the file among all.
-    ///   - process: The process that has it open. Nil: nobody has, and it is opened for this once.
+    ///   - process: The process that has it open. Nil: nobody has, and a copy is read.
     func read<Value>(
         _ name: String, on disk: SimulatedDisk, of owner: String, while process: SimulatedProcess?,
         _ read: (Database) throws -> Value
     ) throws -> Value {
         if let known = connections.withLock({ $0[owner] }) { return try known.queue.read(read) }
+        guard let process else { return try Self.readCopy(of: name, on: disk, read) }
         let mount = disk.mount()
         let queue = try DatabaseQueue(path: mount.url(name).path)
-        guard let process else {
-            let value = try queue.read(read)
-            try queue.close()
-            return value
-        }
         connections.withLock { $0[owner] = Connection(mount: mount, queue: queue) }
         process.onDeath { [self] in end(owner) }
         return try queue.read(read)
+    }
+
+    /// Reads what nobody has open without touching it: the only connection would bring into the file what a crash has left in
+    /// the log, and make it durable.
+    private static func readCopy<Value>(
+        of name: String, on disk: SimulatedDisk, _ read: (Database) throws -> Value
+    ) throws -> Value {
+        let copy = SimulatedDisk(seed: 0)
+        copy.restore(disk.copy(name))
+        return try withExtendedLifetime(copy) {
+            try DatabaseQueue(path: copy.mount().url(name).path).read(read)
+        }
     }
 
     /// Lets go of a file without touching it: a connection that closes last would tidy up what a crash has left.

@@ -145,7 +145,10 @@ final class World: Sendable {
         state.withLock { $0.log.append(text) }
     }
 
+    /// Takes in what the server has committed. What one that died over it has left in its file counts when the next one has
+    /// started: nobody was told of it, and a power loss may still take it.
     private func lookAtServer() {
+        if server.process == nil { return }
         let seq = state.withLock { $0.history.servedSeq }
         do {
             let rows = try readServer { try Rows.ofServer($0, after: seq) }

@@ -1,0 +1,46 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+@testable import OptimistSimulation
+import OptimistTesting
+import Testing
+
+@Suite("The files of the judges", .timeLimit(.minutes(20)))
+struct JudgeFilesTests {
+    @Test func `what a crash has left is read, and stays on the disk as it is`() throws {
+        let disk = SimulatedDisk(seed: 1)
+        let mount = disk.mount()
+        let pool = try DatabasePool(path: mount.url("a.sqlite").path)
+        try pool.write { db in try db.execute(sql: "CREATE TABLE t(n INTEGER); INSERT INTO t VALUES (7)") }
+        withExtendedLifetime(pool) { mount.kill() }
+        let (left, changes) = (disk.copy("a.sqlite"), disk.changes)
+        #expect(left["a.sqlite-wal"]?.isEmpty == false)
+        let found = try JudgeFiles().read("a.sqlite", on: disk, of: "server", while: nil) { db in
+            try Int.fetchAll(db, sql: "SELECT n FROM t")
+        }
+        #expect(found == [7])
+        #expect(disk.copy("a.sqlite") == left)
+        #expect(disk.changes == changes)
+    }
+
+    @Test func `what a dead server has left counts when the next one has started`() throws {
+        let plan = Plan(seed: 1, devices: 2, clocksAreRight: true, pageRows: nil, seconds: 10, events: [])
+        let world = World(plan, isLogging: false)
+        defer { world.end() }
+        world.keepRunning()
+        world.scheduler.run(for: .seconds(5))
+        world.server.kill()
+        try DatabaseQueue(path: world.serverDisk.mount().url(World.serverFile).path).write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO optimist_rows (account_id, type, id, generation, seq, ordinal, born_seq, content)
+                    VALUES ('account', 'list', '01000000-0000-4000-8000-000000000001', 1, 1, 0, 1, '{}')
+                    """)
+        }
+        world.mounted.committed()
+        #expect(world.withState(\.history.servedSeq) == 0)
+        try world.server.start()
+        world.mounted.committed()
+        #expect(world.withState(\.history.servedSeq) == 1)
+    }
+}
