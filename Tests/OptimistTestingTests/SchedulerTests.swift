@@ -55,6 +55,21 @@ struct SchedulerTests {
         #expect(cut == Array(whole.prefix(cut.count)))
     }
 
+    @Test func `a process says whether it died by counting its jobs`() {
+        let scheduler = SimulatedScheduler(seed: 3)
+        let (counted, other) = (scheduler.process("counted"), scheduler.process("other"))
+        defer { scheduler.end([counted, other]) }
+        for process in [counted, other] { process.kill(afterJobs: 2) }
+        other.kill()
+        for process in [counted, other] {
+            process.spawn { for _ in 0..<5 { await Task.yield() } }
+        }
+        #expect(!counted.hasDiedAtCount)
+        scheduler.run(for: .seconds(1))
+        #expect(counted.hasDiedAtCount && !counted.isAlive)
+        #expect(!other.hasDiedAtCount && !other.isAlive)
+    }
+
     @Test func `time jumps to what is due, and a day takes no time`() {
         let scheduler = SimulatedScheduler(seed: 4)
         let process = scheduler.process("node")

@@ -44,15 +44,6 @@ public struct Plan: Codable, Sendable, Hashable {
 
         /// Whether a plan may do without it: everything but what is to be tested.
         public var isFault: Bool { self != .write }
-
-        /// Whether it is met only if an operation of a disk comes to it.
-        var isMetOnDisk: Bool {
-            switch self {
-            case .diskCrash, .ioError, .diskFull, .busy, .serverDiskCrash, .serverIOError, .serverDiskFull, .serverBusy:
-                true
-            default: false
-            }
-        }
     }
 }
 

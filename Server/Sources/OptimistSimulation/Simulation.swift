@@ -70,16 +70,19 @@ extension World {
             for device in devices {
                 for (trouble, count) in device.link.troubles { reached[trouble.rawValue, default: 0] += count }
             }
-            for (kind, count) in troublesOfDisks() where count > 0 { reached[kind.rawValue, default: 0] += count }
+            for (kind, count) in troublesMet() where count > 0 { reached[kind.rawValue, default: 0] += count }
             return RunReport(
                 plan: plan, findings: state.findings, trace: scheduler.trace, virtualTime: scheduler.now,
                 jobs: scheduler.steps, reached: reached, writes: state.history.writes.count, log: state.log)
         }
     }
 
-    private func troublesOfDisks() -> [(Plan.Kind, Int)] {
+    /// What the disks and the processes have met.
+    private func troublesMet() -> [(Plan.Kind, Int)] {
         func met(_ fault: DiskFault) -> Int { devices.reduce(0) { $0 + $1.disk.met(fault) } }
+        func killed(_ processes: [SimulatedProcess]) -> Int { processes.count { $0.hasDiedAtCount } }
         return [
+            (.kill, killed(devices.flatMap(\.processes))), (.serverKill, killed(server.processes)),
             (.ioError, met(.ioError)), (.diskFull, met(.full)), (.busy, met(.busy)),
             (.diskCrash, devices.reduce(0) { $0 + $1.disk.crashesMet }),
             (.serverIOError, serverDisk.met(.ioError)), (.serverDiskFull, serverDisk.met(.full)),

@@ -23,34 +23,40 @@ extension World {
         switch event.kind {
         case .write: write(event)
         case .offline: setNetwork(device, .offline, for: event.amount)
-        case .flaky: setNetwork(device, .flaky, for: event.amount)
+        case .flaky:
+            if device.isRunning { reach(.flaky) }
+            setNetwork(device, .flaky, for: event.amount)
         case .kill: device.kill(afterJobs: event.amount)
         case .diskCrash: mount?.crash(atChange: event.amount)
         case .ioError: mount?.fail(.ioError, skipping: event.amount, times: Int(event.draw % 3) + 1)
         case .diskFull: mount?.fail(.full, skipping: event.amount, times: Int(event.draw % 20) + 1)
         case .busy: mount?.fail(.busy, skipping: event.amount % 5, times: 200)
-        case .powerLoss: device.losePower()
-        case .skew: device.skewSeconds = Double(event.amount)
+        case .powerLoss:
+            if device.isRunning { reach(.powerLoss) }
+            device.losePower()
+        case .skew:
+            device.skewSeconds = Double(event.amount)
+            reach(.skew)
         case .serverKill: server.process?.kill(afterJobs: event.amount)
         case .serverDiskCrash: mounted.mount?.crash(atChange: event.amount)
         case .serverIOError: mounted.mount?.fail(.ioError, skipping: event.amount, times: Int(event.draw % 3) + 1)
         case .serverDiskFull: mounted.mount?.fail(.full, skipping: event.amount, times: Int(event.draw % 20) + 1)
         case .serverBusy: mounted.mount?.fail(.busy, skipping: event.amount % 5, times: 200)
         case .serverPowerLoss:
+            if server.process != nil { reach(.serverPowerLoss) }
             server.kill()
             serverDisk.losePower()
-        case .expireTokens: server.expireAccessTokens()
+        case .expireTokens: if server.expireAccessTokens() { reach(.expireTokens) }
         case .revoke: revoke(device)
         case .signOut: signOut(device)
         case .checkpoint: checkpoint(device)
         case .deviceRestore: restore(event.device, after: event.amount)
         case .serverRestore: restoreServer(after: event.amount)
-        case .upgrade: upgrade(device)
-        case .serverUpgrade: upgradeServer()
+        case .upgrade: if upgrade(device) { reach(.upgrade) }
+        case .serverUpgrade: if upgradeServer() { reach(.serverUpgrade) }
         case .absence: leaveAlone()
-        case .join: if !join(event.device) { return }
+        case .join: if join(event.device) { reach(.join) }
         }
-        if !event.kind.isMetOnDisk { reach(event.kind.rawValue) }
     }
 
     private func setNetwork(_ device: SimulatedDevice, _ conditions: NetworkConditions, for seconds: Int) {
@@ -61,13 +67,17 @@ extension World {
     }
 
     private func revoke(_ device: SimulatedDevice) {
-        server.revoke(device: device.name)
+        if server.revoke(device: device.name) { reach(.revoke) }
         scheduler.after(.seconds(30)) { device.signIn() }
     }
 
     private func signOut(_ device: SimulatedDevice) {
         guard let launch = device.launch else { return }
-        launch.process.spawn { try? await launch.session.signOut() }
+        launch.process.spawn { [self] in
+            // The session ends at once, before anything can fail.
+            if launch.session.account != nil { reach(.signOut) }
+            try? await launch.session.signOut()
+        }
         scheduler.after(.seconds(20)) { device.signIn() }
     }
 
@@ -79,6 +89,7 @@ extension World {
             let mount = device.disk.mount()
             let queue = try DatabaseQueue(path: mount.url(SimulatedDevice.fileName).path)
             try queue.writeWithoutTransaction { _ = try $0.checkpoint(.passive) }
+            reach(.checkpoint)
             try queue.close()
         } catch { log("no checkpoint: \(error)") }
     }
@@ -95,6 +106,7 @@ extension World {
             device.kill()
             device.disk.remove(SimulatedDevice.fileName)
             device.disk.restore(copy)
+            reach(.deviceRestore)
             withState { $0.history.forgive(device: number, since: at) }
             log("\(device.name) is back to its file of \(at) ms")
         }
@@ -125,6 +137,7 @@ extension World {
             server.kill()
             serverDisk.remove(Self.serverFile)
             serverDisk.restore(copy)
+            reach(.serverRestore)
             // Until it starts, there is no epoch in which anybody could be caught up.
             mounted.epoch = ""
             do {
@@ -135,22 +148,29 @@ extension World {
         }
     }
 
-    func upgrade(_ device: SimulatedDevice) {
-        if device.app.schemaVersion == Tables.latestVersion { return }
+    /// - Returns: Whether the device had an older version.
+    @discardableResult
+    func upgrade(_ device: SimulatedDevice) -> Bool {
+        if device.app.schemaVersion == Tables.latestVersion { return false }
         device.app = Tables.app(version: Tables.latestVersion)
         device.kill()
+        return true
     }
 
-    func upgradeServer() {
-        if server.schema.version == Tables.latestVersion { return }
+    /// - Returns: Whether the server had an older version.
+    @discardableResult
+    func upgradeServer() -> Bool {
+        if server.schema.version == Tables.latestVersion { return false }
         server.schema = Tables.schema(version: Tables.latestVersion)
         server.kill()
+        return true
     }
 
     private func leaveAlone() {
         scheduler.skip(seconds: 100 * 86_400)
         withState { $0.hasForgotten = true }
         server.sweep()
+        reach(.absence)
     }
 
     // MARK: - Writing
@@ -169,6 +189,7 @@ extension World {
                 }
                 guard launch.process.isAlive else { return }
                 withState { $0.history.returned(attempt) }
+                reach(.write)
                 log("write \(number) of device \(event.device) has returned")
             } catch {
                 log("write \(number) of device \(event.device) has failed: \(error)")

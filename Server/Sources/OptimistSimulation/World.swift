@@ -132,7 +132,8 @@ final class World: Sendable {
 
     var isHealed: Bool { state.withLock(\.isHealed) }
 
-    func reach(_ what: String) { state.withLock { $0.reached[what, default: 0] += 1 } }
+    /// Counts what has really been done. What a disk, a network or a process meets is counted by those.
+    func reach(_ kind: Plan.Kind) { state.withLock { $0.reached[kind.rawValue, default: 0] += 1 } }
 
     func find(_ finding: String) { state.withLock { $0.findings.append(finding) } }
 

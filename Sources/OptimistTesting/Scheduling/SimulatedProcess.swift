@@ -16,6 +16,7 @@ public final class SimulatedProcess: TaskExecutor, SerialExecutor {
         var isAlive = true
         /// How many more jobs may run before the process dies.
         var fuse: Int?
+        var hasDiedAtCount = false
         var jobs = 0
         var tasks: [Int: Task<Void, Never>] = [:]
         var lastTask = 0
@@ -64,6 +65,9 @@ public final class SimulatedProcess: TaskExecutor, SerialExecutor {
     /// death cannot, since time stands still while there is something to do.
     public func kill(afterJobs count: Int) { state.withLock { $0.fuse = max(count, 0) } }
 
+    /// Whether it has died of ``kill(afterJobs:)``, and of nothing before.
+    public var hasDiedAtCount: Bool { state.withLock { $0.hasDiedAtCount } }
+
     /// Does something as soon as the process is killed.
     public func onDeath(_ action: @escaping @Sendable () -> Void) {
         let isDead = state.withLock { state in
@@ -78,7 +82,10 @@ public final class SimulatedProcess: TaskExecutor, SerialExecutor {
         let (mayRun, mustDie) = state.withLock { state in
             guard state.isAlive else { return (false, false) }
             if let fuse = state.fuse {
-                if fuse == 0 { return (false, true) }
+                if fuse == 0 {
+                    state.hasDiedAtCount = true
+                    return (false, true)
+                }
                 state.fuse = fuse - 1
             }
             state.jobs += 1

@@ -19,12 +19,18 @@ struct SessionBook: Sendable {
         sessions.values.contains { $0.accessToken == accessToken && $0.endReason == nil }
     }
 
-    mutating func expireAccessTokens() {
+    /// - Returns: Whether there was any.
+    mutating func expireAccessTokens() -> Bool {
+        let hasAny = sessions.values.contains { !$0.accessToken.isEmpty && $0.endReason == nil }
         for token in sessions.keys { sessions[token]?.accessToken = "" }
+        return hasAny
     }
 
-    mutating func revoke(device: String) {
-        for (token, entry) in sessions where entry.device == device { sessions[token]?.endReason = "revoked" }
+    /// - Returns: Whether there was any session of the device.
+    mutating func revoke(device: String) -> Bool {
+        let living = sessions.filter { $0.value.device == device && $0.value.endReason == nil }.keys
+        for token in living { sessions[token]?.endReason = "revoked" }
+        return !living.isEmpty
     }
 
     mutating func answer(_ path: String, _ body: [UInt8]) -> (status: Int, body: [UInt8]) {

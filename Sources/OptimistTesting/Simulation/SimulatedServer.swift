@@ -151,10 +151,16 @@ public final class SimulatedServer: Sendable {
     // MARK: - Sessions
 
     /// Makes every access token invalid, as when their time is over: each device must renew its own.
-    public func expireAccessTokens() { state.withLock { $0.sessions.expireAccessTokens() } }
+    ///
+    /// - Returns: Whether there was any.
+    @discardableResult
+    public func expireAccessTokens() -> Bool { state.withLock { $0.sessions.expireAccessTokens() } }
 
     /// Ends every session of a device: it must sign in again.
-    public func revoke(device: String) { state.withLock { $0.sessions.revoke(device: device) } }
+    ///
+    /// - Returns: Whether there was any.
+    @discardableResult
+    public func revoke(device: String) -> Bool { state.withLock { $0.sessions.revoke(device: device) } }
 
     // MARK: - Requests
 
