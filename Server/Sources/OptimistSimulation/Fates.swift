@@ -7,6 +7,8 @@ import OptimistWire
 struct Fates {
     /// The rows that may be gone.
     let mortal: Set<RowName>
+    /// Those of them that may be gone since one to which they belonged is.
+    private let orphans: Set<RowName>
     private let union: [RowName: RowName]
     private let owners: [RowName: Set<RowName>]
 
@@ -14,21 +16,23 @@ struct Fates {
         let union = Self.namesakes(history)
         let counts = union.values.reduce(into: [:]) { $0[$1, default: 0] += 1 }
         let merged = union.filter { counts[$0.value] ?? 1 > 1 }.keys
-        var mortal = Set(history.writes.flatMap(\.deleted)).union(merged)
         let owners = Self.owners(history)
-        var hasGrown = true
-        while hasGrown {
-            let more = owners.filter { !mortal.contains($0.key) && !$0.value.isDisjoint(with: mortal) }.keys
-            mortal.formUnion(more)
-            hasGrown = !more.isEmpty
-        }
-        self.mortal = mortal
+        mortal = Self.family(of: Set(history.writes.flatMap(\.deleted)).union(merged), owners)
+        orphans = Self.family(of: Self.bereaved(history), owners)
         self.union = union
         self.owners = owners
     }
 
-    /// Whether a row has ever belonged to one that may be gone, so that it may have gone with that.
+    /// Whether a row has ever belonged to one that may be gone, whoever deleted that, and when.
     func hasMortalOwner(_ row: RowName) -> Bool { owners[row]?.isDisjoint(with: mortal) == false }
+
+    /// Whether a row may have gone with one that it belonged to.
+    func isOrphan(_ row: RowName) -> Bool { orphans.contains(row) }
+
+    /// Whether a row has ever belonged to one of which something is true.
+    func hasOwner(_ row: RowName, where isSuch: (RowName) -> Bool) -> Bool {
+        owners[row]?.contains(where: isSuch) == true
+    }
 
     /// Whether two rows may have become one.
     func mayBeOne(_ a: RowName, _ b: RowName) -> Bool { union[a] != nil && union[a] == union[b] }
@@ -58,6 +62,42 @@ struct Fates {
             }
         }
         return Dictionary(uniqueKeysWithValues: union.keys.map { ($0, root($0)) })
+    }
+
+    /// Some rows, and those that have ever belonged to one of them, and so on.
+    private static func family(of rows: Set<RowName>, _ owners: [RowName: Set<RowName>]) -> Set<RowName> {
+        var family = rows
+        var hasGrown = true
+        while hasGrown {
+            let more = owners.filter { !family.contains($0.key) && !$0.value.isDisjoint(with: family) }.keys
+            family.formUnion(more)
+            hasGrown = !more.isEmpty
+        }
+        return family
+    }
+
+    /// The rows that were put below one whose life somebody has ended.
+    private static func bereaved(_ history: History) -> Set<RowName> {
+        var bereaved: Set<RowName> = []
+        for (number, write) in history.writes.enumerated() {
+            for (row, values) in write.cells where !bereaved.contains(row) {
+                let owners = values.compactMap { column, value in
+                    Tables.target(of: value, in: column, of: row.table, on: .cascade)
+                }
+                if owners.contains(where: { mayEnd($0, referredToBy: number, history) }) { bereaved.insert(row) }
+            }
+        }
+        return bereaved
+    }
+
+    /// Whether somebody may have ended the life of a row to which a write refers. What a device has ended itself, it can refer
+    /// to only in a later life, which that end does not concern; unless it has gone back to a copy of its file.
+    private static func mayEnd(_ owner: RowName, referredToBy number: Int, _ history: History) -> Bool {
+        let write = history.writes[number]
+        return history.writes(of: owner).contains { other in
+            guard other.write.deleted.contains(owner) || other.write.shortLived.contains(owner) else { return false }
+            return other.write.isApart(from: write) || other.number >= number || history.restored.contains(write.device)
+        }
     }
 
     /// The rows that a row has ever belonged to, so that it goes with them.

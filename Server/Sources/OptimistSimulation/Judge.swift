@@ -177,7 +177,7 @@ struct Judge {
         if hasForgotten, history.hasServerGoneBack, !deletions.isEmpty { return nil }
         let isExplained =
             fates.mortal.contains(row)
-            && (deletions.isEmpty || isMortalOtherwise(row)
+            && (isMortalOtherwise(row)
                 || deletions.contains { $0.write.isApart(from: write) || $0.number >= number })
         if !isExplained { return "the row is gone and nobody deleted it" }
         // An edit outlives the deletion of its own life. Of one before that nothing shows (M2).
@@ -190,7 +190,16 @@ struct Judge {
 
     /// Whether a row may have gone with another one, or into another one.
     private func isMortalOtherwise(_ row: RowName) -> Bool {
-        fates.namesakes(of: row).count > 1 || fates.hasMortalOwner(row)
+        if fates.namesakes(of: row).count > 1 { return true }
+        return isHardToTell(row) ? fates.hasMortalOwner(row) : fates.isOrphan(row)
+    }
+
+    /// Whether nobody can tell which end of an owner's took a row along: the server knows less than it did, something of the
+    /// row or of an owner was refused and taken back, or the row had a life of which nothing shows.
+    private func isHardToTell(_ row: RowName) -> Bool {
+        hasForgotten || history.hasServerGoneBack || refused[row] != nil
+            || fates.hasOwner(row) { refused[$0] != nil }
+            || history.writes(of: row).contains { $0.write.shortLived.contains(row) }
     }
 
     /// Whether a reference is what the server makes of it: null if its target is gone, another row if its target became that.
