@@ -13,7 +13,7 @@ import Synchronization
 ///
 /// ```swift
 /// let transport = FaultTransport(URLSessionTransport(), conditions: .flaky, seed: 7)
-/// let session = Session(server: server, transport: transport, credentials: .keychain(service: "app"))
+/// let session = Session(server: server, transport: transport, credentials: .keychain)
 /// ```
 public final class FaultTransport: Transport {
     private struct State {
