@@ -110,7 +110,7 @@ struct StoresTests {
             ]
         }
         #expect(living.map(\.rows.count) == [1, 1])
-        #expect(living.allSatisfy(\.hasMore))
+        #expect(living.map(\.hasMore) == [true, true])
     }
 
     private func changes(in store: any SyncStore, maxBytes: Int = .max) async throws -> ChangePage {

@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Foundation
 import GRDB
 @testable import OptimistSimulation
 import OptimistTesting

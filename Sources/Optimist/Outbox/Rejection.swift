@@ -62,14 +62,9 @@ extension Store {
             let refused = Rejection.Dependent(
                 table: rejection.table, rowID: rejection.rowID, kind: rejection.kind, mine: values,
                 server: rejection.server)
-            try self.write(self.inOrder([refused] + rejection.dependents), in: db)
+            try self.write([refused] + rejection.dependents, in: db)
             try RejectionTable(db).remove(id)
         }
-    }
-
-    /// Foreign keys that restrict do so at once: what is deleted goes before what it refers to.
-    private func inOrder(_ rows: [Rejection.Dependent]) -> [Rejection.Dependent] {
-        ReferenceGraph(layouts).order(rows, table: { self.layout(named: $0.table)?.number ?? 0 }) { $0.kind == .delete }
     }
 
     /// Writes rows together. Those that exchange the values of a unique index need them emptied before.

@@ -36,14 +36,9 @@ extension ReferenceGraph {
     ///
     /// - Parameter rows: Within a table, what refers to another one comes after that, as far as is known.
     func order(_ rows: [TakenBack]) -> [TakenBack] {
-        order(rows, table: \.entry.ref.table) { $0.change == .delete }
-    }
-
-    /// What stays first, parents before children, then what goes, children before parents.
-    func order<Row>(_ rows: [Row], table: (Row) -> Int64, goes: (Row) -> Bool) -> [Row] {
-        let ranked = rows.enumerated().map { (rank: (ranks[table($1)] ?? 0, $0), row: $1) }
-        let removed = ranked.filter { goes($0.row) }.sorted { $0.rank > $1.rank }
-        let restored = ranked.filter { !goes($0.row) }.sorted { $0.rank < $1.rank }
+        let ranked = rows.enumerated().map { (rank: (ranks[$1.entry.ref.table] ?? 0, $0), row: $1) }
+        let removed = ranked.filter { $0.row.change == .delete }.sorted { $0.rank > $1.rank }
+        let restored = ranked.filter { $0.row.change != .delete }.sorted { $0.rank < $1.rank }
         return (restored + removed).map(\.row)
     }
 }
