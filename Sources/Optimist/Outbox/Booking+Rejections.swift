@@ -35,6 +35,7 @@ extension Booking {
         case (.create, .delete):
             let others = try dependents(of: culprit.entry.ref)
             return try others + formerOwners(of: others, in: unit)
+        case (.update, .set): return try formerOwners(of: [culprit], in: unit)
         case (.delete, .put): return try formerDependents(of: index, in: unit)
         case (.create, .put) where !culprit.before.isKnownToServer: return try formerDependents(of: index, in: unit)
         default: return []

@@ -9,7 +9,7 @@ struct Booking {
     static let retryPauseMilliseconds: Int64 = 5_000
     static let longestPauseMilliseconds: Int64 = 900_000
     /// How long a row waits for the one it refers to, if nothing settles it before.
-    static let blockedPauseMilliseconds: Int64 = 30_000
+    private static let blockedPauseMilliseconds: Int64 = 30_000
     /// How long a row is held that cannot be sent or taken back, and nobody says why.
     static let heldMilliseconds: Int64 = 24 * 60 * 60 * 1000
 
@@ -61,7 +61,7 @@ struct Booking {
             if let table = tables[number] { try Store.receiveAnew(refs, of: table.layout, in: db) }
         }
         try release()
-        try uniteCircles()
+        if verdicts.contains(where: \.isBlocked) { try GroupCircles(entries, tables).unite() }
         try postponeUnexplained()
         try GroupJoins(db).forgetSettled()
     }
@@ -130,7 +130,7 @@ struct Booking {
 
     /// Doubles with each time that the row was put off since it was last settled, up to a quarter of an
     /// hour: a server that did not know a column, say, may know it any time, and nobody tells.
-    private static func retryPause(after retries: Int) -> Int64 {
+    static func retryPause(after retries: Int) -> Int64 {
         min(retryPauseMilliseconds << min(retries, 20), longestPauseMilliseconds)
     }
 
@@ -178,6 +178,8 @@ extension Verdict {
     }
 
     var isGone: Bool { if case .gone = self { true } else { false } }
+
+    var isBlocked: Bool { if case .blocked = self { true } else { false } }
 
     var isGroupFailed: Bool { if case .groupFailed = self { true } else { false } }
 

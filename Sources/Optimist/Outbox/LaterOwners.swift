@@ -11,6 +11,8 @@ struct LaterOwners {
     private let now: Int64
     /// The rows that were looked at: whether a later life of theirs is still to go.
     private var isUnsent: [RowRef: Bool] = [:]
+    /// Whether something was kept back.
+    private(set) var hasHeldUp = false
 
     init(_ entries: RowEntryTable, _ tables: AppTables, now: Int64) {
         self.entries = entries
@@ -23,8 +25,7 @@ struct LaterOwners {
         for unsent in unit where unsent.entry.isAlive && unsent.entry.generation > 1 { isUnsent[unsent.entry.ref] = false }
     }
 
-    /// Whether a unit cannot go yet. It is one with the groups of the rows that it refers to from then on or, if they are too
-    /// large to go whole, waits.
+    /// Whether a unit cannot go yet. It waits then for the row that one of its rows refers to, as if the server had said so.
     mutating func holdUp(_ unit: [PushAssembly.Unsent]) throws -> Bool {
         let refs = Set(unit.map(\.entry.ref))
         for unsent in unit where unsent.entry.isAlive {
@@ -44,22 +45,24 @@ struct LaterOwners {
 
     private mutating func isToCome(_ owner: RowRef) throws -> Bool {
         if let known = isUnsent[owner] { return known }
-        let entry = try entries.entry(owner)
-        let isToCome = entry.map { $0.isPending && $0.isAlive && $0.generation > 1 && !$0.isKnownToServer } ?? false
+        let isToCome = try entries.entry(owner).map { $0.generation > 1 && $0.isToBegin } ?? false
         isUnsent[owner] = isToCome
         return isToCome
     }
 
+    /// The row may go as soon as the owner is settled, and is looked at now and then in case nobody says so.
     private mutating func hold(_ entry: RowEntry, until owner: RowRef) throws {
-        guard let group = entry.pending?.rawValue, let other = try entries.entry(owner)?.pending?.rawValue else { return }
-        let groups = GroupJoins(entries.db)
-        let united = try groups.united()
-        if united.leader(of: group) != united.leader(of: other) { return try groups.insert([GroupJoin(group, other)]) }
+        guard let table = tables[owner.table], let id = table.layout.idForm.wire(owner.id) else { return }
         var held = entry
-        held.due = now + Booking.blockedPauseMilliseconds
-        held.blocked = tables[owner.table].flatMap { table in
-            table.layout.idForm.wire(owner.id).map { "\(table.layout.name):\($0)" }
-        }
+        held.due = max(now + Booking.retryPause(after: entry.retries), try entries.entry(owner)?.due ?? 0)
+        held.retries += 1
+        held.blocked = "\(table.layout.name):\(id)"
         try entries.save(held)
+        hasHeldUp = true
     }
+}
+
+extension RowEntry {
+    /// Whether the row is alive in a life that the server does not have, or has lost, and that is to be sent.
+    var isToBegin: Bool { isPending && isAlive && (!isKnownToServer || heals) }
 }

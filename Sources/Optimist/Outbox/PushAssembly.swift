@@ -30,10 +30,15 @@ struct PushAssembly {
 
     /// Adds the rows of a unit, all or none. Returns whether there was room: the first unit always finds some.
     ///
-    /// A unit that is too large to go whole goes row by row, as far as there is room.
+    /// A unit that is too large to go whole goes row by row, as far as there is room: each after those that it refers to, and
+    /// together with those that refer to it in turn.
     mutating func add(_ unit: [Unsent]) -> Bool {
         let size = unit.reduce(0) { $0 + Self.size($1) }
         if size > Self.maxGroupBytes, unit.count > 1 { return addSingly(unit) }
+        return addTogether(unit, size)
+    }
+
+    private mutating func addTogether(_ unit: [Unsent], _ size: Int) -> Bool {
         guard hasRoom(rows: unit.count, bytes: size) else { return false }
         let start = rows.count
         for unsent in unit { add(unsent) }
@@ -44,13 +49,27 @@ struct PushAssembly {
 
     private mutating func addSingly(_ unit: [Unsent]) -> Bool {
         let alive = unit.filter(\.entry.isAlive)
-        for unsent in alive.isEmpty ? unit.reversed() : alive {
-            let size = Self.size(unsent)
-            guard hasRoom(rows: 1, bytes: size) else { return false }
-            add(unsent)
-            bytes += size
+        for part in alive.isEmpty ? unit.reversed().map({ [$0] }) : Self.ownersFirst(alive) {
+            guard addTogether(part, part.reduce(0) { $0 + Self.size($1) }) else { return false }
         }
         return alive.count == unit.count || alive.isEmpty
+    }
+
+    /// Rows that refer to each other in a circle stand together. A circle that is itself too large is sent all the same: one by
+    /// one the server would take none of it.
+    private static func ownersFirst(_ unit: [Unsent]) -> [[Unsent]] {
+        struct Name: Hashable { let table, id: String }
+        let places = Dictionary(
+            unit.enumerated().compactMap { place, unsent in
+                unsent.layout.idForm.wire(unsent.entry.ref.id).map { (Name(table: unsent.layout.name, id: $0), place) }
+            }, uniquingKeysWith: { first, _ in first })
+        let needs = unit.map { unsent in
+            unsent.layout.columns.compactMap { column -> Int? in
+                guard let table = column.reference?.table, let id = unsent.values[column.name]?.string else { return nil }
+                return places[Name(table: table, id: id)]
+            }
+        }
+        return Circles.inOrder(needs: needs).map { circle in circle.sorted().map { unit[$0] } }
     }
 
     private func hasRoom(rows count: Int, bytes size: Int) -> Bool {

@@ -168,7 +168,6 @@ struct RejectionTable {
             arguments: [
                 ref.table, ref.id, kind.rawValue, refusal.code, JSON.object(mine).description, bundle,
             ])
-        if let present { try remove(present) }
         try db.execute(
             sql: """
                 INSERT INTO optimist_rejection(tbl, id, kind, code, columnName, message, mine, server, at, bundle)
@@ -178,7 +177,14 @@ struct RejectionTable {
                 ref.table, ref.id, kind.rawValue, refusal.code, refusal.column, refusal.message,
                 JSON.object(mine).description, server.map { JSON.object($0).description }, milliseconds, bundle,
             ])
-        return db.lastInsertedRowID
+        let number = db.lastInsertedRowID
+        if let present {
+            // What was taken back with it the first time is not in the tables any more.
+            try db.execute(
+                sql: "UPDATE optimist_rejection SET bundle = ? WHERE bundle = ?", arguments: [number, present])
+            try remove(present)
+        }
+        return number
     }
 
     /// - Parameter number: Only this one. Nil: all.
@@ -188,7 +194,8 @@ struct RejectionTable {
             sql: """
                 SELECT r.number, t.name, r.id, kind, code, columnName, message, mine, server, at, bundle
                 FROM optimist_rejection r JOIN optimist_table t ON t.number = r.tbl
-                \(number == nil ? "" : "WHERE r.number = ?1 OR r.bundle = ?1") ORDER BY r.number
+                \(number == nil ? "" : "WHERE r.number = ?1 OR r.bundle = ?1")
+                ORDER BY coalesce(bundle, r.number), bundle IS NOT NULL, r.number
                 """, arguments: number.map { [$0] } ?? [])
         var rejections: [Rejection] = []
         for row in rows {

@@ -102,11 +102,21 @@ struct SendableUnits {
             .sorted { (ranks[$0] ?? 0, $0) < (ranks[$1] ?? 0, $1) }
         // What waits may yet move away from what is deleted, and would be deleted with that.
         if try !rows(of: groups, "\(Self.isOf(layouts)) AND generation & 1 = 1 LIMIT ?2", [1]).isEmpty {
-            let alive = try first(limit, of: groups, tables, "generation & 1 = 1", "ASC")
-            return try UnsentCircles(entries, layouts).units(of: alive, in: groups)
-                .filter { !$0.contains(where: isPostponed) }.map(inOrder)
+            return try living(limit, of: groups, tables)
         }
         return try first(limit, of: groups, tables.reversed(), "generation & 1 = 0", "DESC").map { [$0] }
+    }
+
+    private func living(_ limit: Int, of groups: [Int64], _ tables: [Int64]) throws -> [[RowEntry]] {
+        let circles = UnsentCircles(entries, layouts)
+        var count = limit
+        while true {
+            let rows = try first(count, of: groups, tables, "generation & 1 = 1", "ASC")
+            let units = try circles.units(of: rows, in: groups).filter { !$0.contains(where: isPostponed) }
+            // Those that wait for another one of their circle do not hold up those behind them.
+            if !units.isEmpty || rows.count < count { return units.map(inOrder) }
+            count *= 4
+        }
     }
 
     /// The first rows of some groups that may be sent now, table by table. Of one group each table's rows come in the order

@@ -36,7 +36,7 @@ extension Store {
     /// Assembles the next push from the present state of what is pending (S1), group by group (S2), and notes durably what
     /// is sent.
     ///
-    /// - Returns: Nil if nothing is to be sent now.
+    /// - Returns: Nil if nothing of what was looked at is to be sent now.
     func nextPush(_ limit: PushLimit, without paused: Set<String> = []) async throws -> PushBatch? {
         let now = correctedMilliseconds
         return try await apply { db in
@@ -49,7 +49,8 @@ extension Store {
             // Units of which nothing can be sent are put away, and do not hold up those behind them.
             while assembly.rows.isEmpty {
                 let units = try sendable.next(limit: limit.rows)
-                if units.isEmpty { return nil }
+                // What was put off may be more than one transaction should touch.
+                if units.isEmpty || owners.hasHeldUp { break }
                 for unit in units {
                     let unsent = try reading.unsent(unit)
                     if try owners.holdUp(unsent) { continue }
@@ -57,6 +58,8 @@ extension Store {
                     owners.sent(unsent)
                 }
             }
+            if owners.hasHeldUp { try GroupCircles(try RowEntryTable(db), tables).unite() }
+            if assembly.rows.isEmpty { return nil }
             let noting = try RowStatement("UPDATE optimist_row SET sent = sent | ? WHERE tbl = ? AND id = ?", in: db)
             for sent in assembly.sent {
                 try noting.execute([sent.mask.databaseValue, sent.ref.table.databaseValue, sent.ref.id])

@@ -34,13 +34,13 @@ struct UnsentCircles {
         while needs.count < found.count {
             var needed: [Int] = []
             for owner in try owners(of: found[needs.count]) {
-                if places[owner] == nil, found.count < Self.reach, let entry = try entries.entry(owner), entry.isAlive,
-                    !entry.isKnownToServer, let group = entry.pending, groups.contains(group.rawValue)
+                if places[owner] == nil, found.count < Self.reach, let entry = try entries.entry(owner), entry.isToBegin,
+                    let group = entry.pending, groups.contains(group.rawValue)
                 {
                     places[owner] = found.count
                     found.append(entry)
                 }
-                if let place = places[owner], !found[place].isKnownToServer { needed.append(place) }
+                if let place = places[owner], found[place].isToBegin { needed.append(place) }
             }
             needs.append(needed)
         }

@@ -63,7 +63,7 @@ struct FormerNames {
 
     private func isKnown(_ column: String, _ table: Int64) throws -> Bool {
         try Bool.fetchOne(
-            db, sql: "SELECT EXISTS (SELECT 1 FROM optimist_column WHERE tbl = ? AND name = ?)",
+            db, sql: "SELECT EXISTS (SELECT 1 FROM optimist_column WHERE tbl = ? AND name = ? AND bit > 0)",
             arguments: [table, column]) ?? false
     }
 
@@ -79,7 +79,7 @@ struct FormerNames {
 
     private func rename(_ former: String, to name: String, in table: Int64) throws {
         try db.execute(
-            sql: "UPDATE optimist_column SET name = ? WHERE tbl = ? AND name = ?", arguments: [name, table, former])
+            sql: "UPDATE OR REPLACE optimist_column SET name = ? WHERE tbl = ? AND name = ?", arguments: [name, table, former])
         for (engineTable, column, path) in Self.objects {
             let (old, new) = ("'\(path).\"\(former)\"'", "'\(path).\"\(name)\"'")
             try db.execute(

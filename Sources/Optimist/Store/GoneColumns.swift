@@ -14,20 +14,33 @@ enum GoneColumns {
         let gone = known.map { (name: $0[0] as String, bit: $0[1] as Int64) }
             .filter { layout[column: $0.name] == nil }
         if gone.isEmpty { return }
-        let mask = gone.reduce(Int64(0)) { $0 | 1 << $1.bit }
-        var entries = try RowEntryTable(db)
-        let unsent = try DatabaseValue.fetchAll(
-            db, sql: "SELECT id FROM optimist_row WHERE tbl = ? AND pending IS NOT NULL AND (dirty | sent) & ? <> 0",
-            arguments: [layout.number, mask])
-        for id in unsent {
-            guard var entry = try entries.entry(RowRef(table: layout.number, id: id)) else { continue }
-            for column in gone { entry.lose(column.name, bit: column.bit) }
-            try entries.save(entry)
-        }
         for column in gone {
+            let path = "$.\"\(column.name)\""
+            try db.execute(
+                sql: """
+                    UPDATE optimist_row SET dirty = dirty & ~?2, sent = sent & ~?2, base = json_remove(base, ?3),
+                    stamps = json_remove(stamps, ?3) WHERE +tbl = ?1 AND pending IS NOT NULL AND (dirty | sent) & ?2 <> 0
+                    """, arguments: [layout.number, Int64(1) << column.bit, path])
+            try db.execute(
+                sql: "DELETE FROM optimist_counter WHERE tbl = ? AND bit = ?", arguments: [layout.number, column.bit])
             try db.execute(
                 sql: "UPDATE optimist_column SET bit = -bit WHERE tbl = ? AND name = ?",
                 arguments: [layout.number, column.name])
+        }
+        try cleanEmpty(layout, db)
+    }
+
+    /// Rows of which nothing else is unsent are clean.
+    private static func cleanEmpty(_ layout: TableLayout, _ db: Database) throws {
+        var entries = try RowEntryTable(db)
+        let empty = try DatabaseValue.fetchAll(
+            db,
+            sql: "SELECT id FROM optimist_row WHERE +tbl = ? AND pending IS NOT NULL AND dirty = 0 AND NOT healing",
+            arguments: [layout.number])
+        for id in empty {
+            guard var entry = try entries.entry(RowRef(table: layout.number, id: id)) else { continue }
+            entry.becomeClean()
+            try entries.save(entry)
         }
     }
 
@@ -44,18 +57,5 @@ enum GoneColumns {
             sql: "UPDATE optimist_row SET known = known & ~? WHERE tbl = ?", arguments: [Int64(1) << bit, number])
         try Store.startResync(of: table, mayBeForgotten: false, in: db)
         return bit
-    }
-}
-
-extension RowEntry {
-    /// Forgets what is unsent of a column that is gone.
-    fileprivate mutating func lose(_ column: String, bit: Int64) {
-        let mask = Int64(1) << bit
-        dirty &= ~mask
-        sent &= ~mask
-        base[column] = nil
-        stamps[column] = nil
-        counters[bit] = nil
-        if dirty == 0, !isHealing { becomeClean() }
     }
 }

@@ -128,9 +128,9 @@ extension TableLayout {
         }
         try db.execute(
             sql: "INSERT INTO optimist_column(tbl, name, bit) VALUES (?, ?, ?)", arguments: [table, column, next])
-        // The server has no value of the new column. Masks that are not negative leave it out already.
+        // The server has no value of the new column. Most masks that are not negative leave it out already.
         try db.execute(
-            sql: "UPDATE optimist_row SET known = known & ~? WHERE tbl = ? AND known < 0",
+            sql: "UPDATE optimist_row SET known = known & ~?1 WHERE tbl = ?2 AND known & ?1 <> 0",
             arguments: [Int64(1) << next, table])
         return next
     }

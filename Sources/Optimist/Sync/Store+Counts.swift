@@ -21,7 +21,7 @@ extension SyncCounts {
         var counts = SyncCounts()
         // An index alone tells how many are pending, but not of which tables they are.
         let isAll = try count("SELECT count(*) FROM optimist_table") == layouts.count
-        let synced = isAll ? "" : "AND tbl IN (\(layouts.map { String($0.number) }.joined(separator: ", ")))"
+        let synced = isAll ? "" : "AND +tbl IN (\(layouts.map { String($0.number) }.joined(separator: ", ")))"
         counts.pending = try count("SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL \(synced)")
         counts.rejected = try count("SELECT count(*) FROM optimist_rejection WHERE bundle IS NULL")
         counts.parked = try count("SELECT count(*) FROM optimist_parked WHERE 1 \(synced)")

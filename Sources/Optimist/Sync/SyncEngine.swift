@@ -258,12 +258,14 @@ public actor SyncEngine {
     private func push(_ rowLimit: Int) async -> SyncMachine.PushOutcome {
         do {
             lastBatch = nil
-            let outlook = try await store.pushOutlook(without: pausedTables)
-            guard outlook.isSendable else { return .nothing(nextDue: outlook.nextDue) }
-            _ = try await connected()
-            guard let batch = try await store.nextPush(PushLimit(rows: rowLimit), without: pausedTables) else {
-                return .nothing(nextDue: nil)
-            }
+            var next: PushBatch?
+            repeat {
+                let outlook = try await store.pushOutlook(without: pausedTables)
+                guard outlook.isSendable else { return .nothing(nextDue: outlook.nextDue) }
+                _ = try await connected()
+                next = try await store.nextPush(PushLimit(rows: rowLimit), without: pausedTables)
+            } while next == nil
+            guard let batch = next else { return .nothing(nextDue: nil) }
             lastBatch = batch
             let roundTrip = RoundTrip(surroundings)
             let answer = try await send(batch)

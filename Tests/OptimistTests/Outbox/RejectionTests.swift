@@ -80,6 +80,41 @@ struct RejectionTests {
         #expect(try await desk.store.steps() == ["Tickets"])
     }
 
+    @Test func `V5 what was deleted with moving a row that is refused is there again`() async throws {
+        let desk = try Desk()
+        let (old, new, step) = (Project(title: "Old"), Project(title: "New"), Step(text: "Tickets"))
+        try await desk.store.take([.project(old), .project(new), .step(step, in: old)])
+        try await desk.store.write { db in
+            try db.execute(sql: "UPDATE step SET project = ?, text = 'Refused'", arguments: [new.id])
+            try db.execute(sql: "DELETE FROM project WHERE id = ?", arguments: [old.id])
+        }
+        let current = RowPatch(generation: 1, values: ["text": "Tickets", "project": .string(old.wireID)])
+        try await refuse(
+            step.wireID, on: desk, as: Refusal(code: "invalidProperties", message: "No.", current: current),
+            current: [old.wireID: RowPatch(generation: 1, values: ["title": "Old"])])
+        #expect(try await desk.store.steps() == ["Tickets"])
+        #expect(try await desk.store.projects() == ["New", "Old"])
+        #expect(try await desk.store.counts().pending == 0)
+        try await desk.store.retry(try #require(try await desk.store.rejections().first).id)
+        #expect(try await desk.store.steps() == ["Refused"])
+        #expect(try await desk.store.projects() == ["New"])
+    }
+
+    @Test func `V2 V5 what was taken back with a row stays in its rejection when that is refused again`() async throws {
+        let desk = try Desk()
+        let (trip, step) = (Project(title: "Trip"), Step(text: "Tickets", project: nil))
+        for isFirst in [true, false] {
+            try await desk.store.write { db in
+                try trip.insert(db)
+                if isFirst { try Step(id: step.id, text: step.text, project: trip.id).insert(db) }
+            }
+            try await refuse(trip.wireID, on: desk)
+        }
+        #expect(try await desk.store.rejections().map { $0.dependents.map(\.rowID) } == [[step.wireID]])
+        try await desk.store.retry(try #require(try await desk.store.rejections().first).id)
+        #expect(try await desk.store.steps() == ["Tickets"])
+    }
+
     @Test func `Q4 V2 who does again what was refused hears that it is refused again`() async throws {
         let desk = try Desk()
         let trip = Project(title: "Trip")

@@ -29,6 +29,18 @@ private enum App {
         var word = ""
     }
 
+    struct RenamedItem: Codable, Identifiable, SyncedRecord {
+        static let databaseTableName = "item"
+        static let syncRules = SyncRules(formerColumns: ["note": "title"])
+        var id = UUID()
+        var note = ""
+    }
+
+    static func renamed(_ migrator: inout DatabaseMigrator) {
+        plain(&migrator)
+        migrator.registerMigration("renamed") { try $0.execute(sql: "ALTER TABLE item RENAME COLUMN title TO note") }
+    }
+
     static func first(_ migrator: inout DatabaseMigrator) {
         migrator.registerMigration("item") { db in
             try db.execute(
@@ -91,6 +103,16 @@ extension AppVersionTests {
         try await device.execute("UPDATE item SET note = 'blue'")
         try await device.sync(with: server)
         #expect(server.rows("item").values.first?["note"] == "blue")
+    }
+
+    @Test func `L1 a column that takes the name of a removed one keeps what is unsent of it`() async throws {
+        let device = try device()
+        try await device.execute("INSERT INTO item(id, title, note) VALUES (?, 'Boat', 'red')", [UUID()])
+        try await device.sync(with: server)
+        try device.open([App.PlainItem.self], migrate: App.plain)
+        try await device.execute("UPDATE item SET title = 'Ship'")
+        try device.open([App.RenamedItem.self], migrate: App.renamed)
+        #expect(try await patch(device)?.values == ["note": "Ship"])
     }
 
     @Test func `Q3 L2 what is unsent of a table that is no longer synced does not count`() async throws {

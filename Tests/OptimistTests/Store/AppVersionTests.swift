@@ -92,7 +92,7 @@ struct AppVersionTests {
     private func old() throws -> Device { try Device([App.Item.self], migrate: App.first) }
     private func new() throws -> Device { try Device([App.ColouredItem.self], migrate: App.coloured) }
 
-    private func patch(_ device: Device) async throws -> RowPatch? {
+    func patch(_ device: Device) async throws -> RowPatch? {
         switch try await device.next()?.push.rows.first?.change {
         case .create(let patch), .update(let patch): patch
         default: nil

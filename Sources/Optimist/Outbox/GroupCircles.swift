@@ -4,11 +4,19 @@ import GRDB
 import OptimistWire
 
 /// Groups that wait for rows of each other would do so for ever: together they are sent as one (S2).
-extension Booking {
+struct GroupCircles {
+    private let entries: RowEntryTable
+    private let tables: AppTables
+    private var db: Database { entries.db }
+
+    init(_ entries: RowEntryTable, _ tables: AppTables) {
+        self.entries = entries
+        self.tables = tables
+    }
+
     /// Each transaction finds its parents where they are, but a row that is written again stays with the group that it began
     /// in. So a group may come to refer to a later one, and that to it.
-    func uniteCircles() throws {
-        guard verdicts.contains(where: \.isBlocked) else { return }
+    func unite() throws {
         let waits = try waits()
         let circles = waits.flatMap { group, others in
             others.filter { Self.reaches(group, from: $0, by: waits) }.map { GroupJoin(group, $0) }
@@ -46,8 +54,4 @@ extension Booking {
         }
         return false
     }
-}
-
-extension Verdict {
-    fileprivate var isBlocked: Bool { if case .blocked = self { true } else { false } }
 }
