@@ -50,7 +50,9 @@ struct ReferenceTests {
         store.push([Self.deletion])
         let refused = RowOperation.create(.list, ["name": 7], at: .at(6), generation: 3)
         let follower = RowOperation.create(.todo(2), ["content": "b", "after": .string(RowKey.todo(1).id)], at: .at(8))
-        for operations in [[refused, Self.child(1, at: .at(7)), follower], [follower, Self.child(1, at: .at(7)), refused]] {
+        for operations in [
+            [refused, Self.child(1, at: .at(7)), follower], [follower, Self.child(1, at: .at(7)), refused],
+        ] {
             let verdicts = store.push(operations)
             #expect(verdicts.filter { $0.error?.type == "blocked" }.count == 2)
             #expect(store.row(.todo(1)) == nil && store.row(.todo(2)) == nil)

@@ -82,7 +82,9 @@ extension Booking {
             guard let table = tables[row.entry.ref.table], let restored = row.restored else { continue }
             let owners = Set(table.layout.columns.compactMap { tables.owner(by: $0, restored[$0.name]) })
             for index in group where owners.contains(batch.sent[index].ref) && batch.sent[index].kind == .delete {
-                guard met.insert(index).inserted, let owner = try undone(at: index), owner.restored != nil else { continue }
+                guard met.insert(index).inserted, let owner = try undone(at: index), owner.restored != nil else {
+                    continue
+                }
                 let below = try formerDependents(of: index, in: group, besides: &met)
                 found += [owner] + below
                 next += [owner] + below
@@ -97,7 +99,9 @@ extension Booking {
         return try formerDependents(of: index, in: group, besides: &met)
     }
 
-    private func formerDependents(of index: Int, in group: Range<Int>, besides met: inout Set<Int>) throws -> [TakenBack] {
+    private func formerDependents(of index: Int, in group: Range<Int>, besides met: inout Set<Int>) throws
+        -> [TakenBack]
+    {
         var found: [TakenBack] = []
         var next = [index]
         while let parent = next.popLast() {

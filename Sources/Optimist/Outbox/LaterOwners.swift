@@ -22,7 +22,9 @@ struct LaterOwners {
 
     /// These rows go with the push.
     mutating func sent(_ unit: [PushAssembly.Unsent]) {
-        for unsent in unit where unsent.entry.isAlive && unsent.entry.generation > 1 { isUnsent[unsent.entry.ref] = false }
+        for unsent in unit where unsent.entry.isAlive && unsent.entry.generation > 1 {
+            isUnsent[unsent.entry.ref] = false
+        }
     }
 
     /// Whether a unit cannot go yet. It waits then for the row that one of its rows refers to, as if the server had said so.

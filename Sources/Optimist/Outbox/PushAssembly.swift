@@ -65,7 +65,9 @@ struct PushAssembly {
             }, uniquingKeysWith: { first, _ in first })
         let needs = unit.map { unsent in
             unsent.layout.columns.compactMap { column -> Int? in
-                guard let table = column.reference?.table, let id = unsent.values[column.name]?.string else { return nil }
+                guard let table = column.reference?.table, let id = unsent.values[column.name]?.string else {
+                    return nil
+                }
                 return places[Name(table: table, id: id)]
             }
         }

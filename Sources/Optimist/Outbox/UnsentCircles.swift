@@ -34,7 +34,8 @@ struct UnsentCircles {
         while needs.count < found.count {
             var needed: [Int] = []
             for owner in try owners(of: found[needs.count]) {
-                if places[owner] == nil, found.count < Self.reach, let entry = try entries.entry(owner), entry.isToBegin,
+                if places[owner] == nil, found.count < Self.reach, let entry = try entries.entry(owner),
+                    entry.isToBegin,
                     let group = entry.pending, groups.contains(group.rawValue)
                 {
                     places[owner] = found.count

@@ -79,7 +79,8 @@ struct FormerNames {
 
     private func rename(_ former: String, to name: String, in table: Int64) throws {
         try db.execute(
-            sql: "UPDATE OR REPLACE optimist_column SET name = ? WHERE tbl = ? AND name = ?", arguments: [name, table, former])
+            sql: "UPDATE OR REPLACE optimist_column SET name = ? WHERE tbl = ? AND name = ?",
+            arguments: [name, table, former])
         for (engineTable, column, path) in Self.objects {
             let (old, new) = ("'\(path).\"\(former)\"'", "'\(path).\"\(name)\"'")
             try db.execute(

@@ -116,7 +116,8 @@ extension TableLayout {
     /// The places of the columns that a table had when the file was last opened.
     private static func bits(ofTable number: Int64, in db: Database) throws -> [String: Int64] {
         let rows = try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT name, bit FROM optimist_column WHERE tbl = ? AND bit > 0"), arguments: [number])
+            db.cachedStatement(sql: "SELECT name, bit FROM optimist_column WHERE tbl = ? AND bit > 0"),
+            arguments: [number])
         return Dictionary(rows.map { ($0[0], $0[1]) }, uniquingKeysWith: { $1 })
     }
 

@@ -72,7 +72,8 @@ struct RejectionTests {
             try db.execute(sql: "UPDATE step SET project = ?", arguments: [new.id])
         }
         try await refuse(new.wireID, on: desk)
-        try await desk.store.take([.gone("step", step.id, seq: 12), .gone("project", old.id, seq: 12)], from: 9, to: 12)
+        try await desk.store.take(
+            [.gone("step", step.id, seq: 12), .gone("project", old.id, seq: 12)], from: 9, to: 12)
         #expect(try await desk.store.steps().isEmpty)
         let rejection = try #require(try await desk.store.rejections().first)
         #expect(rejection.dependents.first?.server?["text"] == "Tickets")

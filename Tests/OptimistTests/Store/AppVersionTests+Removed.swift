@@ -67,7 +67,8 @@ private enum App {
 extension AppVersionTests {
     private func device() throws -> Device { try Device([App.Item.self, App.Tag.self], migrate: App.first) }
 
-    @Test func `S4 L1 what is unsent of a column that is removed is not sent, and nothing stays pending`() async throws {
+    @Test func `S4 L1 what is unsent of a column that is removed is not sent, and nothing stays pending`() async throws
+    {
         let device = try device()
         try await device.execute("INSERT INTO item(id, title, note) VALUES (?, 'Boat', 'red')", [UUID()])
         try await device.execute("INSERT INTO item(id, title) VALUES (?, 'Oar')", [UUID()])
