@@ -82,7 +82,9 @@ extension Booking {
             guard let table = tables[row.entry.ref.table], let restored = row.restored else { continue }
             let owners = Set(table.layout.columns.compactMap { tables.owner(by: $0, restored[$0.name]) })
             for index in group where owners.contains(batch.sent[index].ref) && batch.sent[index].kind == .delete {
-                guard met.insert(index).inserted, let owner = try undone(at: index), owner.restored != nil else {
+                guard met.insert(index).inserted, try isAsSent(index), let owner = try undone(at: index),
+                    owner.restored != nil
+                else {
                     continue
                 }
                 let below = try formerDependents(of: index, in: group, besides: &met)
@@ -91,6 +93,11 @@ extension Booking {
             }
         }
         return found
+    }
+
+    /// Whether a row is still in the life that was sent.
+    private func isAsSent(_ index: Int) throws -> Bool {
+        try entries.entry(batch.sent[index].ref)?.generation == batch.sent[index].generation
     }
 
     /// The rows that were deleted together with a row which is not deleted or replaced after all, since they referred to it.

@@ -153,7 +153,8 @@ struct Booking {
         if awaited.isEmpty { return }
         for (row, verdict) in zip(batch.push.rows, verdicts) where verdict.isFinal && awaited.contains(row.name) {
             try db.execute(
-                sql: "UPDATE optimist_row SET due = NULL, blocked = NULL WHERE blocked = ?", arguments: [row.name])
+                sql: "UPDATE optimist_row SET due = NULL, blocked = NULL, retries = 0 WHERE blocked = ?",
+                arguments: [row.name])
         }
     }
 

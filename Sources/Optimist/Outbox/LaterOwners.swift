@@ -11,8 +11,8 @@ struct LaterOwners {
     private let now: Int64
     /// The rows that were looked at: whether a later life of theirs is still to go.
     private var isUnsent: [RowRef: Bool] = [:]
-    /// Whether something was kept back.
-    private(set) var hasHeldUp = false
+    /// How many units were kept back.
+    private(set) var heldCount = 0
 
     init(_ entries: RowEntryTable, _ tables: AppTables, now: Int64) {
         self.entries = entries
@@ -54,13 +54,15 @@ struct LaterOwners {
 
     /// The row may go as soon as the owner is settled, and is looked at now and then in case nobody says so.
     private mutating func hold(_ entry: RowEntry, until owner: RowRef) throws {
-        guard let table = tables[owner.table], let id = table.layout.idForm.wire(owner.id) else { return }
         var held = entry
-        held.due = max(now + Booking.retryPause(after: entry.retries), try entries.entry(owner)?.due ?? 0)
+        let due = max(now + Booking.retryPause(after: entry.retries), try entries.entry(owner)?.due ?? 0)
+        held.due = min(due, now + Booking.longestPauseMilliseconds)
         held.retries += 1
-        held.blocked = "\(table.layout.name):\(id)"
+        held.blocked = tables[owner.table].flatMap { table in
+            table.layout.idForm.wire(owner.id).map { "\(table.layout.name):\($0)" }
+        }
         try entries.save(held)
-        hasHeldUp = true
+        heldCount += 1
     }
 }
 

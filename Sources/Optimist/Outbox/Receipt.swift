@@ -76,10 +76,13 @@ extension Store {
 
     private func rejections(of receipt: Receipt) async throws -> [Rejection] {
         let rows = Set(receipt.rows)
-        return try await rejections().filter {
-            $0.id > receipt.rejection
-                && (rows.contains(Receipt.Row(table: $0.table, id: $0.rowID))
-                    || $0.dependents.contains { rows.contains(Receipt.Row(table: $0.table, id: $0.rowID)) })
+        return try await rejections().filter { rejection in
+            let bundle =
+                [(rejection.table, rejection.rowID, rejection.id)]
+                + rejection.dependents.map { ($0.table, $0.rowID, $0.number) }
+            return bundle.contains { table, id, number in
+                number > receipt.rejection && rows.contains(Receipt.Row(table: table, id: id))
+            }
         }
     }
 

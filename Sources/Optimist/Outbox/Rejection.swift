@@ -38,6 +38,8 @@ public struct Rejection: Identifiable, Hashable, Sendable {
         public let mine: JSONObject
         /// What the server had of it when the row was taken back. Nil: nothing, as far as is known.
         public let server: JSONObject?
+        /// Grows with each row that is taken back, as the rejections' own ids do.
+        let number: Int64
     }
 }
 
@@ -61,7 +63,7 @@ extension Store {
             values.replace(with: edits)
             let refused = Rejection.Dependent(
                 table: rejection.table, rowID: rejection.rowID, kind: rejection.kind, mine: values,
-                server: rejection.server)
+                server: rejection.server, number: id)
             try self.write([refused] + rejection.dependents, in: db)
             try RejectionTable(db).remove(id)
         }
@@ -205,7 +207,7 @@ struct RejectionTable {
                 guard let index = rejections.lastIndex(where: { $0.id == bundle }) else { continue }
                 rejections[index].dependents.append(
                     Rejection.Dependent(
-                        table: row[1], rowID: id, kind: kind, mine: mine, server: Self.object(row[8])))
+                        table: row[1], rowID: id, kind: kind, mine: mine, server: Self.object(row[8]), number: row[0]))
                 continue
             }
             rejections.append(

@@ -50,7 +50,7 @@ extension Store {
             while assembly.rows.isEmpty {
                 let units = try sendable.next(limit: limit.rows)
                 // What was put off may be more than one transaction should touch.
-                if units.isEmpty || owners.hasHeldUp { break }
+                if units.isEmpty || owners.heldCount >= UnitScan.maxRows { break }
                 for unit in units {
                     let unsent = try reading.unsent(unit)
                     if try owners.holdUp(unsent) { continue }
@@ -58,7 +58,7 @@ extension Store {
                     owners.sent(unsent)
                 }
             }
-            if owners.hasHeldUp { try GroupCircles(try RowEntryTable(db), tables).unite() }
+            if owners.heldCount > 0 { try GroupCircles(try RowEntryTable(db), tables).unite() }
             if assembly.rows.isEmpty { return nil }
             let noting = try RowStatement("UPDATE optimist_row SET sent = sent | ? WHERE tbl = ? AND id = ?", in: db)
             for sent in assembly.sent {

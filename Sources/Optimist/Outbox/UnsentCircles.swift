@@ -10,7 +10,7 @@ struct UnsentCircles {
     /// The tables whose rows may refer to each other in a circle.
     private let circular: Set<Int64>
 
-    /// How many rows are looked at, which bounds how long chains are followed.
+    /// How many more rows are looked at, which bounds how long chains are followed.
     private static let reach = 4 * UnitScan.maxRows
 
     init(_ entries: RowEntryTable, _ layouts: [TableLayout]) {
@@ -34,7 +34,7 @@ struct UnsentCircles {
         while needs.count < found.count {
             var needed: [Int] = []
             for owner in try owners(of: found[needs.count]) {
-                if places[owner] == nil, found.count < Self.reach, let entry = try entries.entry(owner),
+                if places[owner] == nil, found.count < rows.count + Self.reach, let entry = try entries.entry(owner),
                     entry.isToBegin,
                     let group = entry.pending, groups.contains(group.rawValue)
                 {

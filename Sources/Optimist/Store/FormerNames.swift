@@ -78,9 +78,9 @@ struct FormerNames {
     ]
 
     private func rename(_ former: String, to name: String, in table: Int64) throws {
+        try forgetRemoved(name, in: table)
         try db.execute(
-            sql: "UPDATE OR REPLACE optimist_column SET name = ? WHERE tbl = ? AND name = ?",
-            arguments: [name, table, former])
+            sql: "UPDATE optimist_column SET name = ? WHERE tbl = ? AND name = ?", arguments: [name, table, former])
         for (engineTable, column, path) in Self.objects {
             let (old, new) = ("'\(path).\"\(former)\"'", "'\(path).\"\(name)\"'")
             try db.execute(
@@ -96,6 +96,24 @@ struct FormerNames {
         let copy = MigrationCapture.copy(of: table)
         if try db.tableExists(copy), try db.columns(in: copy).contains(where: { $0.name == former }) {
             try db.execute(sql: "ALTER TABLE \(copy) RENAME COLUMN \"\(former)\" TO \"\(name)\"")
+        }
+    }
+
+    /// Forgets a column that was removed earlier and whose name another one takes: what is kept under the name is not of that.
+    private func forgetRemoved(_ name: String, in table: Int64) throws {
+        let bit = try Int64.fetchOne(
+            db, sql: "DELETE FROM optimist_column WHERE tbl = ? AND name = ? AND bit < 0 RETURNING -bit",
+            arguments: [table, name])
+        guard let bit else { return }
+        try db.execute(sql: "DELETE FROM optimist_counter WHERE tbl = ? AND bit = ?", arguments: [table, bit])
+        let places = Self.objects.filter { ["optimist_row", "optimist_parked", "optimist_unknown"].contains($0.table) }
+        for (engineTable, column, path) in places {
+            let member = "'\(path).\"\(name)\"'"
+            try db.execute(
+                sql: """
+                    UPDATE \(engineTable) SET \(column) = json_remove(\(column), \(member))
+                    WHERE tbl = ? AND json_type(\(column), \(member)) IS NOT NULL
+                    """, arguments: [table])
         }
     }
 }

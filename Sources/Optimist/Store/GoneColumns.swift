@@ -21,8 +21,10 @@ enum GoneColumns {
                     UPDATE optimist_row SET dirty = dirty & ~?2, sent = sent & ~?2, base = json_remove(base, ?3),
                     stamps = json_remove(stamps, ?3) WHERE +tbl = ?1 AND pending IS NOT NULL AND (dirty | sent) & ?2 <> 0
                     """, arguments: [layout.number, Int64(1) << column.bit, path])
+            // What the server has confirmed of a count goes on if the column comes back.
             try db.execute(
-                sql: "DELETE FROM optimist_counter WHERE tbl = ? AND bit = ?", arguments: [layout.number, column.bit])
+                sql: "UPDATE optimist_counter SET total = confirmed WHERE tbl = ? AND bit = ?",
+                arguments: [layout.number, column.bit])
             try db.execute(
                 sql: "UPDATE optimist_column SET bit = -bit WHERE tbl = ? AND name = ?",
                 arguments: [layout.number, column.name])

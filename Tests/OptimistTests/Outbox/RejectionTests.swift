@@ -128,6 +128,27 @@ struct RejectionTests {
         #expect(try await desk.store.counts().rejected == 1)
     }
 
+    @Test func `Q4 a rejection that keeps a row from before says nothing of what was written to that since`()
+        async throws
+    {
+        let desk = try Desk()
+        let (trip, tour, step) = (Project(title: "Trip"), Project(title: "Tour"), Step(text: "Tickets"))
+        try await desk.store.write { db in
+            try trip.insert(db)
+            try Step(id: step.id, text: step.text, project: trip.id).insert(db)
+        }
+        try await refuse(trip.wireID, on: desk)
+        let commit = try await desk.store.commit { db in
+            try tour.insert(db)
+            try Step(id: step.id, text: step.text, project: tour.id).insert(db)
+        }
+        try await desk.store.pushAccepted(seq: 11)
+        try await desk.store.write { try trip.insert($0) }
+        try await refuse(trip.wireID, on: desk)
+        #expect(try await desk.store.rejections().map(\.dependents.count) == [1])
+        #expect(try await desk.store.confirmed(commit.receipt).isEmpty)
+    }
+
     @Test(arguments: ["CASCADE", "RESTRICT", "NO ACTION", "SET NULL"])
     func `V5 a refused deletion and what was deleted with it can be tried again`(onDelete: String) async throws {
         let desk = try Desk(onDelete: onDelete)

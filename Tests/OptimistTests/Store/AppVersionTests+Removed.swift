@@ -29,6 +29,14 @@ private enum App {
         var word = ""
     }
 
+    struct Picture: Codable, Identifiable, SyncedRecord {
+        static let databaseTableName = "photo"
+        static let syncRules = SyncRules(counters: ["views"])
+        var id = UUID()
+        var title = ""
+        var views: Int?
+    }
+
     struct RenamedItem: Codable, Identifiable, SyncedRecord {
         static let databaseTableName = "item"
         static let syncRules = SyncRules(formerColumns: ["note": "title"])
@@ -114,6 +122,44 @@ extension AppVersionTests {
         try await device.execute("UPDATE item SET title = 'Ship'")
         try device.open([App.RenamedItem.self], migrate: App.renamed)
         #expect(try await patch(device)?.values == ["note": "Ship"])
+    }
+
+    @Test func `L1 what is kept under the name of a removed column is not of the one that takes the name`() async throws
+    {
+        let (device, other) = (try device(), try device())
+        try await device.execute("INSERT INTO item(id, title, note) VALUES (?, 'Boat', 'red')", [UUID()])
+        try await device.sync(with: server)
+        try await other.sync(with: server)
+        try device.open([App.PlainItem.self], migrate: App.plain)
+        other.advance(1_000)
+        try await other.execute("UPDATE item SET note = 'blue'")
+        try await other.sync(with: server)
+        try await device.sync(with: server)
+        try device.open([App.RenamedItem.self], migrate: App.renamed)
+        #expect(try await device.rows("item").values.first == ["note": "Boat"])
+    }
+
+    @Test func `L1 M3 a counter that comes back goes on from what the server had confirmed`() async throws {
+        let device = try Device([Photo.self], migrate: Photo.migrate)
+        try await device.execute("INSERT INTO photo(id, title, likes) VALUES (?, 'Lake', 5)", [UUID()])
+        try await device.sync(with: server)
+        try await device.execute("UPDATE photo SET likes = likes + 2")
+        let removed: (inout DatabaseMigrator) -> Void = { migrator in
+            Photo.migrate(&migrator)
+            migrator.registerMigration("removed") { try $0.execute(sql: "ALTER TABLE photo DROP COLUMN likes") }
+        }
+        try device.open([App.Picture.self], migrate: removed)
+        #expect(try await device.store.counts().pending == 0)
+        try device.open([Photo.self]) { migrator in
+            removed(&migrator)
+            migrator.registerMigration("back") { db in
+                try db.execute(sql: "ALTER TABLE photo ADD COLUMN likes INTEGER NOT NULL DEFAULT 0")
+            }
+        }
+        try await device.execute("UPDATE photo SET likes = likes + 1")
+        try await device.sync(with: server)
+        #expect(server.sums("photo", "likes").values.map(\.self) == [6])
+        #expect(try await device.rows("photo").values.first?["likes"] == 6)
     }
 
     @Test func `Q3 L2 what is unsent of a table that is no longer synced does not count`() async throws {
