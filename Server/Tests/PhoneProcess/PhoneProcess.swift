@@ -47,7 +47,16 @@ struct PhoneProcess {
     let store: Store
     let sync: SyncEngine
 
-    static func main() async throws {
+    /// What keeps it from opening its file is said in a line: it ends as an app would that cannot open its data, and does not
+    /// crash.
+    static func main() async {
+        do { try await run() } catch {
+            print("PhoneProcess: \(error)")
+            exit(1)
+        }
+    }
+
+    private static func run() async throws {
         let arguments = CommandLine.arguments
         guard arguments.count == 5, let server = URL(string: arguments[2]) else {
             return print("PhoneProcess FOLDER SERVER EMAIL full|normal")
