@@ -32,12 +32,12 @@ extension Store {
             else { continue }
             let common = lineage.common(with: known)
             guard let layout = layout(named: intake.table) else { continue }
-            try Self.heal(layout, after: common, in: db)
+            let hasDropped = try Self.heal(layout, after: common, in: db)
             try Self.rememberDeletedRows(after: common, in: db)
             guard let state = intake.state else { continue }
             // What was received while more was to come is no state of the server's: of what it had changed again there and
-            // has lost, the former version is not here.
-            let isWhole = intake.seen.map { common >= $0 } ?? true
+            // has lost, the former version is not here. Nor is that of what was parked.
+            let isWhole = !hasDropped && intake.seen.map { common >= $0 } ?? true
             if let present = epochs.last, isWhole, common >= state.seq {
                 try intake.move(to: state.moved(to: present.name), in: db)
                 continue
@@ -63,7 +63,9 @@ extension Store {
     /// Marks what the server had confirmed after a transaction as pending again: in the groups in which it was written, as
     /// far as its stamps tell. What is pending in a life that the server never confirmed is sent whole anyway. Of which life
     /// nothing is here, as when it was parked, another device sends it.
-    private static func heal(_ layout: TableLayout, after common: Int64, in db: Database) throws {
+    ///
+    /// - Returns: Whether something that was parked is forgotten.
+    private static func heal(_ layout: TableLayout, after common: Int64, in db: Database) throws -> Bool {
         let isHere = layout.columns.contains { !$0.isCounter } ? "(known <> 0 OR generation & 1 = 0)" : "1"
         try db.execute(
             sql: """
@@ -74,12 +76,13 @@ extension Store {
                 ELSE pending END
                 WHERE tbl = ?1 AND seq > ?2
                 """, arguments: [layout.number, common])
-        // What is parked was never here, and the server has it no longer: whoever wrote it sends it again.
-        try db.execute(
-            sql: "DELETE FROM optimist_parked WHERE tbl = ?1 AND seq > ?2", arguments: [layout.number, common])
         try db.execute(
             sql: "UPDATE optimist_counter SET seq = ?2 WHERE tbl = ?1 AND seq > ?2",
             arguments: [layout.number, common])
+        // What is parked was never here, and the server has it no longer: whoever wrote it sends it again.
+        try db.execute(
+            sql: "DELETE FROM optimist_parked WHERE tbl = ?1 AND seq > ?2", arguments: [layout.number, common])
+        return db.changesCount > 0
     }
 
     /// What a remote is to be asked for that has answered a first request, which has no cursor and so is not told about epochs:

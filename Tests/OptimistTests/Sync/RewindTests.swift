@@ -232,6 +232,21 @@ struct RewindTests {
         #expect(try await desk.store.counts().pending == 0)
     }
 
+    @Test(arguments: [4, 9])
+    func `L3 R4 a table of which something was parked that the server has lost is received anew`(seq: Int) async throws {
+        let (desk, trip, tickets) = (try Desk(), Project(title: "Trip"), Step(text: "Tickets"))
+        try await desk.store.take([], to: ["step", "project"], seq: 1)
+        try await desk.store.take([.step(tickets, seq: 4, in: trip)], from: 1, to: seq)
+        #expect(try await desk.store.counts().parked == 1, "its project is not here")
+        // The server had the step as its second transaction too, in another project.
+        try await desk.store.rewind(
+            ["step", "project"], at: "e1.\(seq)", to: [("e1", 0), ("e2", 3)].map(RemoteEpoch.init))
+        let intakes = try await desk.store.intakes()
+        #expect(intakes.first { $0.table == "step" }?.awaitsSnapshot == true)
+        #expect(intakes.first { $0.table == "project" }?.awaitsSnapshot == false)
+        #expect(try await desk.store.counts().parked == 0)
+    }
+
     @Test func `L1 L3 an old app heals the columns that it does not know`() async throws {
         let desk = try Desk()
         guard case .row(var patch) = PageRow.step(Step(text: "Tickets"), seq: 9).content else { return }
