@@ -88,6 +88,7 @@ struct Booking {
                 : try setAside(settlement.change, entry, before, reason: error.message)
         }
         try entries.save(entry)
+        if !entry.isAlive, !entry.isPending { try UnknownColumns(db).forget(sent.ref) }
         try missed.look(at: entry, before: before)
     }
 

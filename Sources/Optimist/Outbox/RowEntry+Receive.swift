@@ -104,7 +104,7 @@ extension RowEntry {
 
     /// Whether the user has deleted the row after everything that makes its next life: where the latest edit wins, an edit
     /// that is earlier than that has brought it back from an earlier deletion only.
-    private func isDeletedLater(than patch: RowPatch, device: String, in layout: TableLayout) -> Bool {
+    func isDeletedLater(than patch: RowPatch, device: String, in layout: TableLayout) -> Bool {
         guard layout.rules.editWins, isPending, !isAlive, let latest = patch.clocks?.latest else { return false }
         return deletionClock(device) > latest
     }
@@ -192,14 +192,19 @@ extension RowEntry {
         for (name, value) in patch.values {
             guard let column = layout[column: name], !column.isCounter else { continue }
             let clock = patch.clocks?[name]
-            guard clock.map({ isNews($0, of: column, isLater: isLater) }) ?? isInOrder else { continue }
+            let isSettled = isHealing || patch.seq == nil
+            guard clock.map({ isNews($0, of: column, isLater: isLater, isSettled: isSettled) }) ?? isInOrder else {
+                continue
+            }
             if let clock { confirm(column, clock) }
             if dirty & column.mask != 0 { base[name] = try quote(column, value) } else { taken.append(name, value) }
         }
         return Reception(change: taken.isEmpty ? .none : .set(taken))
     }
 
-    private func isNews(_ clock: Clock, of column: TableLayout.Column, isLater: Bool) -> Bool {
-        confirmedClock(of: column).map { clock > $0 || (isLater && clock < $0) } ?? true
+    /// - Parameter isSettled: Whether the value counts under a clock that is known too. Mostly it is an echo; but a server that
+    ///   went back may have made one row of two that one transaction wrote, and then has the other's value under the same clock.
+    private func isNews(_ clock: Clock, of column: TableLayout.Column, isLater: Bool, isSettled: Bool) -> Bool {
+        confirmedClock(of: column).map { clock > $0 || (isLater && clock < $0) || (isSettled && clock == $0) } ?? true
     }
 }

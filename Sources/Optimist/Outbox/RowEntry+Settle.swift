@@ -156,6 +156,10 @@ extension RowEntry {
         sent &= ~sentRow.mask
         acked = max(acked, life)
         guard life > generation else { return Settlement() }
+        if isDeletedLater(than: won, device: device, in: layout) {
+            generation = life + 1
+            return Settlement()
+        }
         let reception =
             survives(into: life, in: layout)
             ? try rejoin(life, won, device: device, in: layout, quote: quote) : begin(life, won, in: layout)

@@ -20,15 +20,17 @@ struct UnknownColumns {
     }
 
     /// Keeps what a received row has in columns that are not in the layout. A later life replaces what an earlier one
-    /// had.
-    func note(_ patch: RowPatch, at ref: RowRef, in layout: TableLayout) throws {
+    /// had, and so does an earlier one that the row is in since the server has forgotten the later one.
+    ///
+    /// - Parameter present: The life that the row is in here.
+    func note(_ patch: RowPatch, at ref: RowRef, in layout: TableLayout, present: Int) throws {
         let unknown = patch.values.members.filter { layout[column: $0.key] == nil }
         let former = try stored(ref)
         if unknown.isEmpty, former == nil { return }
         let life = patch.generation ?? 1
         var kept = RowPatch(generation: life)
         if let former, let formerLife = former.generation {
-            if formerLife > life { return }
+            if formerLife > life, present > life { return }
             if formerLife == life { kept = former }
         }
         for (name, value) in unknown {

@@ -196,6 +196,20 @@ struct EditWinsTests {
         try await expectAll(["title": "later", "body": "blue", "likes": 0])
     }
 
+    @Test func `M2 a row that is deleted while a count brings it back is deleted`() async throws {
+        try await other.execute("DELETE FROM note")
+        try await other.sync(with: server)
+        phone.advance(10_000)
+        try await phone.execute("UPDATE note SET likes = likes + 1")
+        let batch = try #require(try await phone.next())
+        let verdicts = try await server.push(batch.push)
+        try await phone.execute("DELETE FROM note")
+        try await phone.store.book(verdicts, of: batch)
+        #expect(try await phone.rows("note").isEmpty)
+        #expect(try await phone.store.pendingCount() == 1)
+        try await expectAll(nil)
+    }
+
     @Test func `M2 an edit that is made while its row is being revived stays`() async throws {
         try await other.execute("DELETE FROM note")
         try await other.sync(with: server)

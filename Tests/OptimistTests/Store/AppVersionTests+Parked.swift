@@ -39,14 +39,41 @@ private struct PaintedBoat: Codable, Identifiable, SyncedRecord {
 }
 
 extension AppVersionTests {
-    private func take(_ name: String, of id: UUID, seq: Int64, on device: Device) async throws {
+    private func take(
+        _ name: String, of id: UUID, life: Int = 1, colour: JSON? = "red", seq: Int64, on device: Device
+    ) async throws {
         let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq), device: "OtherPhone")
         let patch = RowPatch(
-            clocks: ColumnClocks(common: clock), seq: seq, values: ["name": .string(name), "colour": "red"])
+            generation: life, clocks: ColumnClocks(common: clock), seq: seq,
+            values: JSONObject([("name", .string(name)), colour.map { ("colour", $0) }].compactMap(\.self)))
         try await device.apply(
             Page(
                 from: "m.\(seq - 1)", cursor: "m.\(seq)", hasMore: false,
                 rows: [PageRow(table: "boat", id: id.uuidString.lowercased(), content: .row(patch))]))
+    }
+
+    private func paintsKept(on device: Device) async throws -> Int? {
+        try await device.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_unknown") }
+    }
+
+    @Test func `L1 what was kept goes with a deletion that the server has taken`() async throws {
+        let (device, id) = (try Device([Boat.self], migrate: Boat.migrate), UUID())
+        try await take("Heron", of: id, seq: 1, on: device)
+        #expect(try await paintsKept(on: device) == 1)
+        try await device.execute("DELETE FROM boat")
+        #expect(try await paintsKept(on: device) == 1, "the app may be replacing the row")
+        let batch = try #require(try await device.next())
+        try await device.store.book([.accepted(seq: 2)], of: batch)
+        #expect(try await paintsKept(on: device) == 0)
+    }
+
+    @Test func `L1 L4 what was kept of a life that the server has forgotten goes with that`() async throws {
+        let (device, id) = (try Device([Boat.self], migrate: Boat.migrate), UUID())
+        try await take("Heron", of: id, life: 3, seq: 1, on: device)
+        #expect(try await paintsKept(on: device) == 1)
+        try await take("Swift", of: id, life: 1, colour: nil, seq: 2, on: device)
+        #expect(try await device.rows("boat").values.first == ["name": "Swift"])
+        #expect(try await paintsKept(on: device) == 0)
     }
 
     @Test func `L1 R4 what a migration cannot take of a row leaves what a later page brought and that waits`()

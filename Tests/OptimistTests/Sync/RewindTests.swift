@@ -232,6 +232,24 @@ struct RewindTests {
         #expect(try await desk.store.counts().pending == 0)
     }
 
+    /// One transaction may have written a row and another one that became one with it since: both have its clock.
+    @Test(arguments: [true, false])
+    func `L3 M6 a row that heals takes what the server has under the same clock`(isAnswer: Bool) async throws {
+        let (desk, step) = (try Desk(), Step(text: "Tickets"))
+        try await desk.store.take([.step(step, seq: 4)], to: ["step"], seq: 4)
+        try await desk.store.rewind(["step"], at: "e1.4", to: [("e1", 0), ("e2", 3)].map(RemoteEpoch.init))
+        let row = PageRow.step(Step(id: step.id, text: "Flights"), seq: 5)
+        if isAnswer, case .row(var won) = row.content {
+            let batch = try #require(try await desk.store.nextPush(PushLimit()))
+            won.seq = nil
+            try await desk.store.book([.merged(seq: 5, won)], of: batch)
+        } else {
+            try await desk.store.take([row], to: ["step"], seq: 5, epoch: "e2")
+        }
+        #expect(try await desk.store.steps() == ["Flights"])
+        #expect(try await desk.store.counts().pending == 0)
+    }
+
     @Test(arguments: [4, 9])
     func `L3 R4 a table of which something was parked that the server has lost is received anew`(seq: Int) async throws {
         let (desk, trip, tickets) = (try Desk(), Project(title: "Trip"), Step(text: "Tickets"))
