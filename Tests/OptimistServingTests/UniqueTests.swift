@@ -126,6 +126,16 @@ struct UniqueTests {
         #expect(store.row(.list(1))?.isAlive == true)
     }
 
+    @Test func `M1 M6 mergeInto: of what one transaction has written into both, the first's stands`() {
+        var store = Self.store(.mergeInto)
+        let second = RowOperation.create(.list(2), ["name": "Home", "note": "b"], at: .at(0))
+        store.push([.create(.list(1), ["name": "Trip", "note": "a"], at: .at(0)), second])
+        store.push([.update(.list(2), ["name": "Trip"], at: .at(1))])
+        #expect(store.value(.list(1), "note") == "a")
+        #expect(store.push([second])[0] == .mergedInto(RowKey.list(1).id))
+        #expect(store.value(.list(1), "note") == "a")
+    }
+
     @Test func `M6 mergeInto: newcomers of one push become one with their first, and what they bring is kept`() {
         var store = Self.store(.mergeInto)
         let verdicts = store.push([

@@ -88,8 +88,18 @@ struct Booking {
                 : try setAside(settlement.change, entry, before, reason: error.message)
         }
         try entries.save(entry)
-        if !entry.isAlive, !entry.isPending { try UnknownColumns(db).forget(sent.ref) }
+        try noteUnknown(verdict, of: sent, entry, in: table)
+        if entry.stamps != before.stamps, let latest = entry.stamps.values.max() { try db.witness(latest) }
         try missed.look(at: entry, before: before)
+    }
+
+    /// What was kept for columns that this app does not know goes with its life, and the server's next one has its own (L1).
+    private func noteUnknown(_ verdict: Verdict, of sent: SentRow, _ entry: RowEntry, in table: AppTable) throws {
+        if !entry.isAlive, !entry.isPending { return try UnknownColumns(db).forget(entry.ref) }
+        guard case .merged(_, let won) = verdict, let life = won.generation, life > sent.generation,
+            life == entry.generation
+        else { return }
+        try UnknownColumns(db).note(won, at: entry.ref, in: table.layout, present: life, isWhole: true)
     }
 
     func settle(_ entry: inout RowEntry, _ sent: SentRow, _ verdict: Verdict, _ table: AppTable) throws -> Settlement {
@@ -172,6 +182,8 @@ struct Booking {
 }
 
 extension Verdict {
+    /// What of the server's stands instead of what was sent.
+    var won: RowPatch? { if case .merged(_, let won) = self { won } else { nil } }
     var refusal: Refusal? { if case .rejected(let refusal) = self { refusal } else { nil } }
 
     /// The row as the server has it, which it says of what it did not take.

@@ -70,6 +70,9 @@ extension RowEntry {
             }
             return begin(life, patch, in: layout)
         }
+        if isLater, lacksConfirmedColumn(patch, in: layout) {
+            return try putAnew(patch, isLater: true, in: layout, quote: quote)
+        }
         let reception = try mergeColumns(of: patch, isInOrder: isInOrder, isLater: isLater, in: layout, quote: quote)
         // It was made here too.
         if isFirst { known &= ~Self.elsewhere }
@@ -150,9 +153,20 @@ extension RowEntry {
         return patch.clocks?[column.name].flatMap { clock > $0 ? clock : nil }
     }
 
+    /// Whether the server has nothing any more of a column of which it had something: it has forgotten the row, and got it back
+    /// from a device that knew less.
+    private func lacksConfirmedColumn(_ patch: RowPatch, in layout: TableLayout) -> Bool {
+        layout.columns.contains {
+            !$0.isCounter && patch.values[$0.name] == nil && confirmedClock(of: $0) != nil
+        }
+    }
+
     /// Puts the row that was elsewhere. What the table has is of an earlier life, but for what is unsent, or was sent since.
+    ///
+    /// - Parameter isLater: Whether the row has everything that was sent and is answered.
     private mutating func putAnew(
-        _ patch: RowPatch, in layout: TableLayout, quote: (TableLayout.Column, JSON) throws -> String
+        _ patch: RowPatch, isLater: Bool = false, in layout: TableLayout,
+        quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Reception {
         let former = self
         seq = max(seq, patch.seq ?? 0)
@@ -163,7 +177,7 @@ extension RowEntry {
             let isDirty = dirty & column.mask != 0
             if column.isCounter {
                 values[column.name] = takeCounter(column, from: patch, seq: patch.seq, isDirty: isDirty)
-            } else if let later = former.laterClock(of: column, than: patch) {
+            } else if !isLater, let later = former.laterClock(of: column, than: patch) {
                 reception.kept |= column.mask
                 confirm(column, later)
             } else if isDirty {

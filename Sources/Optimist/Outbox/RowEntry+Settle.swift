@@ -154,7 +154,13 @@ extension RowEntry {
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Settlement {
         sent &= ~sentRow.mask
+        let isFirst = acked < life
         acked = max(acked, life)
+        if life == generation, isFirst {
+            // What was confirmed of an earlier life counts no more; a page brings what the server has of this one.
+            confirmed = ColumnClocks()
+            known = 0
+        }
         guard life > generation else { return Settlement() }
         if isDeletedLater(than: won, device: device, in: layout) {
             generation = life + 1

@@ -24,7 +24,7 @@ extension Store {
     }
 
     private func book(_ verdicts: [Verdict], of batch: PushBatch, in db: Database, at now: Int64) throws -> Bool {
-        for case .merged(_, let won) in verdicts { witness(won.clocks) }
+        for verdict in verdicts { witness((verdict.won ?? verdict.current)?.clocks) }
         try UnseenSettling.keepEdited(layouts, db)
         var booking = try Booking(verdicts, of: batch, layouts: layouts, db, at: now, corrected: correctedMilliseconds)
         try booking.book()

@@ -284,7 +284,7 @@ struct RowApplication {
             try ParkedRows(db).park(row, reason: ParkedRows.belowUnsent, awaiting: nil)
             // A new life takes along what the server has in columns that this app does not know.
             guard case .row(let patch) = row.content, patch.generation ?? 1 == entry.acked else { return }
-            return try noteUnknown(row, present: entry.generation, in: table)
+            return try noteUnknown(row, entry, wasHealing: entry.isHealing, in: table)
         }
         if reception.change == .delete, try mustWait(row) {
             return try ParkedRows(db).park(row, reason: ParkedRows.heldBack, awaiting: nil)
@@ -299,7 +299,7 @@ struct RowApplication {
         } else if entry != known {
             try entries.save(entry)
         }
-        try noteUnknown(row, present: entry.generation, in: table)
+        try noteUnknown(row, entry, wasHealing: known?.isHealing ?? false, in: table)
     }
 
     private func mustWait(_ row: ReceivedRow) throws -> Bool {
@@ -342,18 +342,26 @@ struct RowApplication {
     }
 
     /// Keeps what the row has in columns that this app does not know (L1).
-    private mutating func noteUnknown(_ row: ReceivedRow, present: Int, in table: AppTable) throws {
+    ///
+    /// - Parameter wasHealing: Whether the server may have lost what was kept.
+    private mutating func noteUnknown(
+        _ row: ReceivedRow, _ entry: RowEntry, wasHealing: Bool, in table: AppTable
+    ) throws {
         let unknown = UnknownColumns(db)
-        if case .row(let patch) = row.content, table.lacksColumn(in: patch.values) {
-            isAnythingUnknown = true
-            return try unknown.note(patch, at: row.ref, in: table.layout, present: present)
-        }
+        if case .row(let patch) = row.content, table.lacksColumn(in: patch.values) { isAnythingUnknown = true }
         let found = try isAnythingUnknown ?? !unknown.isEmpty
         isAnythingUnknown = found
         guard found else { return }
         switch row.content {
-        case .row(let patch): try unknown.note(patch, at: row.ref, in: table.layout, present: present)
-        case .deleted: try unknown.forget(row.ref)
+        case .row(let patch):
+            try unknown.note(
+                patch, at: row.ref, in: table.layout, present: entry.generation, isWhole: row.isWhole && !wasHealing)
+        case .deleted where !entry.isAlive: try unknown.forget(row.ref)
+        // A row that outlives the deletion keeps what it has; a later life, what is not of the one that has ended.
+        case .deleted(let tombstone):
+            if entry.generation > tombstone.generation {
+                try unknown.forget(row.ref, upTo: tombstone.generation)
+            }
         }
     }
 }

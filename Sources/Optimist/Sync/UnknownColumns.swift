@@ -22,8 +22,10 @@ struct UnknownColumns {
     /// Keeps what a received row has in columns that are not in the layout. A later life replaces what an earlier one
     /// had, and so does an earlier one that the row is in since the server has forgotten the later one.
     ///
-    /// - Parameter present: The life that the row is in here.
-    func note(_ patch: RowPatch, at ref: RowRef, in layout: TableLayout, present: Int) throws {
+    /// - Parameters:
+    ///   - present: The life that the row is in here.
+    ///   - isWhole: Whether the server has nothing but this.
+    func note(_ patch: RowPatch, at ref: RowRef, in layout: TableLayout, present: Int, isWhole: Bool) throws {
         let unknown = patch.values.members.filter { layout[column: $0.key] == nil }
         let former = try stored(ref)
         if unknown.isEmpty, former == nil { return }
@@ -31,7 +33,7 @@ struct UnknownColumns {
         var kept = RowPatch(generation: life)
         if let former, let formerLife = former.generation {
             if formerLife > life, present > life { return }
-            if formerLife == life { kept = former }
+            if formerLife == life, !isWhole { kept = former }
         }
         for (name, value) in unknown {
             let clock = patch.clocks?[name]
@@ -48,6 +50,11 @@ struct UnknownColumns {
         var patch = try stored(ref) ?? RowPatch()
         patch.values = JSONObject(patch.values.members.filter { layout[column: $0.key] == nil })
         return patch
+    }
+
+    /// Forgets what was kept of a life that has ended, or of an earlier one.
+    func forget(_ ref: RowRef, upTo life: Int) throws {
+        if let former = try stored(ref)?.generation, former <= life { try forget(ref) }
     }
 
     func forget(_ ref: RowRef) throws {
@@ -109,6 +116,8 @@ extension RowApplication {
             guard var entry = try entries.entry(ref), entry.isAlive else { continue }
             var patch = patch
             let isUnsent = !entry.isKnownToServer
+            // Of another life than the server's: a page brings what that has.
+            if !isUnsent, patch.generation != entry.generation { continue }
             patch.generation = entry.generation
             guard try table.contains(ref.id) else {
                 // It comes whole. If what comes is here already, it has only the columns that this app knew then.

@@ -212,6 +212,7 @@ extension Consequences {
         }
     }
 
+    /// Under one clock, as of a transaction that wrote both, the first's value stands: devices have it under that already.
     /// Counters add up: what was counted for a row that is no more keeps its own place in the sum. It is named once, by the
     /// row for which it was counted, so that it is known again wherever that row comes to be one with others.
     private mutating func absorb(
@@ -219,7 +220,8 @@ extension Consequences {
     ) throws {
         var taken: Set<String> = []
         try rows.change(winner, cause: cause) { working in
-            var incoming = MergeRow(generation: working.row.generation, cells: other.cells)
+            let cells = other.cells.filter { $0.value.clock != working.row.cells[$0.key]?.clock }
+            var incoming = MergeRow(generation: working.row.generation, cells: cells)
             incoming.counters = other.counters.mapValues { totals in
                 let named = totals.map { ($0.key.contains(".") ? $0.key : "\($0.key).\(key.id)", $0.value) }
                 return Dictionary(named, uniquingKeysWith: { $1 })

@@ -11,6 +11,59 @@ import Testing
 
 /// Lives that replace what the server has, and that it does not take.
 extension TakingBackTests {
+    @Test func `V5 L2 a row that was replaced while another life of it came about is taken back as that is`()
+        async throws
+    {
+        let (desk, step) = (try Desk(), Step(text: "Tickets"))
+        try await desk.store.take([.step(step)], to: 1)
+        try await desk.store.write { try $0.execute(sql: "UPDATE step SET project = NULL, text = 'Flights'") }
+        let batch = try #require(try await desk.store.nextPush(PushLimit()))
+        let anew = Step(id: step.id, text: "Anew")
+        try await desk.store.write { try anew.insert($0, onConflict: .replace) }
+        guard case .row(var won) = PageRow.step(step, seq: 2).content else { return }
+        (won.generation, won.seq) = (3, nil)
+        try await desk.store.book([.merged(seq: 2, won)], of: batch)
+        won.seq = 2
+        try await desk.store.take([PageRow(table: "step", id: step.wireID, content: .row(won))], from: 1, to: 2)
+        #expect(try await desk.store.steps() == ["Anew"])
+        try await desk.store.discardPending()
+        #expect(try await desk.store.steps() == ["Tickets"])
+    }
+
+    @Test func `M4 what is written after a refusal is later than what that has brought`() async throws {
+        let (desk, step) = (try Desk(), Step(text: "Tickets"))
+        try await desk.store.take([.step(step)], to: 1)
+        try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'Flights'") }
+        let batch = try #require(try await desk.store.nextPush(PushLimit()))
+        let later = PageRow.step(Step(id: step.id, text: "Boats"), seq: 2, stamp: 1_790_000_050_000)
+        guard case .row(let current) = later.content else { return }
+        let refusal = Refusal(code: "forbidden", message: "no", current: current)
+        try await desk.store.book([.rejected(refusal)], of: batch)
+        #expect(try await desk.store.steps() == ["Boats"])
+        try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'Trains'") }
+        guard case .update(let patch)? = try await desk.store.nextPush(PushLimit())?.push.rows.first?.change else {
+            Issue.record("no update")
+            return
+        }
+        let known = try #require(current.clocks?["text"])
+        #expect(try #require(patch.clocks?["text"]) > known)
+    }
+
+    @Test func `S4 M4 a write after one that went on behind a clock which was reined in is another`() async throws {
+        let (desk, step) = (try Desk(), Step(text: "Tickets"))
+        try await desk.store.take([.step(step)], to: 1)
+        try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'one'") }
+        let first = try #require(try await desk.store.nextPush(PushLimit()))
+        try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'two'") }
+        let reined = Clock(stamp: Stamp(milliseconds: 1_790_000_030_000), device: first.push.device)
+        let won = RowPatch(clocks: ColumnClocks(common: nil, exceptions: ["text": reined]), values: ["text": "one"])
+        try await desk.store.book([.merged(seq: 2, won)], of: first)
+        let second = try #require(try await desk.store.nextPush(PushLimit()))
+        try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'three'") }
+        try await desk.store.book([.accepted(seq: 3)], of: second)
+        #expect(try await desk.store.counts().pending == 1)
+    }
+
     /// What stands below the row that was replaced, and what the answer says of it.
     @Test(arguments: [false, true])
     func `S1 V5 a row that was moved by a replacement below one that is refused is as it was`(isKnown: Bool)

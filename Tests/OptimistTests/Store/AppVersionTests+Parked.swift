@@ -76,6 +76,42 @@ extension AppVersionTests {
         #expect(try await paintsKept(on: device) == 0)
     }
 
+    @Test func `L1 L4 what was kept goes if the server has it no more`() async throws {
+        let (device, id) = (try Device([Boat.self], migrate: Boat.migrate), UUID())
+        try await take("Swift", of: id, seq: 1, on: device)
+        try await take("Swift", of: id, colour: nil, seq: 2, on: device)
+        #expect(try await paintsKept(on: device) == 0)
+    }
+
+    @Test func `L1 L3 what was kept stays with a row that is in a later life than a deletion`() async throws {
+        let (device, id) = (try Device([Boat.self], migrate: Boat.migrate), UUID())
+        try await take("Heron", of: id, life: 3, seq: 1, on: device)
+        try await device.store.rewind(["boat"], at: "m.1", to: [("m", 0), ("n", 0)].map(RemoteEpoch.init))
+        let end = Tombstone(generation: 2, clock: nil, seq: 2)
+        let (store, row) = (
+            device.store, PageRow(table: "boat", id: id.uuidString.lowercased(), content: .deleted(end))
+        )
+        _ = try await store.apply { try store.receive([row], hasMore: false, until: { false }, in: $0) }
+        #expect(try await device.rows("boat").count == 1)
+        #expect(try await paintsKept(on: device) == 1)
+    }
+
+    @Test func `L1 M2 a later life that an answer tells of has its own values in columns that are not known`()
+        async throws
+    {
+        let (device, id) = (try Device([Boat.self], migrate: Boat.migrate), UUID())
+        try await take("Heron", of: id, seq: 1, on: device)
+        try await device.execute("UPDATE boat SET name = 'Swift'")
+        let batch = try #require(try await device.next())
+        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "OtherPhone")
+        let won = RowPatch(
+            generation: 3, clocks: ColumnClocks(common: clock), values: ["name": "Tern", "colour": "blue"])
+        try await device.store.book([.merged(seq: 3, won)], of: batch)
+        let kept = try await device.store.read { try String.fetchOne($0, sql: "SELECT row FROM optimist_unknown") }
+        #expect(kept?.contains("blue") == true)
+        #expect(kept?.contains("red") == false)
+    }
+
     @Test func `L1 R4 what a migration cannot take of a row leaves what a later page brought and that waits`()
         async throws
     {

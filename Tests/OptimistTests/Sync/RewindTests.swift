@@ -250,8 +250,20 @@ struct RewindTests {
         #expect(try await desk.store.counts().pending == 0)
     }
 
+    @Test func `L4 M1 what the server has nothing of any more is as if nobody had written it`() async throws {
+        let (desk, step) = (try Desk(), Step(text: "Tickets"))
+        try await desk.store.take([.step(step)], to: 1)
+        guard case .row(var patch) = PageRow.step(step, seq: 2).content else { return }
+        patch.values = JSONObject([("project", .null)])
+        let row = PageRow(table: "step", id: step.wireID, content: .row(patch))
+        try await desk.store.take([row], from: 1, to: 2)
+        #expect(try await desk.store.steps() == [""])
+        #expect(try await desk.store.counts().pending == 0)
+    }
+
     @Test(arguments: [4, 9])
-    func `L3 R4 a table of which something was parked that the server has lost is received anew`(seq: Int) async throws {
+    func `L3 R4 a table of which something was parked that the server has lost is received anew`(seq: Int) async throws
+    {
         let (desk, trip, tickets) = (try Desk(), Project(title: "Trip"), Step(text: "Tickets"))
         try await desk.store.take([], to: ["step", "project"], seq: 1)
         try await desk.store.take([.step(tickets, seq: 4, in: trip)], from: 1, to: seq)
