@@ -154,6 +154,23 @@ def works_by_keyboard(page, address):
     a.has(text, "synced")
 
 
+@claims
+def restarts_after_the_crash(page, address):
+    """A phone that is switched on again while its crash is on its way is on in the end."""
+    a, _ = open_lab(page, address)
+    crashes, restarts = [], []
+    page.route("**/crash", crashes.append)
+    page.route("**/restart", lambda route: (restarts.append(route), route.continue_()))
+    a.press("Crash")
+    expect(a.off).to_be_visible()
+    a.press("Restart phone A")
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    assert crashes and not restarts, "the restart has overtaken the crash"
+    crashes[0].continue_()
+    expect(a.off).to_be_hidden()
+    a.write(fresh("On again"))
+
+
 def tab_to(page, name, key="Tab"):
     """Presses Tab until the element with this name has the focus, which must be visible there."""
     for _ in range(300):

@@ -88,16 +88,17 @@ struct Booking {
                 : try setAside(settlement.change, entry, before, reason: error.message)
         }
         try entries.save(entry)
-        try noteUnknown(verdict, of: sent, entry, in: table)
+        try noteUnknown(verdict, entry, before, in: table)
         if entry.stamps != before.stamps, let latest = entry.stamps.values.max() { try db.witness(latest) }
         try missed.look(at: entry, before: before)
     }
 
     /// What was kept for columns that this app does not know goes with its life, and the server's next one has its own (L1).
-    private func noteUnknown(_ verdict: Verdict, of sent: SentRow, _ entry: RowEntry, in table: AppTable) throws {
+    /// If a page has told of that one already, it or a later one has these too.
+    private func noteUnknown(_ verdict: Verdict, _ entry: RowEntry, _ before: RowEntry, in table: AppTable) throws {
         if !entry.isAlive, !entry.isPending { return try UnknownColumns(db).forget(entry.ref) }
-        guard case .merged(_, let won) = verdict, let life = won.generation, life > sent.generation,
-            life == entry.generation
+        guard case .merged(_, let won) = verdict, let life = won.generation, life == entry.generation,
+            before.acked < life
         else { return }
         try UnknownColumns(db).note(won, at: entry.ref, in: table.layout, present: life, isWhole: true)
     }

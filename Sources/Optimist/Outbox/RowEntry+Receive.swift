@@ -154,10 +154,11 @@ extension RowEntry {
     }
 
     /// Whether the server has nothing any more of a column of which it had something: it has forgotten the row, and got it back
-    /// from a device that knew less.
+    /// from a device that knew less. One that does not know a new name yet has the column under a former one.
     private func lacksConfirmedColumn(_ patch: RowPatch, in layout: TableLayout) -> Bool {
-        layout.columns.contains {
-            !$0.isCounter && patch.values[$0.name] == nil && confirmedClock(of: $0) != nil
+        layout.columns.contains { column in
+            !column.isCounter && patch.values[column.name] == nil && confirmedClock(of: column) != nil
+                && !layout.rules.formerNames(ofColumn: column.name).contains { patch.values[$0] != nil }
         }
     }
 

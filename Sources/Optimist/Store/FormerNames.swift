@@ -22,7 +22,7 @@ struct FormerNames {
             try followTable(name, rules.formerNames)
             guard let number = try number(of: name) else { continue }
             for column in try db.columns(in: name).map(\.name) where rules.formerColumns[column] != nil {
-                try followColumn(column, number, rules.formerColumns)
+                try followColumn(column, number, rules)
             }
         }
     }
@@ -51,14 +51,10 @@ struct FormerNames {
     // MARK: - Columns
 
     /// A column may have been renamed several times since the file was last opened: its names are followed back.
-    private func followColumn(_ name: String, _ table: Int64, _ formerColumns: [String: String]) throws {
+    private func followColumn(_ name: String, _ table: Int64, _ rules: SyncRules) throws {
         guard try !isKnown(name, table) else { return }
-        var former = name
-        for _ in formerColumns {
-            guard let earlier = formerColumns[former] else { return }
-            if try isKnown(earlier, table) { return try rename(earlier, to: name, in: table) }
-            former = earlier
-        }
+        let former = try rules.formerNames(ofColumn: name).first { try isKnown($0, table) }
+        if let former { try rename(former, to: name, in: table) }
     }
 
     private func isKnown(_ column: String, _ table: Int64) throws -> Bool {

@@ -30,4 +30,13 @@ public struct SyncRules: Sendable, Hashable {
         self.formerNames = formerNames
         self.priority = priority
     }
+
+    /// The names that a column had, the latest first: it may have been renamed several times.
+    func formerNames(ofColumn column: String) -> [String] {
+        var names: [String] = []
+        while let former = formerColumns[names.last ?? column], names.count < formerColumns.count {
+            names.append(former)
+        }
+        return names
+    }
 }

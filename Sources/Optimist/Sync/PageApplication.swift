@@ -164,6 +164,8 @@ extension PageRow.Content {
 struct ReceivedRow: Sendable {
     let ref: RowRef
     let content: PageRow.Content
+    /// Whether it was parked: an answer or a cascade parks what this app knows of a row.
+    var hasWaited = false
 
     var isAlive: Bool { content.isAlive }
 
@@ -355,7 +357,8 @@ struct RowApplication {
         switch row.content {
         case .row(let patch):
             try unknown.note(
-                patch, at: row.ref, in: table.layout, present: entry.generation, isWhole: row.isWhole && !wasHealing)
+                patch, at: row.ref, in: table.layout, present: entry.generation,
+                isWhole: row.isWhole && !row.hasWaited && !wasHealing)
         case .deleted where !entry.isAlive: try unknown.forget(row.ref)
         // A row that outlives the deletion keeps what it has; a later life, what is not of the one that has ended.
         case .deleted(let tombstone):

@@ -183,7 +183,9 @@ struct ParkedRows {
             db.cachedStatement(sql: "SELECT tbl, id, row FROM optimist_parked WHERE \(condition) ORDER BY seq"),
             arguments: values)
         return rows.compactMap { row in
-            Self.content(row[2]).map { ReceivedRow(ref: RowRef(table: row[0], id: row[1]), content: $0) }
+            Self.content(row[2]).map {
+                ReceivedRow(ref: RowRef(table: row[0], id: row[1]), content: $0, hasWaited: true)
+            }
         }
     }
 

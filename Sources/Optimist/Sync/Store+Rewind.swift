@@ -61,8 +61,8 @@ extension Store {
     }
 
     /// Marks what the server had confirmed after a transaction as pending again: in the groups in which it was written, as
-    /// far as its stamps tell. What is pending in a life that the server never confirmed is sent whole anyway. Of which life
-    /// nothing is here, as when it was parked, another device sends it.
+    /// far as its stamps tell. What is pending in a life that the server never confirmed is sent whole anyway, and so is one that
+    /// this device has made as well as another one. Of which life nothing is here, as when it was parked, another device sends it.
     ///
     /// - Returns: Whether something that was parked is forgotten.
     private static func heal(_ layout: TableLayout, after common: Int64, in db: Database) throws -> Bool {
@@ -70,12 +70,13 @@ extension Store {
         try db.execute(
             sql: """
                 UPDATE optimist_row SET seq = ?2, due = NULL, blocked = NULL,
+                acked = CASE WHEN acked = generation AND NOT \(isHere) AND dirty & ?3 = ?3 THEN 0 ELSE acked END,
                 healing = acked = generation AND \(isHere),
                 stamp = CASE WHEN acked = generation AND \(isHere) THEN coalesce(stamp, max(clock, 1)) ELSE stamp END,
                 pending = CASE WHEN acked = generation AND \(isHere) THEN coalesce(pending, max(clock, 1))
                 ELSE pending END
                 WHERE tbl = ?1 AND seq > ?2
-                """, arguments: [layout.number, common])
+                """, arguments: [layout.number, common, layout.fullMask])
         try db.execute(
             sql: "UPDATE optimist_counter SET seq = ?2 WHERE tbl = ?1 AND seq > ?2",
             arguments: [layout.number, common])

@@ -112,6 +112,36 @@ extension AppVersionTests {
         #expect(kept?.contains("red") == false)
     }
 
+    @Test func `L1 R5 an answer is older than a page that has told of the same life`() async throws {
+        let (device, id) = (try Device([Boat.self], migrate: Boat.migrate), UUID())
+        try await take("Heron", of: id, seq: 1, on: device)
+        try await device.execute("UPDATE boat SET name = 'Swift'")
+        let batch = try #require(try await device.next())
+        try await take("Tern", of: id, life: 3, colour: "blue", seq: 2, on: device)
+        let clock = Clock(stamp: Stamp(milliseconds: 1_789_000_000_000), device: "OtherPhone")
+        let won = RowPatch(
+            generation: 3, clocks: ColumnClocks(common: clock), values: ["name": "Tern", "colour": "red"])
+        try await device.store.book([.merged(seq: 1, won)], of: batch)
+        let kept = try await device.store.read { try String.fetchOne($0, sql: "SELECT row FROM optimist_unknown") }
+        #expect(kept?.contains("blue") == true)
+    }
+
+    /// What is set aside has the columns that this app knows.
+    @Test func `L1 V2 what was kept stays when what an answer has set aside is put`() async throws {
+        let (device, id) = (try Device([Boat.self], migrate: Boat.migrate), UUID())
+        try await take("Heron", of: id, seq: 1, on: device)
+        try await device.execute("UPDATE boat SET name = 'Stork' WHERE id = ?", [id])
+        let batch = try #require(try await device.next())
+        try await device.store.write { try Boat(name: "Swift").insert($0) }
+        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_100_000), device: "OtherPhone")
+        let won = RowPatch(clocks: ColumnClocks(common: clock), values: ["name": "Swift"])
+        try await device.store.book([.merged(seq: 2, won)], of: batch)
+        try await device.execute("DELETE FROM boat WHERE id <> ?", [id])
+        try await device.apply(Page(from: "m.1", cursor: "m.3", hasMore: false, rows: []))
+        #expect(try await device.rows("boat").values.first == ["name": "Swift"])
+        #expect(try await paintsKept(on: device) == 1)
+    }
+
     @Test func `L1 R4 what a migration cannot take of a row leaves what a later page brought and that waits`()
         async throws
     {

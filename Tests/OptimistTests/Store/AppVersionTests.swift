@@ -380,6 +380,20 @@ struct AppVersionTests {
         #expect(try await device.rows("thing")[row.id] == ["name": "Boat", "note": "x"])
     }
 
+    @Test func `L1 a server that knows a column by its former name has lost nothing of it`() async throws {
+        let device = try old()
+        let item = App.Item(title: "Boat", note: "old")
+        try await device.store.write { try item.insert($0) }
+        try await device.sync(with: server)
+        try device.open([App.Thing.self], migrate: App.renamed)
+        let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1_790_000_900_000), device: "Other"))
+        let patch = RowPatch(generation: 1, clocks: clocks, seq: 9, values: ["title": "Boat", "note": "new"])
+        let row = PageRow(table: "thing", id: item.id.uuidString.lowercased(), content: .row(patch))
+        try await device.store.apply(
+            Page(from: "m.1", cursor: "m.9", hasMore: false, rows: [row]), to: ["thing"], initialCursor: "m.0")
+        #expect(try await device.rows("thing")[row.id] == ["name": "Boat", "note": "new"])
+    }
+
     // MARK: - What migrations write
 
     @Test func `L1 W2 what a migration changes in rows is sent, and nothing else`() async throws {

@@ -261,6 +261,27 @@ struct RewindTests {
         #expect(try await desk.store.counts().pending == 0)
     }
 
+    /// It was replaced here and elsewhere, and no page has told of that before the server goes back.
+    @Test func `L3 L4 a life that this device made too is sent whole when the server has lost it`() async throws {
+        let (desk, step) = (try Desk(), Step(text: "Tickets"))
+        try await desk.store.take([.step(step)], to: ["step", "project"], seq: 1)
+        try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'Flights'") }
+        let batch = try #require(try await desk.store.nextPush(PushLimit()))
+        let anew = Step(id: step.id, text: "Anew")
+        try await desk.store.write { try anew.insert($0, onConflict: .replace) }
+        guard case .row(var won) = PageRow.step(step, seq: 6).content else { return }
+        (won.generation, won.seq) = (3, nil)
+        try await desk.store.book([.merged(seq: 6, won)], of: batch)
+        try await desk.store.rewind(["step"], at: "e1.1", to: [("e1", 0), ("e2", 4)].map(RemoteEpoch.init))
+        let change = try await desk.store.nextPush(PushLimit())?.push.rows.first?.change
+        guard case .create(let sent)? = change else {
+            Issue.record("it is sent as \(String(describing: change))")
+            return
+        }
+        #expect(sent.values["text"] == "Anew")
+        #expect(sent.generation == 3)
+    }
+
     @Test(arguments: [4, 9])
     func `L3 R4 a table of which something was parked that the server has lost is received anew`(seq: Int) async throws
     {

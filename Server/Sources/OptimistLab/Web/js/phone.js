@@ -37,6 +37,8 @@ export class Phone {
   #oldWayWords = el('small');
   #off;
   #tabs;
+  /** The crash or restart that came last. */
+  #turned = Promise.resolve();
 
   constructor(device, { attempt, wrote }) {
     this.#api = lab.device(device.name);
@@ -122,7 +124,10 @@ export class Phone {
     return this.#attempt(async () => {
       const { running } = this.#device;
       if (running) this.show({ ...this.#device, running: false });  // Dark at once: nothing more is asked of it.
-      await (running ? this.#api.crash() : this.#api.restart());
+      // One after another: two requests may overtake each other.
+      const turned = this.#turned.then(() => (running ? this.#api.crash() : this.#api.restart()));
+      this.#turned = turned.catch(() => {});
+      await turned;
       if (!running) this.show({ ...this.#device, running: true });
       if (fromScreen) this.#crash.focus();  // The button that was pressed has gone with the dark.
     });
