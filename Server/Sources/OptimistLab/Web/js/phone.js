@@ -39,6 +39,8 @@ export class Phone {
   #tabs;
   /** The crash or restart that came last. */
   #turned = Promise.resolve();
+  /** How many of them are under way. Meanwhile the phone is dark, whatever is heard of it. */
+  #turns = 0;
 
   constructor(device, { attempt, wrote }) {
     this.#api = lab.device(device.name);
@@ -58,7 +60,8 @@ export class Phone {
   get account() { return this.#device.account; }
 
   /** Shows the device as the lab describes it. */
-  show(device) {
+  show(described) {
+    const device = { ...described, running: described.running && this.#turns === 0 };
     const wasRunning = this.#device?.running;
     this.#device = device;
     this.element.classList.toggle('is-off', !device.running);
@@ -123,11 +126,12 @@ export class Phone {
   #toggleRunning(fromScreen = false) {
     return this.#attempt(async () => {
       const { running } = this.#device;
-      if (running) this.show({ ...this.#device, running: false });  // Dark at once: nothing more is asked of it.
+      this.#turns += 1;
+      this.show(this.#device);  // Dark at once: nothing more is asked of it.
       // One after another: two requests may overtake each other.
       const turned = this.#turned.then(() => (running ? this.#api.crash() : this.#api.restart()));
       this.#turned = turned.catch(() => {});
-      await turned;
+      await turned.finally(() => { this.#turns -= 1; });
       if (!running) this.show({ ...this.#device, running: true });
       if (fromScreen) this.#crash.focus();  // The button that was pressed has gone with the dark.
     });
