@@ -13,7 +13,7 @@ struct RowEntryTable {
     private let finding: RowStatement
     private let updating: RowStatement
     private let inserting: RowStatement
-    private let insertingFresh: RowStatement
+    private var fresh: FreshEntries
 
     init(_ db: Database) throws {
         self.db = db
@@ -32,11 +32,7 @@ struct RowEntryTable {
             base, settled, due, blocked, known, healing, retries, tbl, id)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """, in: db)
-        insertingFresh = try RowStatement(
-            """
-            INSERT INTO optimist_row(tbl, id, generation, acked, seq, clock, node, clocks, known)
-            VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7, ?8)
-            """, in: db)
+        fresh = FreshEntries(db)
     }
 
     static let columns = """
@@ -75,17 +71,21 @@ struct RowEntryTable {
             arguments: [table, first, last]) ?? false
     }
 
-    /// Adds the entry of a row of which nothing was known, as the server has it.
-    mutating func insertFresh(_ ref: RowRef, _ patch: RowPatch, in layout: TableLayout) throws {
+    /// Adds the entry of a row of which nothing was known, as the server has it. It is there after ``writeFresh()``.
+    mutating func addFresh(_ ref: RowRef, _ patch: RowPatch, in layout: TableLayout) throws {
         let common = patch.clocks?.common
-        try insertingFresh.execute([
-            ref.table.databaseValue, ref.id, Int64(patch.generation ?? 1).databaseValue, (patch.seq ?? 0).databaseValue,
+        let generation = Int64(patch.generation ?? 1).databaseValue
+        fresh.add([
+            ref.table.databaseValue, ref.id, generation, generation, (patch.seq ?? 0).databaseValue,
             (common?.stamp.rawValue ?? 0).databaseValue,
             try common.map { try nodes.number(of: $0.device) }?.databaseValue ?? Int64(0).databaseValue,
             Self.text(patch.clocks?.exceptions ?? [:]) { .string($0.description) },
             layout.mask(of: patch.values).databaseValue,
         ])
     }
+
+    /// Writes what was added. Nothing may ask for entries before.
+    mutating func writeFresh() throws { try fresh.write() }
 
     /// Removes what is known of a row.
     mutating func forget(_ ref: RowRef) throws {

@@ -10,7 +10,7 @@ final class AppTable {
     let layout: TableLayout
     let db: Database
     private let counters: [TableLayout.Column]
-    private let names: Set<String>
+    private let sortedNames: [String]
     private var puts: [Int64: RowStatement] = [:]
     private var sets: [Int64: RowStatement] = [:]
     private lazy var reading = Result { try RowStatement(selectSQL, in: db) }
@@ -28,7 +28,7 @@ final class AppTable {
         self.layout = layout
         self.db = db
         counters = layout.counters
-        names = Set(layout.columns.map(\.name))
+        sortedNames = layout.columns.map(\.name).sorted()
     }
 
     /// The values of a row, or nil if there is none.
@@ -64,7 +64,16 @@ final class AppTable {
     }
 
     /// Whether some of these values are of columns that this app does not know.
-    func lacksColumn(in values: JSONObject) -> Bool { values.contains { !names.contains($0.key) } }
+    func lacksColumn(in values: JSONObject) -> Bool {
+        var next = sortedNames.startIndex
+        // The server names them in this order too.
+        return values.members.indices.contains { member in
+            let name = values.members[member].key
+            let index = sortedNames[next...].firstIndex(of: name) ?? sortedNames.firstIndex(of: name)
+            next = index.map { $0 + 1 } ?? sortedNames.startIndex
+            return index == nil
+        }
+    }
 
     /// Makes a change. Values of columns that this app does not know are left out.
     ///
@@ -109,10 +118,11 @@ final class AppTable {
 
     /// Inserts a row or replaces every column of it.
     private func put(_ values: JSONObject, at id: DatabaseValue) throws {
-        let known = stored(values, isWhole: true)
+        var known = stored(values, isWhole: true)
         let statement = try puts[known.mask] ?? RowStatement(putSQL(known.mask), in: db)
         puts[known.mask] = statement
-        try statement.execute(known.values + [id])
+        known.values.append(id)
+        try statement.execute(known.values)
     }
 
     /// Sets some columns. A null that the table forbids becomes the table's own default, as in a row that is put.
@@ -122,11 +132,12 @@ final class AppTable {
             whole.replace(with: values)
             return try put(whole, at: id)
         }
-        let known = stored(values, isWhole: false)
+        var known = stored(values, isWhole: false)
         if known.mask == 0 { return }
         let statement = try sets[known.mask] ?? RowStatement(setSQL(known.mask), in: db)
         sets[known.mask] = statement
-        try statement.execute(known.values + [id])
+        known.values.append(id)
+        try statement.execute(known.values)
     }
 
     /// The stored forms of the columns that are known, in the table's order.

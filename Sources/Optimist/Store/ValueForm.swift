@@ -48,10 +48,9 @@ enum UUIDForm: Sendable, Equatable {
 
     /// The stored form of an id from the wire, or nil if it is no lower-case UUID.
     func stored(_ id: String) -> DatabaseValue? {
-        guard RowID.isValid(id) else { return nil }
         switch self {
-        case .text: return id.databaseValue
-        case .bytes: return UUIDText.decode(id).databaseValue
+        case .text: RowID.isValid(id) ? id.databaseValue : nil
+        case .bytes: UUIDText.decode(id)?.databaseValue
         }
     }
 }
@@ -75,17 +74,21 @@ private enum UUIDText {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The bytes of a text that is known to be a lower-case UUID.
-    static func decode(_ text: String) -> Data {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 16) { bytes in
-            var digits = 0
-            for character in text.utf8 where character != UInt8(ascii: "-") {
-                let digit =
-                    character < UInt8(ascii: "a") ? character - UInt8(ascii: "0") : character - UInt8(ascii: "a") + 10
-                bytes[digits / 2] = digits.isMultiple(of: 2) ? digit << 4 : bytes[digits / 2] | digit
-                digits += 1
+    /// The bytes of a UUID in lower case, or nil if the text is none.
+    static func decode(_ text: String) -> Data? {
+        guard RowID.isValid(text) else { return nil }
+        var text = text
+        return text.withUTF8 { characters in
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 16) { bytes in
+                var digits = 0
+                for character in characters where character != UInt8(ascii: "-") {
+                    let isNumber = character < UInt8(ascii: "a")
+                    let digit = isNumber ? character - UInt8(ascii: "0") : character - UInt8(ascii: "a") + 10
+                    bytes[digits / 2] = digits.isMultiple(of: 2) ? digit << 4 : bytes[digits / 2] | digit
+                    digits += 1
+                }
+                return Data(buffer: UnsafeBufferPointer(bytes))
             }
-            return Data(buffer: UnsafeBufferPointer(bytes))
         }
     }
 }

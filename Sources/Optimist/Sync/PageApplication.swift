@@ -44,7 +44,7 @@ struct PageApplication {
         let fits = try db.hasDeferredForeignKeys ? fitsAsItComes : fitsOneByOne
         var count = 0
         while count < rows.count {
-            let some = rows[count...].prefix(Self.rowsInARow)
+            let some = rows[count...].prefix(FreshEntries.together)
             guard try fits(oneByOne.inOrder(some), &oneByOne) else {
                 try apply(Array(rows[count...]))
                 return rows.count
@@ -79,9 +79,6 @@ struct PageApplication {
 
     /// So many rows are tried as they come first. A device that is up to date receives no more at a time.
     private static let few = 50
-    /// A write of the app's waits for no more rows of a snapshot that fit as they come.
-    private static let rowsInARow = 20
-
     private func fitsAsItComes(_ rows: [ReceivedRow], by oneByOne: inout RowApplication) throws -> Bool {
         guard try ParkedRows(db).isEmpty else { return false }
         var attempt = oneByOne
@@ -94,7 +91,7 @@ struct PageApplication {
     private func fitsOneByOne(_ rows: [ReceivedRow], by oneByOne: inout RowApplication) throws -> Bool {
         guard try ParkedRows(db).isEmpty else { return false }
         do {
-            for row in rows { try oneByOne.apply(row) }
+            try oneByOne.apply(rows)
             return true
         } catch let error as DatabaseError where error.isConstraint {
             return false
@@ -195,6 +192,8 @@ struct RowApplication {
     private let device: String
     /// Tables of whose rows in this page nothing is here: they need not be looked up.
     private var fresh: Set<Int64> = []
+    /// Whether the entries of such rows are written together with those of the next.
+    private var gathersEntries = false
     private var isAnythingUnknown: Bool?
     /// Rows that do not fit so far.
     var waiting: Set<RowRef> = []
@@ -230,6 +229,7 @@ struct RowApplication {
             case .deleted: deleted.append(received)
             }
         }
+        if merged.isEmpty, deleted.isEmpty { return put }
         return put + [merged, deleted.reversed()].flatMap { $0.sorted { rank($0) > rank($1) } }
     }
 
@@ -238,30 +238,58 @@ struct RowApplication {
     /// Finds out whether anything is here of what a page brings, table by table. Of a first sync nothing is, and looking up
     /// each row would take a third of the time. A row that comes twice is looked up.
     mutating func lookAhead(_ rows: [PageRow]) throws {
-        var spans: [String: (first: String, last: String, isInOrder: Bool)] = [:]
+        var spans: [Span] = []
         for row in rows {
-            guard let span = spans[row.table] else {
-                spans[row.table] = (row.id, row.id, true)
-                continue
+            if let index = spans.indices.first(where: { spans[$0].table == row.table }) {
+                spans[index].extend(to: row.id)
+            } else {
+                spans.append(Span(table: row.table, first: row.id, last: row.id))
             }
-            let isLast = row.id > span.last
-            spans[row.table] = (
-                isLast ? span.first : min(span.first, row.id), isLast ? row.id : span.last, span.isInOrder && isLast
-            )
         }
-        for (name, span) in spans {
-            guard let table = tables[name], let first = table.layout.idForm.stored(span.first),
+        for span in spans {
+            guard let table = tables[span.table], let first = table.layout.idForm.stored(span.first),
                 let last = table.layout.idForm.stored(span.last), table.layout.rules.counters.isEmpty,
                 try entries.isEmpty(table.layout.number, from: first, to: last),
-                try table.isEmpty(from: first, to: last), span.isInOrder || !comesTwice(anyOf: name, in: rows)
+                try table.isEmpty(from: first, to: last), span.isInOrder || !comesTwice(anyOf: span.table, in: rows)
             else { continue }
             fresh.insert(table.layout.number)
+        }
+    }
+
+    /// From the least to the greatest id that a page has of a table.
+    private struct Span {
+        let table: String
+        var first: String
+        var last: String
+        /// Whether each id is greater than the one before.
+        var isInOrder = true
+
+        mutating func extend(to id: String) {
+            if id > last {
+                last = id
+            } else {
+                first = min(first, id)
+                isInOrder = false
+            }
         }
     }
 
     private func comesTwice(anyOf table: String, in rows: [PageRow]) -> Bool {
         var ids: Set<String> = []
         return rows.contains { $0.table == table && !ids.insert($0.id).inserted }
+    }
+
+    /// - Throws: `DatabaseError` of a constraint, and then all before the row that does not fit were applied.
+    mutating func apply(_ rows: [ReceivedRow]) throws {
+        gathersEntries = true
+        defer { gathersEntries = false }
+        do {
+            for row in rows { try apply(row) }
+        } catch let error as DatabaseError where error.isConstraint {
+            try entries.writeFresh()
+            throw error
+        }
+        try entries.writeFresh()
     }
 
     /// - Throws: `DatabaseError` of a constraint, and then the row is as it was.
@@ -272,6 +300,7 @@ struct RowApplication {
         {
             return try applyFresh(row.ref, patch, in: table)
         }
+        try entries.writeFresh()
         // What a cascade has parked on behalf of a row before is older.
         if parkedBefore.remove(row.ref) != nil { try ParkedRows(db).remove(row.ref) }
         let known = try entries.entry(row.ref)
@@ -317,7 +346,8 @@ struct RowApplication {
     private mutating func applyFresh(_ ref: RowRef, _ patch: RowPatch, in table: AppTable) throws {
         do {
             try table.make(.put(patch.values), at: ref.id)
-            try entries.insertFresh(ref, patch, in: table.layout)
+            try entries.addFresh(ref, patch, in: table.layout)
+            if !gathersEntries { try entries.writeFresh() }
         } catch {
             fresh.remove(ref.table)
             throw error

@@ -15,7 +15,7 @@ public struct JSONObject: Sendable {
     public var isEmpty: Bool { members.isEmpty }
 
     public subscript(key: String) -> JSON? {
-        get { members.first { $0.key == key }?.value }
+        get { members.firstIndex { $0.key == key }.map { members[$0].value } }
         set {
             let index = members.firstIndex { $0.key == key }
             switch (index, newValue) {

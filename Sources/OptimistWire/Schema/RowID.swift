@@ -4,18 +4,15 @@
 public enum RowID {
     public static func isValid(_ text: String) -> Bool {
         guard text.utf8.count == 36 else { return false }
-        var index = 0
-        for byte in text.utf8 {
-            switch index {
-            case 8, 13, 18, 23: if byte != UInt8(ascii: "-") { return false }
-            default:
-                switch byte {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): break
-                default: return false
+        var text = text
+        return text.withUTF8 { bytes in
+            bytes.indices.allSatisfy { index in
+                switch (index, bytes[index]) {
+                case (8, let byte), (13, let byte), (18, let byte), (23, let byte): byte == UInt8(ascii: "-")
+                case (_, UInt8(ascii: "0")...UInt8(ascii: "9")), (_, UInt8(ascii: "a")...UInt8(ascii: "f")): true
+                default: false
                 }
             }
-            index += 1
         }
-        return true
     }
 }

@@ -3,11 +3,16 @@
 /// A date on the wire: RFC 3339 in UTC with a capital T and Z, as RFC 8620 §1.4 asks.
 public enum UTCDate {
     public static func isValid(_ text: String) -> Bool {
-        let bytes = Array(text.utf8)
+        var text = text
+        return text.withUTF8(isValid)
+    }
+
+    private static let pattern = Array("0000-00-00T00:00:00".utf8)
+
+    private static func isValid(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard bytes.count == 20 || (22...30).contains(bytes.count), bytes.last == UInt8(ascii: "Z") else {
             return false
         }
-        let pattern = Array("0000-00-00T00:00:00".utf8)
         for (index, expected) in pattern.enumerated() {
             let isDigit = (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[index])
             if expected == UInt8(ascii: "0") ? !isDigit : bytes[index] != expected { return false }

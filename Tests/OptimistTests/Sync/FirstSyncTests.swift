@@ -198,6 +198,45 @@ struct FirstSyncTests {
         #expect(again.sent.map(\.kind) == [.create])
     }
 
+    /// Forty-seven are two statements of twenty entries, and some. One may wait for its shelf.
+    @Test(arguments: [nil, 1, 20, 27, 47])
+    func `R6 R4 the entries of a snapshot's rows are those of its rows, also beside one that does not fit`(misfit: Int?)
+        async throws
+    {
+        let store = try Reader(backend).store
+        func row(_ table: String, _ number: Int, _ values: JSONObject) -> PageRow {
+            let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + Int64(number)), device: "OtherPhone")
+            return PageRow(
+                table: table, id: id(number).uuidString.lowercased(),
+                content: .row(RowPatch(clocks: ColumnClocks(common: clock), seq: Int64(number), values: values)))
+        }
+        func entries(of store: Store) async throws -> [String] {
+            try await store.read { db in
+                try Row.fetchAll(
+                    db,
+                    sql: """
+                        SELECT id, generation, acked, seq, clock, node, clocks, known, dirty, pending FROM optimist_row
+                        WHERE id IN (SELECT id FROM book) ORDER BY seq
+                        """
+                ).map(\.description)
+            }
+        }
+        let books = (1...47).map { number in
+            row(
+                "book", number,
+                ["shelfID": number == misfit ? .string(id(50).uuidString.lowercased()) : .null, "title": "A book"])
+        }
+        try await store.apply { _ = try store.receive(books, hasMore: true, until: { false }, in: $0) }
+        #expect(try await store.read { try Book.fetchCount($0) } == (misfit == nil ? 47 : 46))
+        let shelf = row("shelf", 50, ["name": "Shelf"])
+        try await store.apply { _ = try store.receive([shelf], hasMore: false, in: $0) }
+        #expect(try await store.read { try Book.fetchCount($0) } == 47)
+        let whole = try Reader(backend).store
+        try await whole.apply { _ = try whole.receive([shelf] + books, hasMore: false, in: $0) }
+        #expect(try await entries(of: store) == entries(of: whole))
+        #expect(try await entries(of: store).count == 47)
+    }
+
     @Test func `R6 a snapshot that does not come to an end is not taken`() async throws {
         let reader = try Reader(backend)
         let asked = SnapshotRequest(table: "tag", at: "e1.5", after: id(5).uuidString.lowercased(), limit: 3)
