@@ -4,10 +4,10 @@ import GRDB
 
 /// Entries of rows of which nothing was known, on their way to `optimist_row`.
 ///
-/// They are written many at a time: with a statement for each, they took twice as long.
+/// They are written many at a time: a statement for each took SQLite half as long again.
 struct FreshEntries {
     private static let columns = ["tbl", "id", "generation", "acked", "seq", "clock", "node", "clocks", "known"]
-    /// So many rows of a first sync are applied before somebody else may write.
+    /// So many make a statement. A write of the app's waits for no more rows of a snapshot that fit as they come.
     static let together = 20
 
     private static let one = inserting(1)

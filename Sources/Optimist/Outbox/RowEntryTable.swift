@@ -84,7 +84,7 @@ struct RowEntryTable {
         ])
     }
 
-    /// Writes what was added. Nothing may ask for entries before.
+    /// Writes what was added. Nothing may ask for entries before then.
     mutating func writeFresh() throws { try fresh.write() }
 
     /// Removes what is known of a row.

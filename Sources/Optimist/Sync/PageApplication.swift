@@ -79,6 +79,7 @@ struct PageApplication {
 
     /// So many rows are tried as they come first. A device that is up to date receives no more at a time.
     private static let few = 50
+
     private func fitsAsItComes(_ rows: [ReceivedRow], by oneByOne: inout RowApplication) throws -> Bool {
         guard try ParkedRows(db).isEmpty else { return false }
         var attempt = oneByOne
