@@ -45,10 +45,20 @@ struct ScratchFolder: Sendable {
     }
 
     /// Moves everything from the log into a file, and returns its size in bytes.
+    ///
+    /// A store that has just been released may be copying its log still, and SQLite lets nobody wait for that: it is tried again.
     @discardableResult
     func checkpoint(_ file: URL) throws -> Int {
         let queue = try DatabaseQueue(path: file.path)
-        _ = try queue.inDatabase { try $0.checkpoint(.truncate) }
+        let deadline = ContinuousClock.now + .seconds(60)
+        while true {
+            do {
+                _ = try queue.inDatabase { try $0.checkpoint(.truncate) }
+                break
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && .now < deadline {
+                Thread.sleep(forTimeInterval: 0.01)
+            }
+        }
         try queue.close()
         return try file.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
     }
