@@ -67,7 +67,8 @@ public final class InMemoryServer: Sendable {
     /// Lets every request fail from now on. Nil ends the outage.
     public func setOutage(_ failure: RemoteFailure?) { state.withLock { $0.outage = failure } }
 
-    /// Every push that arrived, repeated ones too.
+    /// Every push that arrived, repeated ones too, and those without rows by which devices that count ask in each launch
+    /// whether their file went back.
     public var pushes: [Push] { state.withLock { $0.pushes } }
     /// How often a device connected, or tried to.
     public var connects: Int { state.withLock { $0.connects } }

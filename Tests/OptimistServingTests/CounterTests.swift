@@ -47,6 +47,25 @@ struct CounterTests {
         #expect(store.row(.todo)?.patch().clocks == ColumnClocks(common: .at(9, "deviceAA")))
     }
 
+    @Test func `M3 L3 a total of nothing is remembered for a year, and the latest for longer`() {
+        let year: Int64 = 365 * 86_400_000
+        var store = Self.store()
+        store.push([
+            Self.total(3, "deviceAA", at: 1), Self.total(2, "deviceBB", at: 2), Self.total(3, "deviceCC", at: 3),
+        ])
+        store.push([Self.total(0, "deviceBB", at: 4), Self.total(0, "deviceCC", at: 5)])
+        func origins() -> [String]? { store.row(.todo)?.counters["likes"]?.keys.sorted() }
+        store.milliseconds += year
+        store.push([Self.total(4, "deviceAA", at: 1)])
+        #expect(origins() == ["deviceAA", "deviceBB", "deviceCC"])
+        store.milliseconds += 10
+        store.push([Self.total(4, "deviceAA", at: 2)])
+        #expect(origins() == ["deviceAA", "deviceCC"])
+        #expect(store.row(.todo)?.sum(of: "likes") == 4)
+        store.push([Self.total(5, "deviceAA", at: 6)])
+        #expect(origins() == ["deviceAA"])
+    }
+
     @Test func `M3 L3 a device sends the totals of a former id beside its own`() {
         var store = Self.store()
         let both: JSON = [

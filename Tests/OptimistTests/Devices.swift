@@ -167,8 +167,18 @@ extension Device {
         try await store.settleUnseen(.remove)
     }
 
+    /// Asks in each launch whether the file went back.
+    private func checkForRewind(with server: AppServer) async throws {
+        guard let check = try await store.rewindCheck() else { return }
+        do {
+            _ = try await server.push(check)
+            store.confirmedNoRewind()
+        } catch RemoteFailure.pushRewound { try await store.renewDeviceID() }
+    }
+
     /// Pushes and pulls everything.
     func sync(with server: AppServer, refusing refuse: (@Sendable (PushRow) -> Refusal?)? = nil) async throws {
+        try await checkForRewind(with: server)
         while let batch = try await next() {
             try await store.book(try await server.push(batch.push, refusing: refuse), of: batch)
         }

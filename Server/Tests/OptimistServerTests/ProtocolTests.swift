@@ -44,6 +44,9 @@ struct ProtocolTests {
         #expect(refusal?.status == 409)
         #expect(refusal?.type == "urn:ietf:params:jmap:error:pushRewound")
         #expect(try await server.rows(account: person.account, type: "todo").count == 2)
+        await #expect(throws: RequestProblem.self) { try await server.call(person, [], push: 4) }
+        #expect(try await server.call(person, [], push: 5).isEmpty, "without rows it just asks")
+        #expect(try await server.call(person, [], push: 0, device: "deviceBB").isEmpty)
         _ = try await server.call(person, [("todo/set", create([3]))], push: 1, device: "deviceBB")
         #expect(try await server.rows(account: person.account, type: "todo").count == 3)
     }

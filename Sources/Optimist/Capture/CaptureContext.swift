@@ -18,6 +18,7 @@ final class CaptureContext: Sendable {
 
     private struct State {
         var clock: HybridClock
+        var launchOrigin: String?
         var author = Author.user
         var stamp: Stamp?
         var milliseconds: Int64 = 0
@@ -106,6 +107,11 @@ final class CaptureContext: Sendable {
     /// Begins again after an earlier stamp: the clock had run far ahead (M4).
     func restart(at stamp: Stamp) { state.withLock { $0.clock = HybridClock(last: stamp) } }
 
+    /// The id that this launch counts under instead of the device's: see ``LaunchOrigin``. Nil: the device's.
+    var launchOrigin: String? { state.withLock { $0.launchOrigin } }
+
+    func count(under launchOrigin: String?) { state.withLock { $0.launchOrigin = launchOrigin } }
+
     /// The last row of the running transaction that was refused for its size.
     var oversize: Oversize? { state.withLock { $0.oversize } }
 
@@ -162,6 +168,7 @@ extension CaptureContext {
             if let stamp = arguments?[0] { context.witness(Stamp(rawValue: sqlite3_value_int64(stamp))) }
             sqlite3_result_null(call)
         }
+        db.add(function: DatabaseFunction("optimist_origin", argumentCount: 0) { [self] _ in launchOrigin })
         try register("optimist_applying", arguments: 0, on: db) { call, _, _ in
             let context = Unmanaged<CaptureContext>.fromOpaque(sqlite3_user_data(call)).takeUnretainedValue()
             sqlite3_result_int(call, context.isApplying ? 1 : 0)

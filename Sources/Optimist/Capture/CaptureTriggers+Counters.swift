@@ -3,7 +3,7 @@
 /// The triggers that add to the device's running totals what a write changes in a counter (M3).
 ///
 /// The app writes ordinary SQL: what counts is the difference between the new value and the old. A life begins without
-/// totals. A total's stamp never goes back, even if the clock does, since of one device the server keeps the later one.
+/// totals. They are the launch's own until the server has confirmed the file: see ``LaunchOrigin``. A total's stamp never goes back, even if the clock does, since of one device the server keeps the later one.
 extension CaptureTriggers {
     var counterDefinitions: [(name: String, sql: String)] {
         if layout.counters.isEmpty { return [] }
@@ -66,8 +66,13 @@ extension CaptureTriggers {
 
     private func added(_ difference: String, _ column: TableLayout.Column) -> String {
         """
+        INSERT INTO optimist_node(device, own)
+        SELECT optimist_origin(), 2 WHERE \(difference) <> 0 AND optimist_origin() IS NOT NULL
+        ON CONFLICT(device) DO UPDATE SET own = 2 WHERE own = 0;
         INSERT INTO optimist_counter(tbl, id, bit, node, total, stamp)
-        SELECT \(layout.number), NEW.id, \(column.bit), value, \(difference), \(stamp("NEW"))
+        SELECT \(layout.number), NEW.id, \(column.bit),
+        coalesce((SELECT number FROM optimist_node WHERE device = optimist_origin()), value),
+        \(difference), \(stamp("NEW"))
         FROM optimist_meta WHERE name = 'node' AND \(difference) <> 0
         ON CONFLICT(tbl, id, bit, node) DO UPDATE SET total = total + excluded.total,
         stamp = CASE WHEN excluded.stamp >= stamp THEN excluded.stamp ELSE stamp + 1 END;

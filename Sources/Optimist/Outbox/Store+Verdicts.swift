@@ -63,13 +63,6 @@ extension Store {
             }
         }
     }
-
-    /// Takes a new device id after another database pushed under this one (L3). What is pending stays so.
-    func renewDeviceID() async throws {
-        try await apply { db in
-            try DeviceIdentity.renew(in: db, makeID: self.surroundings.makeID)
-        }
-    }
 }
 
 extension Duration {

@@ -66,7 +66,8 @@ struct Opening {
     let surroundings: Surroundings
 
     func prepare(_ db: Database) throws -> [TableLayout] {
-        if try Meta.int(.node, in: db) == nil { try DeviceIdentity.renew(in: db, makeID: surroundings.makeID) }
+        let isNew = try Meta.int(.node, in: db) == nil
+        if isNew { try DeviceIdentity.renew(in: db, makeID: surroundings.makeID) }
         if let ceiling = try Meta.int(.stampCeiling, in: db) { capture.resume(from: Stamp(rawValue: ceiling)) }
         try FormerNames(db).follow(synced)
         let newCounters = try NewCounters(db)
@@ -80,6 +81,9 @@ struct Opening {
         try fillNewColumns(of: layouts, db)
         let renewed = try layouts.filter { try CaptureTriggers(layout: $0).install(in: db, beside: present) }
         try captureUnseen(of: layouts, renewed, db)
+        if !isNew, layouts.contains(where: { !$0.counters.isEmpty }) {
+            capture.count(under: try LaunchOrigin(db).begin(makeID: surroundings.makeID))
+        }
         return layouts
     }
 
@@ -135,6 +139,13 @@ enum DeviceIdentity {
 
     /// Takes a new device id. What is pending keeps its stamps; what was confirmed keeps its old device.
     static func renew(in db: Database, makeID: () -> UUID) throws {
+        try LaunchOrigin(db).keep()
+        try db.execute(sql: "INSERT INTO optimist_node(device, own) VALUES (?, 1)", arguments: [make(makeID)])
+        try Meta.set(.node, to: db.lastInsertedRowID, in: db)
+    }
+
+    /// An id that nobody else has.
+    static func make(_ makeID: () -> UUID) -> String {
         let bytes = withUnsafeBytes(of: makeID().uuid) { Array($0) }
         var number =
             bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -144,9 +155,6 @@ enum DeviceIdentity {
             characters.append(digits[Int(number % 62)])
             number /= 62
         }
-        try db.execute(
-            sql: "INSERT INTO optimist_node(device, own) VALUES (?, 1)",
-            arguments: [String(decoding: characters, as: UTF8.self)])
-        try Meta.set(.node, to: db.lastInsertedRowID, in: db)
+        return String(decoding: characters, as: UTF8.self)
     }
 }

@@ -16,6 +16,9 @@ public protocol Remote: Sendable {
 
     /// Sends the present state of some rows.
     ///
+    /// A push without rows, with the number of the last one, asks whether the database went back: it is answered with no
+    /// verdicts, or by ``RemoteFailure/pushRewound``.
+    ///
     /// - Returns: A verdict for each row of the push, in its order, and what else the remote has to say.
     func push(_ push: Push) async throws -> PushAnswer
 
@@ -70,7 +73,7 @@ public struct RemoteAccount: Sendable, Hashable {
 
 /// Some rows on their way to the server.
 public struct Push: Sendable, Hashable {
-    /// One more for each new push of a device.
+    /// One more for each new push of a device that has rows.
     public var number: Int64
     public var device: String
     public var rows: [PushRow]

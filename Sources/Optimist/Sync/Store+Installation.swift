@@ -14,12 +14,14 @@ extension Store {
     func recognise(install: UUID) async throws -> Bool {
         let name = install.uuidString.lowercased()
         if try await read({ try Meta.string(.install, in: $0) }) == name { return false }
-        return try await apply { db in
+        let isCopy = try await apply { db in
             let known = try Meta.string(.install, in: db)
             try Meta.set(.install, to: name, in: db)
             if known == nil || known == name { return false }
             try DeviceIdentity.renew(in: db, makeID: self.surroundings.makeID)
             return true
         }
+        if isCopy { capture.count(under: nil) }
+        return isCopy
     }
 }

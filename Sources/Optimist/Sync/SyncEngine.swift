@@ -259,6 +259,7 @@ public actor SyncEngine {
         do {
             lastBatch = nil
             var next: PushBatch?
+            try await checkForRewind()
             repeat {
                 let outlook = try await store.pushOutlook(without: pausedTables)
                 guard outlook.isSendable else { return .nothing(nextDue: outlook.nextDue) }
@@ -284,6 +285,16 @@ public actor SyncEngine {
             return .failed(
                 SyncMachine.Failure(error), rows: lastBatch?.sent.count ?? 0, units: lastBatch?.unitCount ?? 0)
         }
+    }
+
+    /// Finds out in each launch whether the file went back, if what is counted before depends on it. A refusal says nothing
+    /// about a row.
+    private func checkForRewind() async throws {
+        if store.capture.launchOrigin == nil { return }
+        _ = try await connected()
+        guard let check = try await store.rewindCheck() else { return }
+        _ = try await sparingRows { try await remote.push(check) }
+        store.confirmedNoRewind()
     }
 
     private func send(_ batch: PushBatch) async throws -> PushAnswer {
@@ -315,7 +326,7 @@ public actor SyncEngine {
 
     func connected() async throws -> RemoteAccount {
         if let account { return account }
-        let account = try await connect()
+        let account = try await sparingRows { try await remote.connect() }
         if let install = try await session?.installID() ?? installID { try await store.recognise(install: install) }
         try await store.bind(to: account.id)
         if let schema = account.schema { try await store.check(against: schema) }
@@ -324,12 +335,12 @@ public actor SyncEngine {
         return account
     }
 
-    /// A refusal of the connection says nothing about a row.
-    private func connect() async throws -> RemoteAccount {
-        do { return try await remote.connect() } catch RemoteFailure.refused(let reason) {
+    /// Makes a request without rows: a refusal of it says nothing about any.
+    private func sparingRows<T>(_ request: () async throws -> T) async throws -> T {
+        do { return try await request() } catch RemoteFailure.refused(let reason) {
             throw RemoteFailure.unreachable(reason)
         } catch RemoteFailure.tooLarge {
-            throw RemoteFailure.unreachable("the connection was refused as too large")
+            throw RemoteFailure.unreachable("a request without rows was refused as too large")
         }
     }
 

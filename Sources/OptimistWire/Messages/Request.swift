@@ -69,7 +69,7 @@ public struct Request: Hashable, Sendable {
             self.origins = ids.compactMap(\.self)
         }
         if let push = object["push"] {
-            guard let number = push.int, number > 0 else { return nil }
+            guard let number = push.int, number >= 0 else { return nil }
             self.push = number
         }
         if let groups = object["groups"] {

@@ -1,0 +1,217 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+import OptimistTesting
+import OptimistWire
+import Synchronization
+import Testing
+
+@testable import Optimist
+
+/// What is counted before the server has confirmed that the file did not go back.
+@Suite(.timeLimit(.minutes(20)))
+struct LaunchOriginTests {
+    private static let present: Int64 = 1_790_000_000_000
+    private static let year: Int64 = 365 * 86_400_000
+
+    private let server = AppServer()
+    private let phone: Device
+    private let photo = Photo(title: "Lake")
+
+    init() throws { phone = try Device([Photo.self], at: Self.present, migrate: Photo.migrate) }
+
+    /// Closes and opens the file.
+    private func relaunch(_ device: Device) throws { try device.open([Photo.self], migrate: Photo.migrate) }
+
+    private func count(_ added: Int, on device: Device) async throws {
+        device.advance(60_000)
+        try await device.execute("UPDATE photo SET likes = likes + \(added)")
+    }
+
+    /// A device with a copy of the phone's file, on which the time of day is another one.
+    private func copy(after milliseconds: Int64 = 0) throws -> Device {
+        let device = try Device([Photo.self], at: Self.present + milliseconds, migrate: Photo.migrate)
+        try phone.store.pool.backup(to: device.store.pool)
+        try relaunch(device)
+        return device
+    }
+
+    /// The phone, with a photo that the server has.
+    private func begin() async throws {
+        try await phone.store.write { [photo] in try photo.insert($0) }
+        try await phone.sync(with: server)
+    }
+
+    private func expect(_ likes: Int, on devices: [Device], location: SourceLocation = #_sourceLocation) async throws {
+        for _ in 0..<2 { for device in devices { try await device.sync(with: server) } }
+        #expect(server.sums("photo", "likes").values.first == Int64(likes), sourceLocation: location)
+        for device in devices {
+            let shown = try await device.store.read { try Int.fetchOne($0, sql: "SELECT likes FROM photo") }
+            #expect(shown == likes, sourceLocation: location)
+            #expect(try await device.store.counts().pending == 0, sourceLocation: location)
+        }
+    }
+
+    private func rows(of table: String, on device: Device) async throws -> Int {
+        try await device.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") ?? 0 }
+    }
+
+    @Test(arguments: [-year, 0, year])
+    func `M3 L3 what a device that went back counts is kept, whatever its clock, and so is what it had sent since`(
+        milliseconds: Int64
+    ) async throws {
+        try await begin()
+        let restored = try copy(after: milliseconds)
+        try await count(2, on: phone)
+        try await phone.sync(with: server)
+        try await count(5, on: restored)
+        try await expect(7, on: [restored])
+    }
+
+    @Test(arguments: [-year, 0, year], [false, true])
+    func `M3 L3 what was unsent when the file was copied counts once, whether or not it was sent since`(
+        milliseconds: Int64, wasSent: Bool
+    ) async throws {
+        try await begin()
+        try await count(1, on: phone)
+        try relaunch(phone)
+        try await count(3, on: phone)
+        let restored = try copy(after: milliseconds)
+        if wasSent {
+            try await phone.sync(with: server)
+            try await count(10, on: phone)
+            try await phone.sync(with: server)
+        }
+        try await count(5, on: restored)
+        try await expect(wasSent ? 19 : 9, on: [restored])
+    }
+
+    @Test func `M3 L3 what a device counts in many launches after it went back is kept`() async throws {
+        try await begin()
+        let restored = try copy(after: -Self.year)
+        try await count(2, on: phone)
+        try await phone.sync(with: server)
+        for added in 1...4 {
+            try await count(added, on: restored)
+            try relaunch(restored)
+        }
+        try await expect(12, on: [restored])
+    }
+
+    @Test(arguments: [false, true])
+    func
+        `M3 L3 what was counted before a file was copied to a second device counts once, and what each counts then too`(
+            isCopyFirst: Bool
+        ) async throws
+    {
+        try await begin()
+        try relaunch(phone)
+        try await count(3, on: phone)
+        let second = try copy()
+        try await count(1, on: phone)
+        try await count(5, on: second)
+        for _ in 0..<2 { try await second.store.recognise(install: UUID()) }
+        try await expect(9, on: isCopyFirst ? [second, phone] : [phone, second])
+        try await count(1, on: phone)
+        try await count(1, on: second)
+        try await expect(11, on: [phone, second])
+    }
+
+    @Test func `M3 L3 a server that goes back gets what was moved, and that nothing is left where it was`() async throws
+    {
+        try await begin()
+        try relaunch(phone)
+        try await count(3, on: phone)
+        let restored = try copy()
+        try await phone.sync(with: server)
+        let former = AppServer()
+        try await phone.store.rewind(
+            ["photo"], at: nil, to: [RemoteEpoch(name: "m", firstSeq: 0), RemoteEpoch(name: "n", firstSeq: 0)])
+        let push = try #require(try await phone.next()).push
+        _ = try await former.push(push)
+        try await restored.store.renewDeviceID()
+        let stale = try #require(try await restored.next()).push
+        _ = try await former.push(stale)
+        #expect(former.sums("photo", "likes").values.first == 3)
+    }
+
+    @Test func `M3 a launch counts under an id of its own until the server has answered, and then under the device's`()
+        async throws
+    {
+        try await begin()
+        #expect(try await rows(of: "optimist_node", on: phone) == 1, "the file was made in this launch")
+        try relaunch(phone)
+        try await count(3, on: phone)
+        #expect(try await rows(of: "optimist_node", on: phone) == 2)
+        try await expect(3, on: [phone])
+        try await count(2, on: phone)
+        try await expect(5, on: [phone])
+        let device = try await phone.store.read { try DeviceIdentity.current(in: $0) }
+        #expect(try await phone.store.origins() == [device])
+        let totals = try await phone.store.read { db in
+            try Row.fetchAll(
+                db, sql: "SELECT total, confirmed FROM optimist_counter ORDER BY total DESC"
+            ).map(\.description)
+        }
+        #expect(totals == ["[total:5 confirmed:5]", "[total:0 confirmed:0]"])
+    }
+
+    @Test func `M3 W2 what another process counts counts, before and after it is moved to the device's id`()
+        async throws
+    {
+        try await begin()
+        let other = try Store(
+            at: phone.file, synced: [Photo.self], durability: .normal, migrate: Photo.migrate)
+        for _ in 0..<3 {
+            try await other.write { try $0.execute(sql: "UPDATE photo SET likes = likes + 1") }
+            try await count(1, on: phone)
+            try await phone.store.lookForOthers()
+            try await phone.sync(with: server)
+        }
+        try await expect(6, on: [phone])
+    }
+
+    @Test func `M3 S5 a launch asks once whether the file went back, and later if that is refused`() async throws {
+        try await begin()
+        let (backend, clock) = (FakeBackend(), ManualClock())
+        backend.settings.withLock { $0.maxRows = -1 }
+        let store = try Store(
+            at: phone.file, synced: [Photo.self], durability: .normal,
+            surroundings: Surroundings(clock: clock, seed: 7),
+            migrate: Photo.migrate)
+        let engine = SyncEngine(store: store, remote: backend, reachability: ManualReachability())
+        let running = Task { await engine.run() }
+        for await status in engine.status where status.phase == .offline { break }
+        #expect(backend.settings.withLock { $0.pushes }.isEmpty)
+        backend.settings.withLock { $0.maxRows = .max }
+        for await status in engine.status {
+            if status.phase == .idle { break }
+            clock.advance(by: .seconds(1))
+        }
+        let device = try await store.read { try DeviceIdentity.current(in: $0) }
+        let checks = backend.settings.withLock { $0.pushes }.filter(\.rows.isEmpty)
+        #expect(checks == [Push(number: 1, device: device, rows: [])])
+        #expect(try await store.rewindCheck() == nil)
+        running.cancel()
+        await running.value
+    }
+
+    @Test func `M3 L5 however often a device is launched offline, a row takes room for some launches only`()
+        async throws
+    {
+        try await begin()
+        for _ in 0..<(LaunchOrigin.maxUnconfirmed + 6) {
+            try relaunch(phone)
+            try await count(1, on: phone)
+        }
+        #expect(try await rows(of: "optimist_counter", on: phone) == LaunchOrigin.maxUnconfirmed)
+        try await expect(LaunchOrigin.maxUnconfirmed + 6, on: [phone])
+        try relaunch(phone)
+        try await count(1, on: phone)
+        try await expect(LaunchOrigin.maxUnconfirmed + 7, on: [phone])
+        #expect(try await rows(of: "optimist_counter", on: phone) == 2)
+    }
+}
