@@ -10,13 +10,17 @@ struct FreshEntries {
     /// So many make a statement. A write of the app's waits for no more rows of a snapshot that fit as they come.
     static let together = 20
 
-    private static let one = inserting(1)
-    private static let many = inserting(together)
+    private static let insertingOne = inserting(1)
+    private static let insertingMany = inserting(together)
 
-    private let db: Database
+    private let one: RowStatement
+    private let many: RowStatement
     private var entries: [[DatabaseValue]] = []
 
-    init(_ db: Database) { self.db = db }
+    init(_ db: Database) throws {
+        one = try RowStatement(Self.insertingOne, in: db)
+        many = try RowStatement(Self.insertingMany, in: db)
+    }
 
     private static func inserting(_ count: Int) -> String {
         let row = "(\(columns.map { _ in "?" }.joined(separator: ", ")))"
@@ -33,9 +37,8 @@ struct FreshEntries {
         if entries.isEmpty { return }
         defer { entries.removeAll(keepingCapacity: true) }
         if entries.count == Self.together {
-            try RowStatement(Self.many, in: db).execute(Array(entries.joined()))
+            try many.execute(Array(entries.joined()))
         } else {
-            let one = try RowStatement(Self.one, in: db)
             for entry in entries { try one.execute(entry) }
         }
     }

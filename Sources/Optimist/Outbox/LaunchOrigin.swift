@@ -57,6 +57,12 @@ struct LaunchOrigin {
                 """)
         try db.execute(
             sql: "UPDATE optimist_counter SET total = 0, stamp = stamp + 1 WHERE \(launches) AND total <> 0")
+        // Nothing of it is to be sent where the column is as the server has it.
+        try db.execute(
+            sql: """
+                DELETE FROM optimist_counter AS c WHERE \(launches) AND total = 0 AND confirmed = 0 AND seq = 0 AND NOT EXISTS
+                (SELECT 1 FROM optimist_row r WHERE r.tbl = c.tbl AND r.id = c.id AND r.dirty >> c.bit & 1)
+                """)
         try db.execute(sql: "UPDATE optimist_node SET own = 0 WHERE own = 2")
     }
 }

@@ -32,7 +32,7 @@ struct RowEntryTable {
             base, settled, due, blocked, known, healing, retries, tbl, id)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """, in: db)
-        fresh = FreshEntries(db)
+        fresh = try FreshEntries(db)
     }
 
     static let columns = """

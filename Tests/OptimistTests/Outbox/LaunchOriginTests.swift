@@ -199,6 +199,24 @@ struct LaunchOriginTests {
         await running.value
     }
 
+    @Test(arguments: [false, true])
+    func `M3 L5 W3 what is counted and taken back before it is sent leaves nothing behind`(inOneLaunch: Bool)
+        async throws
+    {
+        try await begin()
+        for _ in 0..<5 {
+            try relaunch(phone)
+            try await count(1, on: phone)
+            if !inOneLaunch { try relaunch(phone) }
+            try await count(-1, on: phone)
+            try await expect(0, on: [phone])
+        }
+        #expect(try await rows(of: "optimist_counter", on: phone) == (inOneLaunch ? 0 : 1))
+        try relaunch(phone)
+        try await count(2, on: phone)
+        try await expect(2, on: [phone])
+    }
+
     @Test func `M3 L5 however often a device is launched offline, a row takes room for some launches only`()
         async throws
     {

@@ -237,6 +237,18 @@ struct FirstSyncTests {
         #expect(try await entries(of: store).count == 47)
     }
 
+    @Test(arguments: [true, false])
+    func `R6 a part of a snapshot ends where a write of the app's waits, if its rows fit as they come`(isAwaited: Bool)
+        async throws
+    {
+        let desk = try Desk()
+        let rows = (0..<100).map { PageRow.step(Step(text: "\($0)"), seq: 5) }
+        let store = desk.store
+        let count = try await store.apply { try store.receive(rows, hasMore: true, until: { isAwaited }, in: $0) }
+        #expect(count == (isAwaited ? 20 : 100))
+        #expect(try await store.steps().count == count)
+    }
+
     @Test func `R6 a snapshot that does not come to an end is not taken`() async throws {
         let reader = try Reader(backend)
         let asked = SnapshotRequest(table: "tag", at: "e1.5", after: id(5).uuidString.lowercased(), limit: 3)
