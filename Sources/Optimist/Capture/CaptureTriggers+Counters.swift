@@ -68,7 +68,7 @@ extension CaptureTriggers {
         """
         INSERT INTO optimist_node(device, own)
         SELECT optimist_origin(), 2 WHERE \(difference) <> 0 AND optimist_origin() IS NOT NULL
-        ON CONFLICT(device) DO UPDATE SET own = 2 WHERE own = 0;
+        ON CONFLICT(device) DO UPDATE SET own = 2 WHERE own = 3;
         INSERT INTO optimist_counter(tbl, id, bit, node, total, stamp)
         SELECT \(layout.number), NEW.id, \(column.bit),
         coalesce((SELECT number FROM optimist_node WHERE device = optimist_origin()), value),

@@ -37,17 +37,21 @@ struct CounterTable {
         return counters
     }
 
-    /// Writes the counters of a row, which has no others.
-    func save(_ counters: [Int64: Counter], of ref: RowRef, node: (String) throws -> Int64) throws {
+    /// Writes the counters of a row, which has no others. Each total is under an id that this device has listed.
+    func save(_ counters: [Int64: Counter], of ref: RowRef) throws {
         guard tables.contains(ref.table) else { return }
         try db.cachedStatement(sql: "DELETE FROM optimist_counter WHERE tbl = ? AND id = ?")
             .execute(arguments: [ref.table, ref.id])
         for (bit, counter) in counters {
             for (device, total) in counter.totals {
-                try db.cachedStatement(sql: "INSERT INTO optimist_counter VALUES (?, ?, ?, ?, ?, ?, ?, ?)").execute(
+                try db.cachedStatement(
+                    sql: """
+                        INSERT INTO optimist_counter(tbl, id, bit, node, total, stamp, confirmed, seq)
+                        SELECT ?, ?, ?, number, ?, ?, ?, ? FROM optimist_node WHERE device = ?
+                        """
+                ).execute(
                     arguments: [
-                        ref.table, ref.id, bit, try node(device), total.value, total.stamp.rawValue, total.confirmed,
-                        total.seq,
+                        ref.table, ref.id, bit, total.value, total.stamp.rawValue, total.confirmed, total.seq, device,
                     ])
             }
         }

@@ -12,8 +12,8 @@ import OptimistWire
 /// under an id of its own first. If the file did go back, what was counted stays under that id. If it did not, the totals
 /// are moved to the device's: both are sent, since a copy of the file may have the one that is nothing now.
 ///
-/// In `optimist_node`, `own` is 0 for ids of others and for those whose totals were moved, 1 for those that the device
-/// has or had, and 2 for those of launches.
+/// In `optimist_node`, `own` is 0 for ids of others, 1 for those that the device has or had, 2 for those of launches, and 3 for
+/// those whose totals were moved. The last two stand in no clock of a row, so that they can be forgotten.
 struct LaunchOrigin {
     private let db: Database
 
@@ -22,6 +22,9 @@ struct LaunchOrigin {
     /// A device that is offline for more launches than these goes on with the last id: each of them takes room in each row
     /// that was counted in.
     static let maxUnconfirmed = 64
+
+    /// For how long a total of nothing is remembered after the server has it, in milliseconds: as long as a deleted row.
+    private static let remembered = Int64(RowSync.Limit.tombstoneDays) * 86_400_000
 
     /// The id for a launch that begins. It is written down when it is first counted under.
     func begin(makeID: () -> UUID) throws -> String {
@@ -34,36 +37,37 @@ struct LaunchOrigin {
     func keep() throws { try db.execute(sql: "UPDATE optimist_node SET own = 1 WHERE own = 2") }
 
     /// Moves what was counted under ids of launches to the device's. Nobody else has counted under that since.
-    func move() throws {
-        guard
-            try Bool.fetchOne(db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM optimist_node WHERE own = 2)"))
-                == true
-        else { return }
-        let launches = "node IN (SELECT number FROM optimist_node WHERE own = 2)"
-        // What was moved before, and is nothing on the server too, is kept until more is: a server that goes back loses it.
-        try db.execute(
-            sql: """
-                DELETE FROM optimist_counter AS c WHERE total = 0 AND confirmed = 0 AND seq > 0
-                AND node IN (SELECT number FROM optimist_node WHERE own = 0) AND EXISTS
-                (SELECT 1 FROM optimist_counter o WHERE o.tbl = c.tbl AND o.id = c.id AND o.bit = c.bit AND o.\(launches))
-                """)
+    func move(at milliseconds: Int64) throws {
+        let isAny = try Bool.fetchOne(
+            db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM optimist_node WHERE own = 2)"))
+        if isAny != true { return }
+        let isLaunch = "node IN (SELECT number FROM optimist_node WHERE own = 2)"
         try db.execute(
             sql: """
                 INSERT INTO optimist_counter(tbl, id, bit, node, total, stamp)
-                SELECT tbl, id, bit, (SELECT value FROM optimist_meta WHERE name = 'node'), sum(total), max(stamp) + 1
-                FROM optimist_counter WHERE \(launches) AND total <> 0 GROUP BY tbl, id, bit
+                SELECT tbl, id, bit, (SELECT value FROM optimist_meta WHERE name = 'node'), sum(total), max(stamp) + 2
+                FROM optimist_counter WHERE \(isLaunch) AND total <> 0 GROUP BY tbl, id, bit
                 ON CONFLICT(tbl, id, bit, node) DO UPDATE SET total = total + excluded.total,
                 stamp = max(stamp + 1, excluded.stamp)
                 """)
         try db.execute(
-            sql: "UPDATE optimist_counter SET total = 0, stamp = stamp + 1 WHERE \(launches) AND total <> 0")
-        // Nothing of it is to be sent where the column is as the server has it.
+            sql: "UPDATE optimist_counter SET total = 0, stamp = stamp + 1 WHERE \(isLaunch) AND total <> 0")
+        try db.execute(sql: "UPDATE optimist_node SET own = 3 WHERE own = 2")
+        try forget(before: Stamp(milliseconds: milliseconds - Self.remembered))
+    }
+
+    /// Forgets what is nothing on the server too, once that is long ago, since a server that goes back may have to be told;
+    /// and what was never sent and need not be, since the column is as the server has it.
+    private func forget(before stamp: Stamp) throws {
         try db.execute(
             sql: """
-                DELETE FROM optimist_counter AS c WHERE \(launches) AND total = 0 AND confirmed = 0 AND seq = 0 AND NOT EXISTS
-                (SELECT 1 FROM optimist_row r WHERE r.tbl = c.tbl AND r.id = c.id AND r.dirty >> c.bit & 1)
-                """)
-        try db.execute(sql: "UPDATE optimist_node SET own = 0 WHERE own = 2")
+                DELETE FROM optimist_counter AS c
+                WHERE node IN (SELECT number FROM optimist_node WHERE own = 3) AND total = 0 AND confirmed = 0
+                AND CASE WHEN seq > 0 THEN stamp < ? ELSE NOT EXISTS
+                (SELECT 1 FROM optimist_row r WHERE r.tbl = c.tbl AND r.id = c.id AND r.dirty >> c.bit & 1) END
+                """, arguments: [stamp.rawValue])
+        try db.execute(
+            sql: "DELETE FROM optimist_node WHERE own = 3 AND number NOT IN (SELECT node FROM optimist_counter)")
     }
 }
 

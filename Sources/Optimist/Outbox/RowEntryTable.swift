@@ -8,7 +8,7 @@ import OptimistWire
 /// Reads and writes `optimist_row` within one transaction.
 struct RowEntryTable {
     let db: Database
-    private var nodes: Nodes
+    private let nodes: Nodes
     private let counters: CounterTable
     private let finding: RowStatement
     private let updating: RowStatement
@@ -17,7 +17,7 @@ struct RowEntryTable {
 
     init(_ db: Database) throws {
         self.db = db
-        nodes = try Nodes(in: db)
+        nodes = Nodes(in: db)
         counters = try CounterTable(db)
         finding = try RowStatement("SELECT \(Self.columns) FROM optimist_row WHERE tbl = ? AND id = ?", in: db)
         updating = try RowStatement(
@@ -54,7 +54,7 @@ struct RowEntryTable {
     /// Writes an entry. One that says nothing, a row nobody ever confirmed and that is not here, is removed.
     mutating func save(_ entry: RowEntry) throws {
         if entry.generation == 0 { return try forget(entry.ref) }
-        try counters.save(entry.counters, of: entry.ref) { try nodes.number(of: $0) }
+        try counters.save(entry.counters, of: entry.ref)
         let values = try encode(entry)
         if let key = entry.key {
             try updating.execute(values + [key.databaseValue])
@@ -91,7 +91,7 @@ struct RowEntryTable {
     mutating func forget(_ ref: RowRef) throws {
         try db.cachedStatement(sql: "DELETE FROM optimist_row WHERE tbl = ? AND id = ?")
             .execute(arguments: [ref.table, ref.id])
-        try counters.save([:], of: ref) { try nodes.number(of: $0) }
+        try counters.save([:], of: ref)
     }
 
     // MARK: - Coding
@@ -121,7 +121,7 @@ struct RowEntryTable {
         return entry
     }
 
-    private mutating func encode(_ entry: RowEntry) throws -> [DatabaseValue] {
+    private func encode(_ entry: RowEntry) throws -> [DatabaseValue] {
         let common = entry.confirmed.common
         return [
             Int64(entry.generation).databaseValue, Int64(entry.acked).databaseValue, entry.seq.databaseValue,
@@ -173,36 +173,6 @@ struct RowEntryTable {
         OptimistError(
             .damagedMetadata,
             "The record of unsent changes cannot be read. Nothing was deleted; please report this file.")
-    }
-}
-
-/// The devices whose clocks rows carry, by number: a row's clock then takes nine bytes and not thirty.
-private struct Nodes {
-    private let db: Database
-    private var devices: [Int64: String]
-    private var numbers: [String: Int64]
-
-    init(in db: Database) throws {
-        self.db = db
-        let rows = try Row.fetchAll(db.cachedStatement(sql: "SELECT number, device FROM optimist_node"))
-        devices = Dictionary(rows.map { ($0[0] as Int64, $0[1] as String) }, uniquingKeysWith: { $1 })
-        numbers = Dictionary(rows.map { ($0[1] as String, $0[0] as Int64) }, uniquingKeysWith: { $1 })
-    }
-
-    func device(_ number: Int64) throws -> String {
-        guard let device = devices[number] else {
-            throw OptimistError(.damagedMetadata, "A clock names a device that is not listed. Nothing was deleted.")
-        }
-        return device
-    }
-
-    mutating func number(of device: String) throws -> Int64 {
-        if let number = numbers[device] { return number }
-        try db.execute(sql: "INSERT INTO optimist_node(device) VALUES (?)", arguments: [device])
-        let number = db.lastInsertedRowID
-        devices[number] = device
-        numbers[device] = number
-        return number
     }
 }
 

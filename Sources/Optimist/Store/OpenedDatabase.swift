@@ -134,7 +134,7 @@ enum DeviceIdentity {
             db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM optimist_table WHERE counters IS NOT NULL)"))
         guard counts == true else { return [] }
         return try String.fetchAll(
-            db.cachedStatement(sql: "SELECT device FROM optimist_node WHERE own ORDER BY number"))
+            db.cachedStatement(sql: "SELECT device FROM optimist_node WHERE own IN (1, 2) ORDER BY number"))
     }
 
     /// Takes a new device id. What is pending keeps its stamps; what was confirmed keeps its old device.

@@ -230,6 +230,11 @@ struct LaunchOriginTests {
         try relaunch(phone)
         try await count(1, on: phone)
         try await expect(LaunchOrigin.maxUnconfirmed + 7, on: [phone])
+        phone.advance(91 * 86_400_000)
+        try relaunch(phone)
+        try await count(1, on: phone)
+        try await expect(LaunchOrigin.maxUnconfirmed + 8, on: [phone])
         #expect(try await rows(of: "optimist_counter", on: phone) == 2)
+        #expect(try await rows(of: "optimist_node", on: phone) == 2)
     }
 }
