@@ -7,7 +7,7 @@ import Synchronization
 
 /// What the triggers of one writing connection ask for: the transaction's stamp, or that nothing is captured.
 ///
-/// Touched only on the thread that holds the write lock; the mutex is there for the compiler and costs nanoseconds.
+/// Touched on the thread that holds the write lock, but for the id that the next transaction is to count under.
 final class CaptureContext: Sendable {
     /// Who makes the changes of the running transaction.
     enum Author: Sendable {
@@ -19,6 +19,8 @@ final class CaptureContext: Sendable {
     private struct State {
         var clock: HybridClock
         var launchOrigin: String?
+        /// The launch's, as the running transaction found it.
+        var origin: String?
         var author = Author.user
         var stamp: Stamp?
         var milliseconds: Int64 = 0
@@ -40,6 +42,7 @@ final class CaptureContext: Sendable {
     func begin(as author: Author, milliseconds: Int64, collecting: Bool = false) {
         state.withLock { state in
             state.author = author
+            state.origin = state.launchOrigin
             state.stamp = nil
             state.milliseconds = milliseconds
             state.touched = collecting ? [] : nil
@@ -110,7 +113,12 @@ final class CaptureContext: Sendable {
     /// The id that this launch counts under instead of the device's: see ``LaunchOrigin``. Nil: the device's.
     var launchOrigin: String? { state.withLock { $0.launchOrigin } }
 
+    /// Lets later transactions count under an id. One that is running goes on with the one that it began with. Safe to call from
+    /// any thread.
     func count(under launchOrigin: String?) { state.withLock { $0.launchOrigin = launchOrigin } }
+
+    /// The launch's id, if the running transaction counts under it.
+    private var origin: String? { state.withLock { $0.origin } }
 
     /// The last row of the running transaction that was refused for its size.
     var oversize: Oversize? { state.withLock { $0.oversize } }
@@ -168,7 +176,7 @@ extension CaptureContext {
             if let stamp = arguments?[0] { context.witness(Stamp(rawValue: sqlite3_value_int64(stamp))) }
             sqlite3_result_null(call)
         }
-        db.add(function: DatabaseFunction("optimist_origin", argumentCount: 0) { [self] _ in launchOrigin })
+        db.add(function: DatabaseFunction("optimist_origin", argumentCount: 0) { [self] _ in origin })
         try register("optimist_applying", arguments: 0, on: db) { call, _, _ in
             let context = Unmanaged<CaptureContext>.fromOpaque(sqlite3_user_data(call)).takeUnretainedValue()
             sqlite3_result_int(call, context.isApplying ? 1 : 0)

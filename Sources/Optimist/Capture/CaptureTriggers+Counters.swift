@@ -75,7 +75,7 @@ extension CaptureTriggers {
         \(difference), \(stamp("NEW"))
         FROM optimist_meta WHERE name = 'node' AND \(difference) <> 0
         ON CONFLICT(tbl, id, bit, node) DO UPDATE SET total = total + excluded.total,
-        stamp = CASE WHEN excluded.stamp >= stamp THEN excluded.stamp ELSE stamp + 1 END;
+        stamp = CASE WHEN excluded.stamp > stamp THEN excluded.stamp ELSE stamp + 1 END;
         """
     }
 }

@@ -25,6 +25,9 @@ struct Counter: Equatable, Sendable {
     /// What is unsent of all totals together.
     var unsent: Int64 { totals.values.reduce(0) { $0 &+ $1.value &- $1.confirmed } }
 
+    /// How many bytes more than the column's value they take in a push.
+    var size: Int { totals.count == 1 ? 12 : totals.count * 90 }
+
     /// The totals as a push carries them, by device.
     var pushed: [CounterTotal] {
         totals.sorted { $0.key < $1.key }.map { CounterTotal($1.value, Clock(stamp: $1.stamp, device: $0)) }

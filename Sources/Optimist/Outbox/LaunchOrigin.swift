@@ -23,8 +23,8 @@ struct LaunchOrigin {
     /// that was counted in.
     static let maxUnconfirmed = 64
 
-    /// For how long a total of nothing is remembered after the server has it, in milliseconds: as long as a deleted row.
-    private static let remembered = Int64(RowSync.Limit.tombstoneDays) * 86_400_000
+    /// Of so many launches the totals that are nothing since they were moved are remembered after the server has them.
+    static let maxRemembered = 256
 
     /// The id for a launch that begins. It is written down when it is first counted under.
     func begin(makeID: () -> UUID) throws -> String {
@@ -37,10 +37,16 @@ struct LaunchOrigin {
     func keep() throws { try db.execute(sql: "UPDATE optimist_node SET own = 1 WHERE own = 2") }
 
     /// Moves what was counted under ids of launches to the device's. Nobody else has counted under that since.
-    func move(at milliseconds: Int64) throws {
+    func move() throws {
         let isAny = try Bool.fetchOne(
             db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM optimist_node WHERE own = 2)"))
         if isAny != true { return }
+        // What the server has under an id stays there. An older version of this library has sent it, or a copy of the file.
+        try db.execute(
+            sql: """
+                UPDATE optimist_node SET own = 1
+                WHERE own = 2 AND number IN (SELECT node FROM optimist_counter WHERE confirmed <> 0)
+                """)
         let isLaunch = "node IN (SELECT number FROM optimist_node WHERE own = 2)"
         try db.execute(
             sql: """
@@ -53,19 +59,20 @@ struct LaunchOrigin {
         try db.execute(
             sql: "UPDATE optimist_counter SET total = 0, stamp = stamp + 1 WHERE \(isLaunch) AND total <> 0")
         try db.execute(sql: "UPDATE optimist_node SET own = 3 WHERE own = 2")
-        try forget(before: Stamp(milliseconds: milliseconds - Self.remembered))
+        try forget()
     }
 
-    /// Forgets what is nothing on the server too, once that is long ago, since a server that goes back may have to be told;
-    /// and what was never sent and need not be, since the column is as the server has it.
-    private func forget(before stamp: Stamp) throws {
+    /// Forgets what is nothing on the server too, if there are many later launches, since a server that goes back may have to be
+    /// told; and what was never sent and need not be, since the column is as the server has it.
+    private func forget() throws {
         try db.execute(
             sql: """
                 DELETE FROM optimist_counter AS c
                 WHERE node IN (SELECT number FROM optimist_node WHERE own = 3) AND total = 0 AND confirmed = 0
-                AND CASE WHEN seq > 0 THEN stamp < ? ELSE NOT EXISTS
+                AND CASE WHEN seq > 0 THEN node IN
+                (SELECT number FROM optimist_node WHERE own = 3 ORDER BY number DESC LIMIT -1 OFFSET ?) ELSE NOT EXISTS
                 (SELECT 1 FROM optimist_row r WHERE r.tbl = c.tbl AND r.id = c.id AND r.dirty >> c.bit & 1) END
-                """, arguments: [stamp.rawValue])
+                """, arguments: [Self.maxRemembered])
         try db.execute(
             sql: "DELETE FROM optimist_node WHERE own = 3 AND number NOT IN (SELECT node FROM optimist_counter)")
     }

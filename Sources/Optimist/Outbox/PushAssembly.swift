@@ -128,7 +128,7 @@ struct PushAssembly {
     private static func size(_ unsent: Unsent) -> Int {
         let layout = unsent.layout
         return (unsent.entry.heals ? layout.columns : layout.columns(in: unsent.entry.dirty)).reduce(120) {
-            $0 + $1.name.utf8.count + size(unsent.values[$1.name] ?? .null)
+            $0 + $1.name.utf8.count + size(unsent.values[$1.name] ?? .null) + (unsent.entry.counters[$1.bit]?.size ?? 0)
         }
     }
 

@@ -40,6 +40,12 @@ extension RowEntry {
     mutating func settleCounter(
         _ column: TableLayout.Column, _ sent: SentRow, _ won: RowPatch, seq: Int64, isInOrder: Bool, isDirty: Bool
     ) -> JSON? {
+        if !isInOrder, won.values[column.name] != nil {
+            // A total of another file's stands there, and the page has told it. What was sent is nothing the server has.
+            if isDirty { return nil }
+            takeBackCounters(in: column.mask)
+            return .int(baseCount(of: column))
+        }
         let former = counters[column.bit]?.totals.values.reduce(0) { $0 &+ $1.confirmed } ?? 0
         counters[column.bit]?.confirm(sent.totals[column.name] ?? [], seq: seq)
         if isInOrder, won.values[column.name] != nil {

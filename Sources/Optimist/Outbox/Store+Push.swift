@@ -41,7 +41,7 @@ extension Store {
         let now = correctedMilliseconds
         return try await apply { db in
             try UnseenSettling.keepEdited(self.layouts, db)
-            if self.capture.launchOrigin == nil { try LaunchOrigin(db).move(at: now) }
+            if self.capture.launchOrigin == nil { try LaunchOrigin(db).move() }
             let sendable = try SendableUnits(db, at: now, of: self.layouts, withheld: self.withheld(paused))
             let tables = AppTables(self.layouts, db)
             var reading = UnitReading(entries: try RowEntryTable(db), tables: tables, now: now)

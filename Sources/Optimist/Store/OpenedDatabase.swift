@@ -80,10 +80,10 @@ struct Opening {
         for layout in layouts { try EngineSchema.createStateView(of: layout, in: db, beside: present) }
         try fillNewColumns(of: layouts, db)
         let renewed = try layouts.filter { try CaptureTriggers(layout: $0).install(in: db, beside: present) }
-        try captureUnseen(of: layouts, renewed, db)
         if !isNew, layouts.contains(where: { !$0.counters.isEmpty }) {
             capture.count(under: try LaunchOrigin(db).begin(makeID: surroundings.makeID))
         }
+        try captureUnseen(of: layouts, renewed, db)
         return layouts
     }
 

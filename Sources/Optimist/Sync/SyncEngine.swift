@@ -39,6 +39,7 @@ public actor SyncEngine {
     private var timers: [SyncMachine.Timer: Task<Void, Never>] = [:]
     private var lastTask = 0
     private var lastBatch: PushBatch?
+    private var asksForRewind = true
 
     /// Syncs with a server that speaks JMAP, under a session.
     ///
@@ -135,6 +136,7 @@ public actor SyncEngine {
         }
         machine = SyncMachine(random: surroundings.randomness(for: "sync.backoff"))
         account = nil
+        asksForRewind = true
         pulls = Pulls()
         status.show(upgradeRequired: [])
         await forgetPushInFlight()
@@ -287,14 +289,22 @@ public actor SyncEngine {
         }
     }
 
-    /// Finds out in each launch whether the file went back, if what is counted before depends on it. A refusal says nothing
-    /// about a row.
+    /// Finds out whether the file went back, if what is counted waits for that. Of a remote that does not say, the launch's id
+    /// serves for what it counts to its end, and nothing waits.
     private func checkForRewind() async throws {
-        if store.capture.launchOrigin == nil { return }
+        // The first spares the connection, which may bring a new device id.
+        guard asksForRewind, store.capture.launchOrigin != nil else { return }
         _ = try await connected()
         guard let check = try await store.rewindCheck() else { return }
-        _ = try await sparingRows { try await remote.push(check) }
-        store.confirmedNoRewind()
+        let roundTrip = RoundTrip(surroundings)
+        do {
+            let answer = try await remote.push(check)
+            let duration = roundTrip()
+            store.confirmedNoRewind()
+            try await store.correctClock(by: answer.serverTime, roundTrip: duration)
+        } catch RemoteFailure.refused, RemoteFailure.tooLarge, RemoteFailure.forbidden, RemoteFailure.protocolError {
+            asksForRewind = false
+        }
     }
 
     private func send(_ batch: PushBatch) async throws -> PushAnswer {
@@ -326,7 +336,7 @@ public actor SyncEngine {
 
     func connected() async throws -> RemoteAccount {
         if let account { return account }
-        let account = try await sparingRows { try await remote.connect() }
+        let account = try await connect()
         if let install = try await session?.installID() ?? installID { try await store.recognise(install: install) }
         try await store.bind(to: account.id)
         if let schema = account.schema { try await store.check(against: schema) }
@@ -335,12 +345,12 @@ public actor SyncEngine {
         return account
     }
 
-    /// Makes a request without rows: a refusal of it says nothing about any.
-    private func sparingRows<T>(_ request: () async throws -> T) async throws -> T {
-        do { return try await request() } catch RemoteFailure.refused(let reason) {
+    /// A refusal of the connection says nothing about a row.
+    private func connect() async throws -> RemoteAccount {
+        do { return try await remote.connect() } catch RemoteFailure.refused(let reason) {
             throw RemoteFailure.unreachable(reason)
         } catch RemoteFailure.tooLarge {
-            throw RemoteFailure.unreachable("a request without rows was refused as too large")
+            throw RemoteFailure.unreachable("the connection was refused as too large")
         }
     }
 

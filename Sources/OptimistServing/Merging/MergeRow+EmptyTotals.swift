@@ -3,17 +3,18 @@
 import OptimistWire
 
 extension MergeRow {
-    /// Forgets totals that have been nothing for long.
+    /// How many totals of nothing a counter has at most.
+    private static let maxEmptyTotals = 500
+
+    /// Forgets the earliest totals of nothing, if there are many.
     ///
     /// A device that counts while it is offline leaves one for each of its launches, when it moves what it counted to its own
-    /// id. It says that a copy of the device's file is not to count that once more, and is remembered for as long as such a
-    /// copy is noticed by its push number. The latest total stays: its clock is the column's.
-    mutating func forgetEmptyTotals(at milliseconds: Int64) {
-        let oldest = milliseconds - Int64(Expiry.pushDays) * 86_400_000
-        func isOver(_ total: CounterTotal) -> Bool { total.total == 0 && total.clock.stamp.milliseconds < oldest }
-        for (column, totals) in counters where totals.values.contains(where: isOver) {
-            let latest = totals.values.map(\.clock).max()
-            counters[column] = totals.filter { !isOver($0.value) || $0.value.clock == latest }
+    /// id. It says that a copy of the device's file is not to count that once more. Age would not do: whoever had a wrong
+    /// clock would be forgotten at once.
+    mutating func forgetEmptyTotals() {
+        for (column, totals) in counters where totals.count > Self.maxEmptyTotals {
+            let empty = totals.filter { $0.value.total == 0 }.sorted { $0.value.clock > $1.value.clock }
+            for (origin, _) in empty.dropFirst(Self.maxEmptyTotals) { counters[column]?[origin] = nil }
         }
     }
 }

@@ -70,13 +70,13 @@ extension RowEvaluation {
                 // So here: the row would come back as what the edit names of it.
                 return isBroughtBack(by: incoming) ? lifeUnknown : objectionToSize() ?? .gone
             }
-            return mergeJoined(incoming, life: generation, clock)
+            return mergeJoined(incoming, life: generation)
         }
         // The life that the device wrote in has ended. Where a later life has begun, the whole of it is the answer.
         if generation < row.generation { return row.isAlive ? .merged(life: generation, lost: []) : .gone }
         let (incoming, adjusted) = stamped(patch, generation: generation, &clock)
         let outcome = row.merge(incoming)
-        row.forgetEmptyTotals(at: clock.milliseconds)
+        row.forgetEmptyTotals()
         taken.formUnion(outcome.taken)
         if outcome.lifeChanged {
             memory = RowMemory(replaced: memory.replaced)
@@ -187,11 +187,11 @@ extension RowEvaluation {
     }
 
     /// Merges an edit of a life that a delete ended, or that an edit has joined to a later one.
-    private mutating func mergeJoined(_ incoming: MergeRow, life: Int, _ clock: ServerClock) -> RowStep {
+    private mutating func mergeJoined(_ incoming: MergeRow, life: Int) -> RowStep {
         var joined = MergeRow(generation: 1, cells: row.cells, counters: row.counters)
         let outcome = joined.merge(MergeRow(generation: 1, cells: incoming.cells, counters: incoming.counters))
         (row.cells, row.counters) = (joined.cells, joined.counters)
-        row.forgetEmptyTotals(at: clock.milliseconds)
+        row.forgetEmptyTotals()
         taken.formUnion(outcome.taken)
         if let objection = objectionToSize() { return objection }
         settleLife()

@@ -16,14 +16,12 @@ public struct Expiry: Hashable, Sendable {
     /// The numbers of the pushes of devices that last pushed before this day. A database that goes back by so long is not
     /// noticed by its push number any more, and not by much else either.
     public var pushedBefore: Int
-    /// For how many days of silence the number of a push is remembered at least.
-    static let pushDays = 365
 
     /// - Parameter tombstoneDays: For how many days a deleted row is remembered. Some are for a day longer.
     public init(now: Date, tombstoneDays: Int) {
         let today = Self.day(of: now)
         deletedBefore = today - max(0, tombstoneDays)
-        pushedBefore = today - max(Self.pushDays, tombstoneDays)
+        pushedBefore = today - max(365, tombstoneDays)
     }
 
     public static func day(of date: Date) -> Int { Int((date.timeIntervalSince1970 / 86_400).rounded(.down)) }

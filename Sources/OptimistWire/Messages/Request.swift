@@ -69,7 +69,8 @@ public struct Request: Hashable, Sendable {
             self.origins = ids.compactMap(\.self)
         }
         if let push = object["push"] {
-            guard let number = push.int, number >= 0 else { return nil }
+            // A device that has sent nothing yet may ask whether another has, in its name.
+            guard let number = push.int, number > 0 || number == 0 && calls.isEmpty else { return nil }
             self.push = number
         }
         if let groups = object["groups"] {

@@ -54,6 +54,8 @@ final class FakeBackend: Remote {
         var answers = Int.max
         /// How many pushes still fail.
         var pushFailures = 0
+        /// Whether pushes without rows are refused.
+        var refusesChecks = false
         /// A push of more rows is too large.
         var maxRows = Int.max
         var tables: Set<String>?
@@ -151,6 +153,7 @@ final class FakeBackend: Remote {
 
     func push(_ push: Push) async throws -> PushAnswer {
         let settings = try cross("push")
+        if settings.refusesChecks, push.rows.isEmpty { throw RemoteFailure.refused("no rows") }
         if push.rows.count > settings.maxRows { throw RemoteFailure.tooLarge(isProtocolLimit: true) }
         if settings.pushFailures > 0 {
             self.settings.withLock { $0.pushFailures -= 1 }
