@@ -3,7 +3,9 @@
 /// The triggers that add to the device's running totals what a write changes in a counter (M3).
 ///
 /// The app writes ordinary SQL: what counts is the difference between the new value and the old. A life begins without
-/// totals. They are the launch's own until the server has confirmed the file: see ``LaunchOrigin``. A total's stamp never goes back, even if the clock does, since of one device the server keeps the later one.
+/// totals. They are the launch's own until the server has confirmed the file: see ``LaunchOrigin``. Each change of a total has
+/// a later stamp than the one before, even if the clock goes back or the total was moved meanwhile, since of one id the
+/// server keeps the later one.
 extension CaptureTriggers {
     var counterDefinitions: [(name: String, sql: String)] {
         if layout.counters.isEmpty { return [] }

@@ -128,7 +128,7 @@ enum DeviceIdentity {
         return device
     }
 
-    /// Every id that this device has had, if it has tables that count (M3).
+    /// Every id under which the server may have something of this device's, if it has tables that count (M3).
     static func origins(in db: Database) throws -> [String] {
         let counts = try Bool.fetchOne(
             db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM optimist_table WHERE counters IS NOT NULL)"))

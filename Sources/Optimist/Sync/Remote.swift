@@ -16,8 +16,9 @@ public protocol Remote: Sendable {
 
     /// Sends the present state of some rows.
     ///
-    /// A push without rows, with the number of the last one, asks whether the database went back: it is answered with no
-    /// verdicts, or by ``RemoteFailure/pushRewound``.
+    /// A device whose tables have counters first asks whether its file went back: by a push without rows that has the number of
+    /// the last one, or 0. The answer has no verdicts, or is ``RemoteFailure/pushRewound``. A remote that does not know
+    /// throws ``RemoteFailure/refused(_:)``.
     ///
     /// - Returns: A verdict for each row of the push, in its order, and what else the remote has to say.
     func push(_ push: Push) async throws -> PushAnswer
@@ -79,7 +80,8 @@ public struct Push: Sendable, Hashable {
     public var rows: [PushRow]
     /// Rows that stand next to each other and are applied together: either all of them or none (S2).
     public var groups: [Range<Int>]
-    /// Every id that the device has had, if it counts: answers say under them what sums contain of it. Default: none.
+    /// Every id that the device counts or has counted under, if it does: answers say under them what sums contain of it.
+    /// Default: none.
     public var origins: [String]
 
     public init(

@@ -37,7 +37,7 @@ public struct PullRequest: Sendable, Hashable {
     public var cursor: String
     /// The most rows wanted. The remote may send fewer or, to keep a transaction whole, more.
     public var limit: Int
-    /// Every id that the device has had, if it counts: the page says under them what sums contain of it, in
+    /// Every id that the device counts or has counted under, if it does: the page says under them what sums contain of it, in
     /// `RowPatch.mine`. Default: none.
     public var origins: [String]
 

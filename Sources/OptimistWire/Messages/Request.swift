@@ -28,7 +28,7 @@ public struct Request: Hashable, Sendable {
     public var methodCalls: [Invocation]
     /// The device that asks. RS only.
     public var device: String?
-    /// The ids that the device has had: under them it is told its own totals of counters. Empty: `device` alone. RS
+    /// The ids that the device has counted under: for them it is told its own totals of counters. Empty: `device` alone. RS
     /// only.
     public var origins: [String]
     /// The number of the push, one more for each new request of the device. RS only.
