@@ -66,6 +66,17 @@ extension CaptureTriggers {
         "DELETE FROM optimist_counter WHERE tbl = \(layout.number) AND id = \(row).id;"
     }
 
+    /// Whether something is unsent of a counter under another id than the one that is counted under now: that may be on the
+    /// server by now, by a copy of the file, and what takes it back here has to go there too.
+    func hasUnsentOfOtherOrigins(_ column: TableLayout.Column) -> String {
+        """
+        EXISTS (SELECT 1 FROM optimist_counter c WHERE c.tbl = \(layout.number) AND c.id = NEW.id \
+        AND c.bit = \(column.bit) AND c.total <> c.confirmed AND c.node <> \
+        coalesce((SELECT number FROM optimist_node WHERE device = optimist_origin()), \
+        (SELECT value FROM optimist_meta WHERE name = 'node')))
+        """
+    }
+
     private func added(_ difference: String, _ column: TableLayout.Column) -> String {
         """
         INSERT INTO optimist_node(device, own)

@@ -167,6 +167,7 @@ struct CaptureTriggers {
     private func isBack(_ column: TableLayout.Column) -> String {
         "\(changed(column)) AND dirty & ~sent & \(column.mask) <> 0 AND acked = generation "
             + "AND base ->> '$.\(column.name)' IS quote(NEW.\"\(column.name)\")"
+            + (column.isCounter ? " AND NOT \(hasUnsentOfOtherOrigins(column))" : "")
     }
 
     // MARK: - Pieces

@@ -62,16 +62,17 @@ struct LaunchOrigin {
         try forget()
     }
 
-    /// Forgets what is nothing on the server too, if there are many later launches, since a server that goes back may have to be
-    /// told; and what was never sent and need not be, since the column is as the server has it.
+    /// Forgets what is nothing on the server too, if there are many later launches, since a server that goes back has to be
+    /// told again; and what was never sent. What is about to be sent stays.
     private func forget() throws {
         try db.execute(
             sql: """
                 DELETE FROM optimist_counter AS c
                 WHERE node IN (SELECT number FROM optimist_node WHERE own = 3) AND total = 0 AND confirmed = 0
-                AND CASE WHEN seq > 0 THEN node IN
-                (SELECT number FROM optimist_node WHERE own = 3 ORDER BY number DESC LIMIT -1 OFFSET ?) ELSE NOT EXISTS
-                (SELECT 1 FROM optimist_row r WHERE r.tbl = c.tbl AND r.id = c.id AND r.dirty >> c.bit & 1) END
+                AND (seq = 0 OR node IN
+                (SELECT number FROM optimist_node WHERE own = 3 ORDER BY number DESC LIMIT -1 OFFSET ?))
+                AND NOT EXISTS (SELECT 1 FROM optimist_row r
+                WHERE r.tbl = c.tbl AND r.id = c.id AND (r.healing OR c.seq = 0 AND r.dirty >> c.bit & 1))
                 """, arguments: [Self.maxRemembered])
         try db.execute(
             sql: "DELETE FROM optimist_node WHERE own = 3 AND number NOT IN (SELECT node FROM optimist_counter)")

@@ -5,27 +5,27 @@ import OptimistCore
 
 /// The devices whose clocks rows carry, by number: a row's clock then takes nine bytes and not thirty.
 ///
-/// Each is looked up once in a transaction. An account may have thousands, of which a page names a few.
-final class Nodes {
+/// They are looked up when they are needed: an account may have thousands, of which a page names a few. A value, so that
+/// what was listed in an attempt that is rolled back goes with its copy.
+struct Nodes {
     private let db: Database
-    private var devices: [Int64: String] = [:]
+    private let naming: RowStatement
     private var numbers: [String: Int64] = [:]
 
-    init(in db: Database) { self.db = db }
+    init(in db: Database) throws {
+        self.db = db
+        naming = try RowStatement("SELECT device FROM optimist_node WHERE number = ?", in: db)
+    }
 
     func device(_ number: Int64) throws -> String {
-        if let device = devices[number] { return device }
-        let device = try String.fetchOne(
-            db.cachedStatement(sql: "SELECT device FROM optimist_node WHERE number = ?"), arguments: [number])
-        guard let device else {
+        guard let device = try naming.first([number.databaseValue], { $0.text(0) }) ?? nil else {
             throw OptimistError(.damagedMetadata, "A clock names a device that is not listed. Nothing was deleted.")
         }
-        devices[number] = device
         return device
     }
 
     /// The number of a device, which is listed if it was not. A launch's id stands for this device's: see ``LaunchOrigin``.
-    func number(of device: String) throws -> Int64 {
+    mutating func number(of device: String) throws -> Int64 {
         if let number = numbers[device] { return number }
         let number = try known(device) ?? add(device)
         numbers[device] = number

@@ -8,7 +8,7 @@ import OptimistWire
 /// Reads and writes `optimist_row` within one transaction.
 struct RowEntryTable {
     let db: Database
-    private let nodes: Nodes
+    private var nodes: Nodes
     private let counters: CounterTable
     private let finding: RowStatement
     private let updating: RowStatement
@@ -17,7 +17,7 @@ struct RowEntryTable {
 
     init(_ db: Database) throws {
         self.db = db
-        nodes = Nodes(in: db)
+        nodes = try Nodes(in: db)
         counters = try CounterTable(db)
         finding = try RowStatement("SELECT \(Self.columns) FROM optimist_row WHERE tbl = ? AND id = ?", in: db)
         updating = try RowStatement(
@@ -121,7 +121,7 @@ struct RowEntryTable {
         return entry
     }
 
-    private func encode(_ entry: RowEntry) throws -> [DatabaseValue] {
+    private mutating func encode(_ entry: RowEntry) throws -> [DatabaseValue] {
         let common = entry.confirmed.common
         return [
             Int64(entry.generation).databaseValue, Int64(entry.acked).databaseValue, entry.seq.databaseValue,
