@@ -34,13 +34,15 @@ struct Adoption {
             (SELECT 1 FROM optimist_row r WHERE r.tbl = \(layout.number) AND r.id = t.id AND r.generation & 1)
             """
         try requireUUIDs(strangers)
+        // An earlier state of the file would adopt them once more, and must not win over what was counted since.
+        let earliest = Stamp(rawValue: 1)
         for column in layout.counters {
             try db.execute(
                 sql: """
                     INSERT OR REPLACE INTO optimist_counter(tbl, id, bit, node, total, stamp)
                     SELECT ?, id, ?, (SELECT value FROM optimist_meta WHERE name = 'node'), "\(column.name)", ?
                     \(strangers) AND coalesce("\(column.name)", 0) <> 0
-                    """, arguments: [layout.number, column.bit, stamp.rawValue])
+                    """, arguments: [layout.number, column.bit, earliest.rawValue])
         }
         try db.execute(
             sql: """

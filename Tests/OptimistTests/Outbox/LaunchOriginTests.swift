@@ -315,6 +315,21 @@ struct LaunchOriginTests {
         try await expect(0, on: [restored, other])
     }
 
+    @Test func `M3 L2 a table that is adopted once more in a file that went back takes nothing away`() async throws {
+        let phone = try Device([], at: Self.present, migrate: Photo.migrate)
+        try await phone.store.write { [photo] db in
+            try photo.insert(db)
+            try db.execute(sql: "UPDATE photo SET likes = 5")
+        }
+        let restored = try copy(of: phone, after: Self.year)
+        try relaunch(phone)
+        try await phone.sync(with: server)
+        try await count(3, on: phone)
+        try await phone.sync(with: server)
+        try await count(1, on: restored)
+        try await expect(9, on: [restored])
+    }
+
     @Test func `M3 L3 a copy counts once though the clock was far behind when its file was copied`() async throws {
         let (past, years) = (try Device([Photo.self], at: 1_000_000, migrate: Photo.migrate), Self.present)
         try await past.store.write { [photo] in try photo.insert($0) }
