@@ -71,9 +71,15 @@ extension CaptureTriggers {
     func hasUnsentOfOtherOrigins(_ column: TableLayout.Column) -> String {
         """
         EXISTS (SELECT 1 FROM optimist_counter c WHERE c.tbl = \(layout.number) AND c.id = NEW.id \
-        AND c.bit = \(column.bit) AND c.total <> c.confirmed AND c.node <> \
+        AND c.bit = \(column.bit) AND c.total <> c.confirmed AND c.node <> \(presentOrigin))
+        """
+    }
+
+    /// The number of the id that is counted under now.
+    private var presentOrigin: String {
+        """
         coalesce((SELECT number FROM optimist_node WHERE device = optimist_origin()), \
-        (SELECT value FROM optimist_meta WHERE name = 'node')))
+        (SELECT value FROM optimist_meta WHERE name = 'node'))
         """
     }
 
@@ -83,10 +89,8 @@ extension CaptureTriggers {
         SELECT optimist_origin(), 2 WHERE \(difference) <> 0 AND optimist_origin() IS NOT NULL
         ON CONFLICT(device) DO UPDATE SET own = 2 WHERE own = 3;
         INSERT INTO optimist_counter(tbl, id, bit, node, total, stamp)
-        SELECT \(layout.number), NEW.id, \(column.bit),
-        coalesce((SELECT number FROM optimist_node WHERE device = optimist_origin()), value),
-        \(difference), \(stamp("NEW"))
-        FROM optimist_meta WHERE name = 'node' AND \(difference) <> 0
+        SELECT \(layout.number), NEW.id, \(column.bit), \(presentOrigin), \(difference), \(stamp("NEW"))
+        WHERE \(difference) <> 0
         ON CONFLICT(tbl, id, bit, node) DO UPDATE SET total = total + excluded.total,
         stamp = CASE WHEN excluded.stamp > stamp THEN excluded.stamp ELSE stamp + 1 END;
         """

@@ -13,13 +13,13 @@ struct FreshEntries {
     private static let insertingOne = inserting(1)
     private static let insertingMany = inserting(together)
 
+    private let db: Database
     private let one: RowStatement
-    private let many: RowStatement
     private var entries: [[DatabaseValue]] = []
 
     init(_ db: Database) throws {
+        self.db = db
         one = try RowStatement(Self.insertingOne, in: db)
-        many = try RowStatement(Self.insertingMany, in: db)
     }
 
     private static func inserting(_ count: Int) -> String {
@@ -37,7 +37,8 @@ struct FreshEntries {
         if entries.isEmpty { return }
         defer { entries.removeAll(keepingCapacity: true) }
         if entries.count == Self.together {
-            try many.execute(Array(entries.joined()))
+            // Most transactions gather none.
+            try RowStatement(Self.insertingMany, in: db).execute(Array(entries.joined()))
         } else {
             for entry in entries { try one.execute(entry) }
         }

@@ -48,7 +48,7 @@ struct Exchange {
     }
 
     var schema: Schema { settings.schema }
-    var isPush: Bool { request.push != nil && request.device != nil }
+    var isPush: Bool { request.isPush }
     var state: SyncState { SyncState(epoch: settings.epoch, seq: snapshot.seq) }
 
     /// Carries out every call, in order.

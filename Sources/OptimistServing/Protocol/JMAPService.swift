@@ -53,7 +53,7 @@ public final class JMAPService: Sendable {
     }
 
     private func carryOut(_ request: Request, account: String) async throws -> Done {
-        if (request.push != nil && request.device != nil) || request.methodCalls.contains(where: \.isSet) {
+        if request.isPush || request.methodCalls.contains(where: \.isSet) {
             return try await store.write(account: account) { transaction in
                 try self.run(request, account, snapshot: transaction, transaction: transaction)
             }

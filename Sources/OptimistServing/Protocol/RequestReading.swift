@@ -52,6 +52,11 @@ extension Request {
     }
 }
 
+extension Request {
+    /// Whether it is one transaction of a device's, with a number, even without calls.
+    var isPush: Bool { push != nil && device != nil }
+}
+
 extension Invocation {
     var isSet: Bool { name.hasSuffix("/set") }
 

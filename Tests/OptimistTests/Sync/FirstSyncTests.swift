@@ -62,16 +62,7 @@ struct FirstSyncTests {
         let reader = try Reader(backend)
         var previous = 0
         for run in 0..<40 {
-            backend.settings.withLock { $0.answers = 1 + run % 2 }
-            reader.start()
-            let before = backend.requests.count
-            while backend.requests.count < before + 3 {
-                await reader.clock.sleepers(atLeast: 1)
-                reader.clock.advance(by: reader.clock.untilNextSleeper ?? .zero)
-                await Task.yield()
-            }
-            await reader.stop()
-            try reader.reopen()
+            try await reader.syncKilled(run: run)
             let rows = try await reader.store.intakes().reduce(0) { $0 + $1.received }
             #expect(rows >= previous, "progress does not go back")
             previous = rows

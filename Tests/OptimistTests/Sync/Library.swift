@@ -97,6 +97,22 @@ final class Reader: Sendable {
         return engine
     }
 
+    /// Syncs in a launch of which one or two requests are answered, is killed after some more, and opens the file again.
+    ///
+    /// - Parameter run: Which of many it is.
+    func syncKilled(run: Int) async throws {
+        backend.settings.withLock { $0.answers = 1 + run % 2 }
+        start()
+        let before = backend.requests.count
+        while backend.requests.count < before + 3 {
+            await clock.sleepers(atLeast: 1)
+            clock.advance(by: clock.untilNextSleeper ?? .zero)
+            await Task.yield()
+        }
+        await stop()
+        try reopen()
+    }
+
     /// Stops as a crash does: nobody is told.
     func stop() async {
         let running = running.withLock { running in

@@ -277,16 +277,7 @@ struct ResyncTests {
         goOn()
         try await reader.write("UPDATE book SET pages = 7 WHERE id = ?", [id(14)])
         for run in 0..<30 {
-            backend.settings.withLock { $0.answers = 1 + run % 2 }
-            reader.start()
-            let before = backend.requests.count
-            while backend.requests.count < before + 3 {
-                await reader.clock.sleepers(atLeast: 1)
-                reader.clock.advance(by: reader.clock.untilNextSleeper ?? .zero)
-                await Task.yield()
-            }
-            await reader.stop()
-            try reader.reopen()
+            try await reader.syncKilled(run: run)
             if run == 4 { backend.write("book", [id(17), id(40)], ["title": "Later"], at: 1_790_000_060_000) }
         }
         backend.settings.withLock { $0.answers = .max }

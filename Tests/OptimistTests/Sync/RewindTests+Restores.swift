@@ -3,7 +3,6 @@
 import Foundation
 import GRDB
 import Optimist
-import OptimistTesting
 import OptimistWire
 import Synchronization
 import Testing
@@ -151,16 +150,7 @@ extension RewindTests {
         let before = backend.essence
         backend.restore(backup, as: "e2")
         for run in 0..<12 {
-            backend.settings.withLock { $0.answers = 1 + run % 2 }
-            a.start()
-            let requests = backend.requests.count
-            while backend.requests.count < requests + 3 {
-                await a.clock.sleepers(atLeast: 1)
-                a.clock.advance(by: a.clock.untilNextSleeper ?? .zero)
-                await Task.yield()
-            }
-            await a.stop()
-            try a.reopen()
+            try await a.syncKilled(run: run)
         }
         backend.settings.withLock { $0.answers = .max }
         for reader in [a, b, a] { try await reader.sync() }
