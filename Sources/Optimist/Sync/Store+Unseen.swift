@@ -130,11 +130,12 @@ struct UnseenSettling {
 
     func settle(_ ids: [DatabaseValue], of layout: TableLayout, _ answer: MassRemoval.Answer) throws {
         var entries = try RowEntryTable(db)
-        let table = AppTable(layout: layout, db: db)
+        let (table, parked) = (AppTable(layout: layout, db: db), ParkedRows(db))
         var going: [ReceivedRow] = []
         for id in ids {
             let ref = RowRef(table: layout.number, id: id)
-            try ParkedRows(db).remove(ref)
+            // An answer may have told of the row's end since, which no page tells again.
+            if try !parked.hasLater(than: start, of: ref) { try parked.remove(ref) }
             guard var entry = try entries.entry(ref), entry.isAlive, entry.isKnownToServer, !entry.isHealing,
                 entry.seq <= start
             else { continue }

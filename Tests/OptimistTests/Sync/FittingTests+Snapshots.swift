@@ -137,6 +137,32 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
+    @Test func `L4 S4 a deletion that an answer tells of, and that waits, stays when a snapshot from before ends`()
+        async throws
+    {
+        let (store, trip, visa) = (try Desk(onDelete: "SET NULL").store, trip, visa)
+        try await store.write { db in
+            try trip.insert(db)
+            try Step(id: visa.id, text: "Visa", project: trip.id).insert(db)
+        }
+        let first = try #require(try await store.nextPush(PushLimit()))
+        try await store.book([.gone(seq: 5), .retry(after: .zero)], of: first)
+        let second = try #require(try await store.nextPush(PushLimit()))
+        for table in ["project", "step"] {
+            let asked = SnapshotRequest(table: table, at: table == "step" ? "e1.4" : nil, limit: 100)
+            #expect(try await store.apply(SnapshotPage(at: "e1.4", rows: [], next: nil), of: asked))
+        }
+        try await store.take([], from: 4, to: 5)
+        try await store.settleUnseen(.remove)
+        #expect(try await store.projects() == ["Trip"], "a step below is not answered yet")
+        #expect(try await store.counts().parked == 1)
+        try await store.book([.merged(seq: 6, RowPatch(values: ["project": .null]))], of: second)
+        try await store.take([], from: 5, to: 6)
+        #expect(try await store.projects().isEmpty)
+        #expect(try await store.steps() == ["Visa"])
+        #expect(try await store.counts().parked == 0)
+    }
+
     @Test func `R6 S9 a snapshot with deleted rows is not taken`() async throws {
         let gone = PageRow.gone("project", id(2))
         await #expect(throws: RemoteFailure.self) { try await takeSnapshot([project(1), gone]) }
