@@ -117,18 +117,20 @@ extension RowEntry {
         }
         stopHealing()
         confirmHealedCounters(sentRow, verdict, in: layout)
-        guard case .merged(_, let won) = verdict, isAlive else { return settlement }
-        let sentColumns = Set(layout.columns(in: sentRow.mask).map(\.name))
-        let others = JSONObject(won.values.members.filter { !sentColumns.contains($0.key) })
+        guard case .merged(let seq, let won) = verdict, isAlive else { return settlement }
+        var settled = Set(layout.columns(in: sentRow.mask).map(\.name))
+        // A later page has brought the sums as they have become since.
+        if seq < before.seq { settled.formUnion(layout.counters.map(\.name)) }
+        let others = JSONObject(won.values.members.filter { !settled.contains($0.key) })
         let reception = try receive(
             RowPatch(generation: generation, clocks: won.clocks, values: others, mine: won.mine),
             device: device, in: layout, quote: quote)
         if case .set(let received) = reception.change {
-            guard case .set(let settled) = settlement.change else {
+            guard case .set(let own) = settlement.change else {
                 settlement.change = reception.change
                 return settlement
             }
-            settlement.change = .set(JSONObject(settled.members + received.members))
+            settlement.change = .set(JSONObject(own.members + received.members))
         }
         return settlement
     }

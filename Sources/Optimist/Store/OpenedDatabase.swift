@@ -137,6 +137,11 @@ enum DeviceIdentity {
             db.cachedStatement(sql: "SELECT device FROM optimist_node WHERE own IN (1, 2) ORDER BY number"))
     }
 
+    /// Whether this device counts under no other ids. What an answer says of a sum would otherwise count twice.
+    static func areOrigins(in db: Database, among asked: [String]) throws -> Bool {
+        try Set(asked).isSuperset(of: origins(in: db))
+    }
+
     /// Takes a new device id. What is pending keeps its stamps; what was confirmed keeps its old device.
     static func renew(in db: Database, makeID: () -> UUID) throws {
         try LaunchOrigin(db).keep()

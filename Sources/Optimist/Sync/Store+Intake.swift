@@ -40,7 +40,8 @@ extension Store {
     private func applyUntilAwaited(_ page: SnapshotPage, of asked: SnapshotRequest) async throws -> SnapshotPage? {
         try await apply { db in
             guard let intake = try Intake.fetchAll([asked.table], in: db).first, intake.awaitsSnapshot,
-                intake.place == asked.after, (intake.at ?? asked.at) == asked.at
+                intake.place == asked.after, (intake.at ?? asked.at) == asked.at,
+                try DeviceIdentity.areOrigins(in: db, among: asked.origins)
             else { return nil }
             var page = page
             if !page.epochs.isEmpty {

@@ -7,10 +7,13 @@ import OptimistWire
 extension Store {
     /// Applies a page and its cursor in one transaction (R1). A page that comes twice or late changes nothing.
     ///
+    /// - Parameter origins: Under which ids it was to say what this device has counted. Nil: under all that there are.
     /// - Returns: Whether the page was the one that follows what is here.
     @discardableResult
-    func apply(_ page: Page, to tables: [String], initialCursor: String) async throws -> Bool {
+    func apply(_ page: Page, to tables: [String], initialCursor: String, origins: [String]? = nil) async throws -> Bool
+    {
         try await apply { db in
+            if let origins, try !DeviceIdentity.areOrigins(in: db, among: origins) { return false }
             let intakes = try Intake.fetchAll(tables, in: db)
             guard intakes.allSatisfy({ ($0.cursor ?? initialCursor) == page.from }) else { return false }
             if !page.epochs.isEmpty, try self.rewind(tables, at: page.from, to: page.epochs, in: db) { return false }

@@ -66,7 +66,10 @@ extension SyncEngine {
             pause(page.upgradeRequired)
             if known == nil, try await hasAskedAboutFormerLife(page.cursor, tables) { return true }
             let served = tables.filter { !page.upgradeRequired.contains($0) }
-            guard try await store.apply(page, to: served, initialCursor: account.initialCursor) else { return true }
+            guard
+                try await store.apply(
+                    page, to: served, initialCursor: account.initialCursor, origins: origins)
+            else { return true }
             if !page.epochs.isEmpty { store.writes.send() }
             return page.hasMore || plan.wantsMore(after: tables, moved: page.cursor != cursor)
         } catch RemoteFailure.upgradeRequired(let tables) {

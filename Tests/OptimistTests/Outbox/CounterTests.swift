@@ -19,11 +19,11 @@ struct CounterTests {
 
     private func another() throws -> Device { try Device([Photo.self], migrate: Photo.migrate) }
 
-    private func likes(_ device: Device? = nil) async throws -> Int? {
+    func likes(_ device: Device? = nil) async throws -> Int? {
         try await (device ?? phone).store.read { try Int.fetchOne($0, sql: "SELECT likes FROM photo") }
     }
 
-    private func patch(_ batch: PushBatch?) throws -> RowPatch {
+    func patch(_ batch: PushBatch?) throws -> RowPatch {
         switch try #require(batch?.push.rows.first).change {
         case .create(let patch), .update(let patch): return patch
         case .delete: throw CancellationError()
@@ -37,7 +37,7 @@ struct CounterTests {
     }
 
     /// A row that the server has, with as many likes.
-    private func confirmed(likes: Int = 0) async throws {
+    func confirmed(likes: Int = 0) async throws {
         var photo = photo
         photo.likes = likes
         let row = photo
@@ -225,68 +225,6 @@ struct CounterTests {
         #expect(try await likes(restored) == 6)
     }
 
-    /// Counts three and then two, and learns that the server has gone back to before the two.
-    private func goneBack() async throws -> String {
-        try await confirmed()
-        for added in [3, 2] {
-            try await phone.execute("UPDATE photo SET likes = likes + \(added)")
-            try await phone.sync(with: server)
-        }
-        let epochs = [RemoteEpoch(name: "m", firstSeq: 0), RemoteEpoch(name: "n", firstSeq: 2)]
-        try await phone.store.rewind(["photo"], at: nil, to: epochs)
-        return try await phone.store.read { try DeviceIdentity.current(in: $0) }
-    }
-
-    /// A page with the three, of the server's ninth transaction since.
-    private func receiveFormer(_ device: String) async throws {
-        let patch = RowPatch(
-            generation: 1, clocks: ColumnClocks(common: Clock(stamp: Stamp(rawValue: 1), device: device)), seq: 9,
-            values: ["likes": 3], mine: ["likes": [device: 3]])
-        let row = PageRow(table: "photo", id: photo.id.uuidString.lowercased(), content: .row(patch))
-        try await phone.store.apply(
-            Page(from: "n.2", cursor: "n.9", hasMore: false, rows: [row]), to: ["photo"], initialCursor: "m.0")
-    }
-
-    @Test
-    func `L3 M3 a server that went back learns what it had been told, though its transactions have the same numbers`()
-        async throws
-    {
-        let device = try await goneBack()
-        // Somebody else has brought back the row as it was before.
-        try await receiveFormer(device)
-        #expect(try await likes() == 5)
-        let sent = try #require(try self.patch(try await phone.next()).values["likes"])
-        #expect(CounterPatch(json: sent) == .totals([.init(5)]))
-    }
-
-    @Test func `L3 M3 a page from before what has healed takes nothing back`() async throws {
-        let device = try await goneBack()
-        let batch = try #require(try await phone.next())
-        try await phone.store.book([.accepted(seq: 10)], of: batch)
-        // It was asked for before the answer, and comes after it.
-        try await receiveFormer(device)
-        #expect(try await likes() == 5)
-        try await phone.execute("UPDATE photo SET likes = likes + 1")
-        let sent = try #require(try self.patch(try await phone.next()).values["likes"])
-        #expect(CounterPatch(json: sent) == .totals([.init(6)]))
-    }
-
-    @Test func `L3 M3 what heals learns from the answer what it had counted since`() async throws {
-        try await confirmed()
-        try await phone.execute("UPDATE photo SET likes = likes + 3")
-        let device = try await phone.store.read { try DeviceIdentity.current(in: $0) }
-        try await phone.store.rewind(
-            ["photo"], at: nil,
-            to: [RemoteEpoch(name: "m", firstSeq: 0), RemoteEpoch(name: "n", firstSeq: 0)])
-        let batch = try #require(try await phone.next())
-        let won = RowPatch(generation: 1, values: ["likes": 8], mine: ["likes": [device: 6]])
-        try await phone.store.book([.merged(seq: 9, won)], of: batch)
-        #expect(try await likes() == 8)
-        try await phone.execute("UPDATE photo SET likes = likes + 1")
-        let sent = try #require(try patch(try await phone.next()).values["likes"])
-        #expect(CounterPatch(json: sent) == .totals([.init(7)]))
-    }
-
     /// A server that has deleted the row says so when it is asked. In a resync it may not know of that any more (L4).
     @Test(arguments: [false, true])
     func `M2 M3 a count of a row that a snapshot does not bring ends with the row, unless that is forgotten`(
@@ -300,7 +238,7 @@ struct CounterTests {
         try await phone.execute("UPDATE photo SET likes = likes + 3")
         try await phone.store.apply(
             SnapshotPage(at: "e.5", rows: [], next: nil),
-            of: SnapshotRequest(table: "photo", at: nil, after: nil, limit: 100))
+            of: SnapshotRequest(table: "photo", limit: 100, origins: phone.store.origins()))
         try await phone.store.apply(
             Page(from: "e.5", cursor: "e.5", hasMore: false, rows: []), to: ["photo"], initialCursor: "")
         try await phone.store.settleUnseen(.remove)
