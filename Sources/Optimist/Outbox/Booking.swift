@@ -72,6 +72,7 @@ struct Booking {
         let settlement = try settle(&entry, sent, verdict, table)
         postpone(&entry, verdict)
         if case .blocked(let by) = verdict { try standAgain(&entry, besides: by, in: table) }
+        if settlement.isUnknown { unknown.append(sent.ref) }
         try record(settlement, sent, before, in: table)
         do {
             if verdict.isGone, settlement.change == .delete,

@@ -83,14 +83,24 @@ extension RowEntry {
     }
 
     /// The server has the totals that went along with what it had lost. A page from before that tells nothing of them.
-    private mutating func confirmHealedCounters(_ sentRow: SentRow, _ verdict: Verdict, in layout: TableLayout) {
+    ///
+    /// - Parameter told: The counters of which a page has told later than the answer, which names them.
+    private mutating func confirmHealedCounters(
+        _ sentRow: SentRow, _ verdict: Verdict, but told: [TableLayout.Column], in layout: TableLayout
+    ) {
         switch verdict {
         case .accepted(let seq), .merged(let seq, _):
-            for column in layout.counters where sentRow.mask & column.mask == 0 {
+            for column in layout.counters where sentRow.mask & column.mask == 0 && !told.contains(column) {
                 counters[column.bit]?.confirm(sentRow.totals[column.name] ?? [], seq: seq)
             }
         default: break
         }
+    }
+
+    /// The counters that an answer names and of which a page has told later.
+    private func countersTold(after verdict: Verdict, in layout: TableLayout) -> [TableLayout.Column] {
+        guard case .merged(let seq, let won) = verdict, seq < self.seq else { return [] }
+        return layout.counters.filter { won.values[$0.name] != nil }
     }
 
     /// Books a verdict, of a row that heals or of any other.
@@ -116,11 +126,12 @@ extension RowEntry {
             return settlement
         }
         stopHealing()
-        confirmHealedCounters(sentRow, verdict, in: layout)
-        guard case .merged(let seq, let won) = verdict, isAlive else { return settlement }
-        var settled = Set(layout.columns(in: sentRow.mask).map(\.name))
-        // A later page has brought the sums as they have become since.
-        if seq < before.seq { settled.formUnion(layout.counters.map(\.name)) }
+        let told = before.countersTold(after: verdict, in: layout)
+        confirmHealedCounters(sentRow, verdict, but: told, in: layout)
+        guard case .merged(_, let won) = verdict, isAlive else { return settlement }
+        // The server keeps another total than was sent, and the table shows neither.
+        settlement.isUnknown = told.contains { dirty & $0.mask == 0 && (counters[$0.bit]?.unsent ?? 0) != 0 }
+        let settled = Set((layout.columns(in: sentRow.mask) + told).map(\.name))
         let others = JSONObject(won.values.members.filter { !settled.contains($0.key) })
         let reception = try receive(
             RowPatch(generation: generation, clocks: won.clocks, values: others, mine: won.mine),

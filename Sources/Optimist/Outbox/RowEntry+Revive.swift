@@ -10,8 +10,11 @@ import OptimistWire
 extension RowEntry {
     /// Whether a received deletion leaves the row, since an edit is later that is unsent, or that the server has lost.
     func outlives(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Bool {
-        guard layout.rules.editWins, isAlive, tombstone.generation == generation + 1, let deletion = tombstone.clock
-        else { return false }
+        guard layout.rules.editWins, isAlive, tombstone.generation == generation + 1 else { return false }
+        // When it was deleted nobody has said, as of what an answer has told: the answer to the edit does.
+        guard let deletion = tombstone.clock else {
+            return tombstone.mergedInto == nil && dirty & ~TableLayout.lifeMask != 0
+        }
         if layout.columns(in: dirty).contains(where: { unsentClock(of: $0, device) > deletion }) { return true }
         guard heals else { return false }
         let counted = counters.values.flatMap(\.pushed)

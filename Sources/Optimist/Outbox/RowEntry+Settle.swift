@@ -13,6 +13,8 @@ struct Settlement: Equatable, Sendable {
     var lost: Int64 = 0
     /// The unsent columns of the user's that stay in a row that is put anew.
     var kept: Int64 = 0
+    /// Whether what the server has of the row now is not known, so that it is to be received anew.
+    var isUnknown = false
 }
 
 extension RowEntry {
@@ -46,6 +48,10 @@ extension RowEntry {
             return becomeOne(sent, in: layout)
         case .gone(let seq):
             settled = push
+            if isThereAgain(since: seq, in: sent.generation) {
+                takeBackSent(sent)
+                return Settlement()
+            }
             self.seq = max(self.seq, seq)
             return giveUp(sent, in: layout)
         case .rejected(let refusal):
@@ -191,6 +197,12 @@ extension RowEntry {
         layout.columns(in: dirty).reduce(0) { mask, column in
             unsentStamp(of: column.name) == sentRow.stamps[column.name] ? mask : mask | column.mask
         }
+    }
+
+    /// Whether a page has brought the row since the server said that it is gone. In the same life: the server has forgotten that
+    /// the row was deleted, and another device has sent it again (L4).
+    private func isThereAgain(since seq: Int64, in life: Int) -> Bool {
+        isAlive && generation == life && acked == life && !isHealing && seq > 0 && self.seq > seq
     }
 
     private mutating func giveUp(_ sentRow: SentRow, in layout: TableLayout) -> Settlement {

@@ -64,6 +64,20 @@ struct ReferenceGraph: Sendable {
     /// The columns that refer to a table.
     func referrers(to table: String) -> [Referrer] { referrers[table] ?? [] }
 
+    /// Those of some tables, by their numbers, of which rows go along with one of a table that is deleted, be it its own.
+    func goingAlong(with layout: TableLayout, among some: Set<Int64>) -> Set<Int64> {
+        if some.isEmpty { return [] }
+        var met: Set<Int64> = [layout.number]
+        var next = [layout.name]
+        while let table = next.popLast() {
+            for referrer in referrers(to: table)
+            where referrer.onDelete == .cascade && met.insert(referrer.layout.number).inserted {
+                next.append(referrer.layout.name)
+            }
+        }
+        return met.intersection(some)
+    }
+
     private mutating func rank(_ layout: TableLayout, _ byName: [String: TableLayout], _ visiting: inout Set<Int64>)
         -> Int
     {

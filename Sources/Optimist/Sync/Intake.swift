@@ -32,6 +32,16 @@ package struct Intake: Equatable, Sendable {
     /// What was received, or what the snapshot noted that is under way. Nil: nothing was noted.
     var latest: String? { cursor ?? at }
 
+    /// Whether less was received of it than up to another table's cursor. A remote may not keep it at all.
+    func isBehind(_ other: String) -> Bool {
+        if !isComplete { return true }
+        guard let cursor, cursor != other else { return false }
+        guard let mine = SyncState(cursor), let theirs = SyncState(other), mine.epoch == theirs.epoch else {
+            return true
+        }
+        return (mine.seq, mine.offset) < (theirs.seq, theirs.offset)
+    }
+
     /// Whether the snapshot is still to come to a row, by its id on the wire: its rows come in the order of those.
     func isToBring(_ id: String?) -> Bool {
         guard awaitsSnapshot, let id else { return false }

@@ -15,13 +15,20 @@ struct PageApplication {
     private let db: Database
     private let milliseconds: Int64
     private let hasMore: Bool
+    private let lagging: Set<Int64>
 
-    /// - Parameter hasMore: Whether later pages bring what the server has changed by now too.
-    init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64, hasMore: Bool = false) {
+    /// - Parameters:
+    ///   - hasMore: Whether later pages bring what the server has changed by now too.
+    ///   - lagging: The tables of which they do, if not of all.
+    init(
+        _ layouts: [TableLayout], _ db: Database, at milliseconds: Int64, hasMore: Bool = false,
+        lagging: Set<Int64> = []
+    ) {
         self.layouts = layouts
         self.db = db
         self.milliseconds = milliseconds
         self.hasMore = hasMore
+        self.lagging = lagging
     }
 
     func apply(_ rows: [PageRow]) throws {
@@ -75,7 +82,9 @@ struct PageApplication {
     }
 
     /// What was noted of devices in a first attempt was undone with it.
-    private func anew() throws -> RowApplication { try RowApplication(layouts, db, at: milliseconds, hasMore: hasMore) }
+    private func anew() throws -> RowApplication {
+        try RowApplication(layouts, db, at: milliseconds, hasMore: hasMore, lagging: lagging)
+    }
 
     /// So many rows are tried as they come first. A device that is up to date receives no more at a time.
     private static let few = 50
@@ -189,6 +198,7 @@ struct RowApplication {
     let references: ReferenceGraph
     let db: Database
     let hasMore: Bool
+    private let lagging: Set<Int64>
     private let milliseconds: Int64
     private let device: String
     /// Tables of whose rows in this page nothing is here: they need not be looked up.
@@ -203,13 +213,17 @@ struct RowApplication {
     /// The rows that cascades of this page have parked.
     private var parkedBefore: Set<RowRef> = []
 
-    init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64, hasMore: Bool = false) throws {
+    init(
+        _ layouts: [TableLayout], _ db: Database, at milliseconds: Int64, hasMore: Bool = false,
+        lagging: Set<Int64> = []
+    ) throws {
         entries = try RowEntryTable(db)
         tables = AppTables(layouts, db)
         references = ReferenceGraph(layouts)
         self.db = db
         self.milliseconds = milliseconds
         self.hasMore = hasMore
+        self.lagging = lagging
         device = try DeviceIdentity.current(in: db)
     }
 
@@ -336,7 +350,7 @@ struct RowApplication {
 
     private func mustWait(_ row: ReceivedRow) throws -> Bool {
         guard case .deleted(let tombstone) = row.content, tombstone.mergedInto == nil else { return false }
-        return try cascade.isTooSoon(deletionOf: row.ref, at: tombstone.seq, hasMore: hasMore)
+        return try cascade.isTooSoon(deletionOf: row.ref, at: tombstone.seq, hasMore: hasMore, lagging: lagging)
     }
 
     private var cascade: ReceivedCascade {

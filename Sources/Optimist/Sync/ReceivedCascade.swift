@@ -50,7 +50,8 @@ struct ReceivedCascade {
     /// - Parameters:
     ///   - seq: When the row was deleted. Nil: unknown.
     ///   - hasMore: Whether later pages bring what the server has changed by now too.
-    func isTooSoon(deletionOf ref: RowRef, at seq: Int64?, hasMore: Bool) throws -> Bool {
+    ///   - lagging: The tables of which they do, if not of all.
+    func isTooSoon(deletionOf ref: RowRef, at seq: Int64?, hasMore: Bool, lagging: Set<Int64> = []) throws -> Bool {
         let all = try rowsBelow(ref).filter { $0.ref != ref }
         let isTooSoon = try all.contains { below in
             guard let child = try entries.entry(below.ref) else { return false }
@@ -61,7 +62,8 @@ struct ReceivedCascade {
                 return true
             }
             guard child.isKnownToServer, !child.isMoved(by: referrer) else { return false }
-            return (hasMore && referrer.onDelete == .cascade) || child.seq > (seq ?? .max)
+            let mayMove = hasMore || !references.goingAlong(with: referrer.layout, among: lagging).isEmpty
+            return (mayMove && referrer.onDelete == .cascade) || child.seq > (seq ?? .max)
         }
         var met: Set<RowRef> = [ref]
         return try isTooSoon || areToBeHealed(all, besides: &met)

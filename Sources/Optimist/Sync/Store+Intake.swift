@@ -118,6 +118,12 @@ extension Intake {
         }
     }
 
+    /// Those of some tables that were not received as far as up to a cursor.
+    static func lagging(behind cursor: String, of layouts: [TableLayout], in db: Database) throws -> Set<Int64> {
+        let behind = try Set(fetchAll(layouts.map(\.name), in: db).filter { $0.isBehind(cursor) }.map(\.table))
+        return Set(layouts.filter { behind.contains($0.name) }.map(\.number))
+    }
+
     /// Moves a table's cursor after a page of changes.
     static func advance(_ table: String, by page: Page, rows: Int, in db: Database) throws {
         try db.cachedStatement(

@@ -67,14 +67,17 @@ extension Store {
     /// - Returns: Whether something that was parked is forgotten.
     private static func heal(_ layout: TableLayout, after common: Int64, in db: Database) throws -> Bool {
         let isHere = layout.columns.contains { !$0.isCounter } ? "(known <> 0 OR generation & 1 = 0)" : "1"
+        // A row that outlives a deletion (M2) is in the life before that, if the server has had more of it than its end.
+        let outlives = "acked = generation + 1 AND generation & 1 AND NOT dirty & \(TableLayout.lifeMask)"
+        let heals = "((acked = generation OR \(outlives)) AND \(isHere))"
         try db.execute(
             sql: """
                 UPDATE optimist_row SET seq = ?2, due = NULL, blocked = NULL,
-                acked = CASE WHEN acked = generation AND NOT \(isHere) AND dirty & ?3 = ?3 THEN 0 ELSE acked END,
-                healing = acked = generation AND \(isHere),
-                stamp = CASE WHEN acked = generation AND \(isHere) THEN coalesce(stamp, max(clock, 1)) ELSE stamp END,
-                pending = CASE WHEN acked = generation AND \(isHere) THEN coalesce(pending, max(clock, 1))
-                ELSE pending END
+                acked = CASE WHEN \(heals) THEN generation
+                WHEN acked = generation AND dirty & ?3 = ?3 THEN 0 ELSE acked END,
+                healing = \(heals),
+                stamp = CASE WHEN \(heals) THEN coalesce(stamp, max(clock, 1)) ELSE stamp END,
+                pending = CASE WHEN \(heals) THEN coalesce(pending, max(clock, 1)) ELSE pending END
                 WHERE tbl = ?1 AND seq > ?2
                 """, arguments: [layout.number, common, layout.fullMask])
         try db.execute(

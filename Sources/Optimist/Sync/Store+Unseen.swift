@@ -135,7 +135,11 @@ struct UnseenSettling {
         for id in ids {
             let ref = RowRef(table: layout.number, id: id)
             // An answer may have told of the row's end since, which no page tells again.
-            if try !parked.hasLater(than: start, of: ref) { try parked.remove(ref) }
+            if try parked.hasLater(than: start, of: ref) {
+                if answer == .remove { continue }
+            } else {
+                try parked.remove(ref)
+            }
             guard var entry = try entries.entry(ref), entry.isAlive, entry.isKnownToServer, !entry.isHealing,
                 entry.seq <= start
             else { continue }
@@ -151,7 +155,12 @@ struct UnseenSettling {
                 going.append(ReceivedRow(ref: ref, content: .deleted(tombstone)))
             }
         }
-        try PageApplication(layouts, db, at: milliseconds).apply(going)
+        let cursor = try Intake.fetchAll([layout.name], in: db).first?.cursor
+        let lagging = try cursor.map { try Intake.lagging(behind: $0, of: layouts, in: db) }
+        // Of what answers have told since the last page, only the next one says what becomes of the rows below.
+        try PageApplication(
+            layouts, db, at: milliseconds, hasMore: parked.holdsDeletionsBack, lagging: lagging ?? []
+        ).apply(going)
     }
 
     /// Keeps the rows that the user has edited while their removal had to wait: they are sent whole, as if they had been edited

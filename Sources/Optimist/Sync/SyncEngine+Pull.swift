@@ -208,5 +208,9 @@ extension SyncEngine {
         }
     }
 
-    private func asked() { pulls.asking = nil }
+    /// Deletions may wait for the next page since.
+    private func asked() {
+        pulls.asking = nil
+        poke()
+    }
 }

@@ -334,6 +334,9 @@ public actor SyncEngine {
         }
     }
 
+    /// Pulls soon.
+    func poke() { inbox.put(.poked, epoch: epoch) }
+
     func connected() async throws -> RemoteAccount {
         if let account { return account }
         let account = try await connect()
@@ -362,7 +365,7 @@ public actor SyncEngine {
                 message: batch.sent.count == 1
                     ? "The row is larger than the server accepts."
                     : "What was written together is larger than the server accepts.")
-            if try await store.refuse(refusal, batch) { inbox.put(.poked, epoch: epoch) }
+            if try await store.refuse(refusal, batch) { poke() }
         } else {
             try await store.hold(batch)
         }

@@ -84,6 +84,27 @@ extension CounterTests {
         #expect(try await phone.store.pendingCount() == 0)
     }
 
+    @Test func `L3 M3 a row of which the server keeps another total than was healed is received anew`() async throws {
+        let device = try await goneBack()
+        let batch = try #require(try await phone.next())
+        // The file went back too, and what it had counted in between wins: seven. Then somebody added three.
+        try await receive(10, mine: 7, of: device)
+        let won = RowPatch(generation: 1, values: ["likes": 7], mine: ["likes": [device: 7]])
+        #expect(try await phone.store.book([.merged(seq: 8, won)], of: batch), "pages are needed")
+        let again = RowPatch(
+            generation: 1, clocks: ColumnClocks(common: Clock(stamp: Stamp(rawValue: 1), device: device)), seq: 9,
+            values: ["title": "Lake", "likes": 10], mine: ["likes": [device: 7]])
+        let row = PageRow(table: "photo", id: photo.id.uuidString.lowercased(), content: .row(again))
+        #expect(
+            try await phone.store.apply(
+                SnapshotPage(at: "n.9", rows: [row], next: nil),
+                of: SnapshotRequest(table: "photo", limit: 100, origins: phone.store.origins())))
+        #expect(try await likes() == 10)
+        try await phone.execute("UPDATE photo SET likes = likes + 1")
+        let sent = try #require(try patch(try await phone.next()).values["likes"])
+        #expect(CounterPatch(json: sent) == .totals([.init(8)]))
+    }
+
     @Test(arguments: [false, true])
     func `L3 M3 a page that was asked for before a device took a new id is asked for again`(isSnapshot: Bool)
         async throws

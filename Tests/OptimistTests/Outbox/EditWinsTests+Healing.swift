@@ -87,6 +87,40 @@ extension EditWinsTests {
         #expect(try await phone.store.counts().parked == 0)
     }
 
+    @Test func `L3 M2 a row that outlives a deletion goes to the server whole when both are lost`() async throws {
+        phone.advance(10_000)
+        try await phone.execute("UPDATE note SET title = 'later'")
+        let from = try await phone.store.nextPull().cursor ?? "m.0"
+        let deletion = Tombstone(generation: 2, clock: clock(5_000), seq: 4)
+        try await phone.apply(
+            Page(
+                from: from, cursor: "m.4", hasMore: false,
+                rows: [PageRow(table: "note", id: wireID, content: .deleted(deletion))]))
+        #expect(try await phone.rows("note").count == 1)
+        try await phone.store.rewind(["note"], at: nil, to: [("m", 0), ("m2", 0)].map(RemoteEpoch.init))
+        let batch = try await healed()
+        guard case .create(let patch) = try #require(batch.push.rows.first).change else { return }
+        #expect(patch.values["body"] == "blue")
+        try await phone.store.book([.accepted(seq: 1)], of: batch)
+        #expect(try await phone.store.pendingCount() == 0)
+    }
+
+    @Test func `M2 R2 the answer that a row is gone says nothing against an edit made since, unless it became another`()
+        throws
+    {
+        let layout = try #require(phone.store.layouts.first)
+        var entry = RowEntry(ref: RowRef(table: layout.number, id: note.id.databaseValue), generation: 1)
+        (entry.acked, entry.pending) = (1, Stamp(rawValue: 1))
+        entry.dirty = layout[column: "title"]?.mask ?? 0
+        var merged = entry
+        let answer = Tombstone(generation: 2, clock: nil, seq: 5)
+        #expect(entry.receive(answer, device: "Phone", in: layout).change == .none)
+        #expect(entry.isAlive && entry.isPending)
+        var other = answer
+        other.mergedInto = UUID().uuidString.lowercased()
+        #expect(merged.receive(other, device: "Phone", in: layout).change == .delete)
+    }
+
     @Test func `L3 R2 M2 an edit that the server has lost goes with a deletion that is later`() async throws {
         try await edit()
         try await tell(.deleted(Tombstone(generation: 2, clock: clock(20_000), seq: 5)))

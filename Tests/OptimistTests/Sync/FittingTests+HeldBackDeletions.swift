@@ -42,6 +42,24 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
+    @Test func `R2 S10 a deletion waits for a table that was received less far, whose rows may have moved`()
+        async throws
+    {
+        try await store.take([.project(trip), .project(tour), .step(tickets, in: trip)], to: 1)
+        try await store.write { try $0.execute(sql: "UPDATE step SET text = 'Two tickets'") }
+        // Steps wait for a better network.
+        try await store.take([.gone("project", trip.id, seq: 3)], from: 1, to: 3, of: ["project"])
+        #expect(try await store.steps() == ["Two tickets"])
+        #expect(try await store.counts().parked == 1)
+        let tour = tour
+        try await store.take(
+            [.step(tickets, seq: 2, in: tour, stamp: 1_790_000_002_000)], from: 1, to: 3, of: ["step"])
+        #expect(try await store.projects() == ["Tour"])
+        #expect(try await store.steps() == ["Two tickets"])
+        #expect(try await store.pendingCount() == 1)
+        #expect(try await store.counts().parked == 0)
+    }
+
     @Test func `R2 a project that is there again with a later page keeps its steps`() async throws {
         try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
         try await store.take([.gone("project", trip.id)], from: 1, to: 2, hasMore: true)

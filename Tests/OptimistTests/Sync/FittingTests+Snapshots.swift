@@ -137,12 +137,21 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `L4 S4 a deletion that an answer tells of, and that waits, stays when a snapshot from before ends`()
-        async throws
-    {
+    @Test(arguments: [false, true])
+    func `L4 S4 a deletion that an answer tells of, and that waits, stays when a snapshot from before ends`(
+        wasKnown: Bool
+    ) async throws {
         let (store, trip, visa) = (try Desk(onDelete: "SET NULL").store, trip, visa)
+        if wasKnown {
+            try await store.take([.project(trip)], to: 1)
+            try await store.startResync(of: ["project", "step"])
+        }
         try await store.write { db in
-            try trip.insert(db)
+            if wasKnown {
+                try db.execute(sql: "UPDATE project SET title = 'Mine'")
+            } else {
+                try trip.insert(db)
+            }
             try Step(id: visa.id, text: "Visa", project: trip.id).insert(db)
         }
         let first = try #require(try await store.nextPush(PushLimit()))
@@ -161,6 +170,49 @@ extension FittingTests {
         #expect(try await store.projects().isEmpty)
         #expect(try await store.steps() == ["Visa"])
         #expect(try await store.counts().parked == 0)
+        let life = "SELECT generation FROM optimist_row JOIN optimist_table ON number = tbl WHERE name = 'project'"
+        #expect(try await store.read { try Int.fetchOne($0, sql: life) } == 2, "what the server said is remembered")
+    }
+
+    @Test func `L4 R2 a deletion that an answer tells of waits for the next page, though a resync ends before`()
+        async throws
+    {
+        let (store, trip, tour) = (store, trip, tour)
+        try await store.take([.project(Project(title: "Old"))], to: 1)
+        try await store.startResync(of: ["project", "step"])
+        for table in ["project", "step"] {
+            let rows: [PageRow] = table == "step" ? [.step(tickets, in: trip)] : [.project(trip), .project(tour)]
+            let asked = SnapshotRequest(table: table, at: table == "step" ? "e1.4" : nil, limit: 100)
+            #expect(try await store.apply(SnapshotPage(at: "e1.4", rows: rows, next: nil), of: asked))
+        }
+        try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine' WHERE title = 'Trip'") }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.take([], from: 4, to: 4)
+        try await store.book([.gone(seq: 6)], of: batch)
+        try await store.settleUnseen(.remove)
+        #expect(try await store.steps() == ["Tickets"])
+        try await store.take(
+            [
+                .gone("project", trip.id, seq: 6),
+                .step(tickets, seq: 5, in: tour, stamp: 1_790_000_002_000),
+            ], from: 4, to: 6)
+        #expect(try await store.steps() == ["Tickets"])
+        #expect(try await store.projects() == ["Tour"])
+    }
+
+    @Test func `L4 S4 a row that a page has brought since an answer said that it is gone stays, with its edit`()
+        async throws
+    {
+        let (store, trip) = (store, trip)
+        try await store.take([.project(trip)], to: 1)
+        try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        // The server had forgotten the row's end, and has got the row back from another device after its answer.
+        try await takeSnapshot([.project(trip, seq: 5)])
+        try await store.book([.gone(seq: 4)], of: batch)
+        #expect(try await store.projects() == ["Mine"])
+        #expect(try await store.pendingCount() == 1)
+        #expect(try await store.conflicts().isEmpty)
     }
 
     @Test func `R6 S9 a snapshot with deleted rows is not taken`() async throws {
