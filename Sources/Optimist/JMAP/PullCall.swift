@@ -46,6 +46,7 @@ package struct PullCall {
                 page.rows.append(PageRow(table: table, id: id, content: .deleted(tombstone)))
             }
         }
+        if !page.hasMore { page.head = page.cursor }
         if page.cursor.isEmpty { throw RemoteFailure.upgradeRequired(page.upgradeRequired) }
         return page
     }

@@ -30,8 +30,10 @@ extension RowEntry {
     /// Within one life a column is taken if its clock is later than the confirmed one: pages and verdicts may then come in
     /// any order. An unsent column stays the user's, and the received value becomes its base. Columns without clocks,
     /// from a remote that has none, follow the order of the server's transactions.
+    ///
+    /// - Parameter head: The server's last transaction when the page was made, up to which the row is as it came. Nil: unknown.
     mutating func receive(
-        _ patch: RowPatch, device: String, in layout: TableLayout,
+        _ patch: RowPatch, asOf head: Int64? = nil, device: String, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Reception {
         let life = patch.generation ?? 1
@@ -46,7 +48,8 @@ extension RowEntry {
             return Reception(isAboveIt: true)
         }
         let isInOrder = (patch.seq ?? .max) >= seq
-        let isLater = !isHealing && patch.seq.map { $0 >= seq } ?? false
+        // An answer names a transaction that may have changed nothing of the row.
+        let isLater = !isHealing && patch.seq.map { max($0, head ?? $0) >= seq } ?? false
         if isForgotten(in: life, at: patch.seq) {
             if isPending { return try moveUnsent(to: life, patch, in: layout, quote: quote) }
             (generation, acked) = (0, 0)

@@ -47,11 +47,11 @@ extension RowEntry {
             self.seq = max(self.seq, seq)
             return becomeOne(sent, in: layout)
         case .gone(let seq):
-            settled = push
             if isThereAgain(since: seq, in: sent.generation) {
                 takeBackSent(sent)
                 return Settlement()
             }
+            settled = push
             self.seq = max(self.seq, seq)
             return giveUp(sent, in: layout)
         case .rejected(let refusal):

@@ -36,10 +36,9 @@ package struct Intake: Equatable, Sendable {
     func isBehind(_ other: String) -> Bool {
         if !isComplete { return true }
         guard let cursor, cursor != other else { return false }
-        guard let mine = SyncState(cursor), let theirs = SyncState(other), mine.epoch == theirs.epoch else {
-            return true
-        }
-        return (mine.seq, mine.offset) < (theirs.seq, theirs.offset)
+        // Of a remote's own cursors nobody knows which is later.
+        guard let mine = SyncState(cursor), let theirs = SyncState(other) else { return false }
+        return mine.epoch != theirs.epoch || (mine.seq, mine.offset) < (theirs.seq, theirs.offset)
     }
 
     /// Whether the snapshot is still to come to a row, by its id on the wire: its rows come in the order of those.

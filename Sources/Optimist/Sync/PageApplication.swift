@@ -16,19 +16,22 @@ struct PageApplication {
     private let milliseconds: Int64
     private let hasMore: Bool
     private let lagging: Set<Int64>
+    private let head: Int64?
 
     /// - Parameters:
     ///   - hasMore: Whether later pages bring what the server has changed by now too.
     ///   - lagging: The tables of which they do, if not of all.
+    ///   - head: The server's last transaction when the page was made. Nil: unknown.
     init(
         _ layouts: [TableLayout], _ db: Database, at milliseconds: Int64, hasMore: Bool = false,
-        lagging: Set<Int64> = []
+        lagging: Set<Int64> = [], asOf head: Int64? = nil
     ) {
         self.layouts = layouts
         self.db = db
         self.milliseconds = milliseconds
         self.hasMore = hasMore
         self.lagging = lagging
+        self.head = head
     }
 
     func apply(_ rows: [PageRow]) throws {
@@ -83,7 +86,7 @@ struct PageApplication {
 
     /// What was noted of devices in a first attempt was undone with it.
     private func anew() throws -> RowApplication {
-        try RowApplication(layouts, db, at: milliseconds, hasMore: hasMore, lagging: lagging)
+        try RowApplication(layouts, db, at: milliseconds, hasMore: hasMore, lagging: lagging, asOf: head)
     }
 
     /// So many rows are tried as they come first. A device that is up to date receives no more at a time.
@@ -199,6 +202,7 @@ struct RowApplication {
     let db: Database
     let hasMore: Bool
     private let lagging: Set<Int64>
+    private let head: Int64?
     private let milliseconds: Int64
     private let device: String
     /// Tables of whose rows in this page nothing is here: they need not be looked up.
@@ -215,7 +219,7 @@ struct RowApplication {
 
     init(
         _ layouts: [TableLayout], _ db: Database, at milliseconds: Int64, hasMore: Bool = false,
-        lagging: Set<Int64> = []
+        lagging: Set<Int64> = [], asOf head: Int64? = nil
     ) throws {
         entries = try RowEntryTable(db)
         tables = AppTables(layouts, db)
@@ -224,6 +228,7 @@ struct RowApplication {
         self.milliseconds = milliseconds
         self.hasMore = hasMore
         self.lagging = lagging
+        self.head = head
         device = try DeviceIdentity.current(in: db)
     }
 
@@ -322,7 +327,9 @@ struct RowApplication {
         var entry = known ?? RowEntry(ref: row.ref, generation: 0)
         let reception =
             switch row.content {
-            case .row(let patch): try entry.receive(patch, device: device, in: table.layout, quote: table.quote)
+            case .row(let patch):
+                try entry.receive(
+                    patch, asOf: row.hasWaited ? nil : head, device: device, in: table.layout, quote: table.quote)
             case .deleted(let tombstone): entry.receive(tombstone, device: device, in: table.layout)
             }
         if reception.isAboveIt {

@@ -62,7 +62,9 @@ struct ReceivedCascade {
                 return true
             }
             guard child.isKnownToServer, !child.isMoved(by: referrer) else { return false }
-            let mayMove = hasMore || !references.goingAlong(with: referrer.layout, among: lagging).isEmpty
+            let mayMove =
+                hasMore || lagging.contains(ref.table)
+                || !references.goingAlong(with: referrer.layout, among: lagging).isEmpty
             return (mayMove && referrer.onDelete == .cascade) || child.seq > (seq ?? .max)
         }
         var met: Set<RowRef> = [ref]

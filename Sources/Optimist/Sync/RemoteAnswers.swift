@@ -57,8 +57,8 @@ public struct Page: Sendable {
     public var cursor: String
     /// Whether there was more when the page was made.
     public var hasMore: Bool
-    /// If there is more: the cursor of the remote's last transaction when the page was made. Rows that had changed again by
-    /// then come later. Nil: it does not say.
+    /// The cursor of the remote's last transaction when the page was made: each of its rows is as it was then. If there is more,
+    /// rows that had changed again by then come later. Nil: it does not say.
     public var head: String?
     public var rows: [PageRow]
     /// Tables that were asked for and are served to a newer version of the app only. The page says nothing about them.
@@ -108,7 +108,7 @@ public struct SnapshotPage: Sendable {
     public var rows: [PageRow]
     /// The last id of this part, after which the next one begins. Nil: this is the last one.
     public var next: String?
-    /// The cursor of the remote's last transaction when the part was made. Nil: it does not say.
+    /// The cursor of the remote's last transaction when the part was made: each row is as it was then. Nil: it does not say.
     public var head: String?
     /// How many rows the table has, roughly, for showing progress. Nil: unknown.
     public var total: Int?

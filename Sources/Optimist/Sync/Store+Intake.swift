@@ -52,7 +52,8 @@ extension Store {
             }
             if intake.at == nil { try UnseenRows.expectAll(of: asked.table, in: db) }
             let rows = Array(page.rows.prefix(Self.snapshotRowsAtOnce))
-            let count = try self.receive(rows, hasMore: true, until: { self.isAwaited }, in: db)
+            let count = try self.receive(
+                rows, hasMore: true, asOf: page.head.flatMap { SyncState($0)?.seq }, until: { self.isAwaited }, in: db)
             let applied = page.first(count)
             try Intake.record(applied, of: asked.table, in: db)
             return applied

@@ -20,7 +20,8 @@ extension Store {
             for intake in intakes where intake.awaitsSnapshot { try UnseenRows.expectAll(of: intake.table, in: db) }
             let others = try Intake.lagging(
                 behind: page.cursor, of: self.layouts.filter { !tables.contains($0.name) }, in: db)
-            try self.receive(page.rows, hasMore: page.hasMore, lagging: others, in: db)
+            let head = page.head.flatMap { SyncState($0)?.seq }
+            try self.receive(page.rows, hasMore: page.hasMore, lagging: others, asOf: head, in: db)
             let counts = page.rows.reduce(into: [:]) { $0[$1.table, default: 0] += 1 }
             for table in tables {
                 try Intake.advance(table, by: page, rows: counts[table] ?? 0, in: db)
@@ -34,18 +35,19 @@ extension Store {
     /// - Parameters:
     ///   - hasMore: Whether later pages bring what the server has changed by now too.
     ///   - lagging: The tables of which they do, if not of all.
+    ///   - head: The server's last transaction when the rows were read. Nil: unknown.
     ///   - isAwaited: Whether somebody waits for the end of the transaction. Nil: all rows belong to it.
     /// - Returns: How many were applied.
     @discardableResult
     func receive(
-        _ rows: [PageRow], hasMore: Bool, lagging: Set<Int64> = [], until isAwaited: (() -> Bool)? = nil,
-        in db: Database
+        _ rows: [PageRow], hasMore: Bool, lagging: Set<Int64> = [], asOf head: Int64? = nil,
+        until isAwaited: (() -> Bool)? = nil, in db: Database
     ) throws -> Int {
         let now = milliseconds
         for row in rows {
             if case .row(let patch) = row.content { witness(patch.clocks) }
         }
-        let application = PageApplication(layouts, db, at: now, hasMore: hasMore, lagging: lagging)
+        let application = PageApplication(layouts, db, at: now, hasMore: hasMore, lagging: lagging, asOf: head)
         var count = rows.count
         if let isAwaited { count = try application.apply(rows, until: isAwaited) } else { try application.apply(rows) }
         let unseen = try UnseenRows(of: layouts, in: db)

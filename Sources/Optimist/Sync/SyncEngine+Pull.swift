@@ -203,14 +203,12 @@ extension SyncEngine {
                     present = try await store.massRemoval()
                 } while !asked.covers(present)
                 try await store.settleUnseen(answer)
+                // Deletions may wait for the next page since.
+                await self.poke()
             } catch { logger.error("sync.removal.failed", metadata: ["error": "\(error)"]) }
             await self.asked()
         }
     }
 
-    /// Deletions may wait for the next page since.
-    private func asked() {
-        pulls.asking = nil
-        poke()
-    }
+    private func asked() { pulls.asking = nil }
 }

@@ -213,6 +213,27 @@ extension FittingTests {
         #expect(try await store.projects() == ["Mine"])
         #expect(try await store.pendingCount() == 1)
         #expect(try await store.conflicts().isEmpty)
+        #expect(try await store.nextPush(PushLimit()) == nil, "it is not asked again at once")
+    }
+
+    @Test(arguments: [6, 7])
+    func `L4 R1 a row that the server got back from a device which knew less is as the server has it as of the page`(
+        head: Int64
+    ) async throws {
+        let (store, trip, tour) = (store, trip, tour)
+        try await store.take([.project(tour), .project(trip, part: tour, stamp: 1_790_000_002_000)], to: 1)
+        try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine' WHERE title = 'Trip'") }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        // The answer names the account's seventh transaction, which changed nothing of the row.
+        try await store.book([.accepted(seq: 7)], of: batch)
+        try await store.startResync(of: ["project"])
+        var page = SnapshotPage(
+            at: "e1.5", rows: [.project(tour), .project(trip, seq: 5, stamp: 1_790_000_000_000)], next: nil)
+        page.head = "e1.\(head)"
+        let asked = SnapshotRequest(table: "project", limit: 100)
+        #expect(try await store.apply(page, of: asked))
+        let part = try await store.read { try Project.fetchOne($0, key: trip.id)?.part }
+        #expect(part == (head == 7 ? nil : tour.id), "a page from before the answer is older than that")
     }
 
     @Test func `R6 S9 a snapshot with deleted rows is not taken`() async throws {
