@@ -73,9 +73,11 @@ def server_is_full(folder):
         phone.until_open()
         phone.writes(3)
         settle(server, [phone])
+        server.call("todo/get", "others", ids=None)
         fill(disk)
         for _ in range(200):
-            status, head, text = server.call("todo/set", create={"k": {"content": "x" * 900, "priority": 1}})
+            status, head, text = server.call(
+                "todo/set", "others", create={"k": {"content": "x" * 900, "priority": 1}})
             if status != 200:
                 break
         assert status == 503, (status, text)
@@ -83,7 +85,7 @@ def server_is_full(folder):
         assert phone.writes(3) == 3
         phone.until_says("offline")
         make_room(disk)
-        phone.until_sent()
+        settle(server, [phone])
 
 
 if __name__ == "__main__":
