@@ -39,8 +39,9 @@ class Program:
 
     @property
     def said(self):
-        self._log.seek(0)
-        return self._log.read()
+        # The program writes where this process stands in the file: so that must not move.
+        log = self._log.fileno()
+        return os.pread(log, os.fstat(log).st_size, 0).decode(errors="replace")
 
     @property
     def is_running(self):
@@ -50,8 +51,10 @@ class Program:
         """Waits until the program has printed something, and returns the first group of it."""
 
         def printed():
+            # Whatever it prints before it ends is there when it has ended.
+            is_running = self.is_running
             found = re.search(pattern, self.said)
-            assert found or self.is_running, f"ended with {self._process.returncode}:\n{self.said}"
+            assert found or is_running, f"ended with {self._process.returncode}:\n{self.said}"
             return found
 
         return eventually(lambda: f"{pattern} in\n{self.said}", printed)[1]
