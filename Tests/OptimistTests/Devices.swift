@@ -163,7 +163,7 @@ extension Device {
     }
 
     func apply(_ page: Page) async throws {
-        try await store.apply(page, to: store.layouts.map(\.name), initialCursor: "m.0")
+        #expect(try await store.apply(page, to: store.layouts.map(\.name), initialCursor: "m.0"))
         try await store.settleUnseen(.remove)
     }
 

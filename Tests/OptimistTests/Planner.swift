@@ -7,6 +7,7 @@ import OptimistCore
 import OptimistTesting
 import OptimistWire
 import Synchronization
+import Testing
 
 @testable import Optimist
 
@@ -139,7 +140,8 @@ extension Store {
     }
 
     func receive(_ rows: [PageRow], from: String, to cursor: String) async throws {
-        try await apply(
-            Page(from: from, cursor: cursor, hasMore: false, rows: rows), to: ["todo"], initialCursor: "e1.0")
+        #expect(
+            try await apply(
+                Page(from: from, cursor: cursor, hasMore: false, rows: rows), to: ["todo"], initialCursor: "e1.0"))
     }
 }

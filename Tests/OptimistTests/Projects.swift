@@ -6,6 +6,7 @@ import Optimist
 import OptimistCore
 import OptimistWire
 import Synchronization
+import Testing
 
 @testable import Optimist
 
@@ -80,11 +81,12 @@ extension Store {
     /// Takes a page from the first state to another.
     func take(
         _ rows: [PageRow], from: Int = 0, to seq: Int = 9, hasMore: Bool = false,
-        of tables: [String] = ["step", "project"]
+        of tables: [String] = ["step", "project"], kept: Set<String>? = nil
     ) async throws {
-        try await apply(
-            Page(from: "e1.\(from)", cursor: "e1.\(seq)", hasMore: hasMore, rows: rows), to: tables,
-            initialCursor: "e1.0")
+        #expect(
+            try await apply(
+                Page(from: "e1.\(from)", cursor: "e1.\(seq)", hasMore: hasMore, rows: rows), to: tables,
+                initialCursor: "e1.0", kept: kept))
     }
 }
 

@@ -121,10 +121,14 @@ struct Judge {
     }
 
     /// Whether a row may be back as it was before an edit that a later deletion has ended: an edit of another device has brought
-    /// it back, which is later still (M2), or was not sent when the server had gone back.
+    /// it back, which is later still (M2), or was not sent when the server had gone back. So may one be that the edit itself has
+    /// ended, since it became one with another row.
     private func isBackWithoutWhatEnded(_ row: RowName, _ write: History.Write) -> Bool {
         guard row.table == "memo" || isKeptByEdits(row) else { return false }
         let writes = history.writes(of: row).map(\.write)
+        if isKeptByEdits(row), fates.namesakes(of: row).count > 1, writes.contains(where: { $0.isApart(from: write) }) {
+            return true
+        }
         return writes.contains { deletion in
             deletion.deleted.contains(row) && isLate(deletion, after: write)
                 && writes.contains {

@@ -76,7 +76,7 @@ struct Booking {
         try record(settlement, sent, before, in: table)
         do {
             if verdict.isGone, settlement.change == .delete,
-                try cascade().isTooSoon(deletionOf: sent.ref, at: nil, hasMore: true)
+                try cascade().isTooSoon(deletionOf: sent.ref, at: nil, Horizon(hasMore: true))
             {
                 entry = try setAsideDeletion(verdict, entry, before, reason: ParkedRows.heldBack)
             } else {

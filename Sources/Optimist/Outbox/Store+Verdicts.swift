@@ -28,7 +28,7 @@ extension Store {
         try UnseenSettling.keepEdited(layouts, db)
         var booking = try Booking(verdicts, of: batch, layouts: layouts, db, at: now, corrected: correctedMilliseconds)
         try booking.book()
-        try PageApplication(layouts, db, at: now, hasMore: true).retryParked()
+        try PageApplication(layouts, db, at: now, Horizon(hasMore: true)).retryParked()
         try Meta.set(.inFlight, to: nil, in: db)
         try Meta.set(.lastSync, to: now, in: db)
         return try !booking.unknown.isEmpty || ParkedRows(db).holdsDeletionsBack

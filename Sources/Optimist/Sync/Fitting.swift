@@ -37,7 +37,7 @@ struct Fitting {
             left = try fitTogether(left)
         } while left.count < count
         try park(left, reasons)
-        if try !rows.hasMore && fitHeldBack() { try fit([]) }
+        if try !rows.horizon.hasMore && fitHeldBack() { try fit([]) }
     }
 
     /// What has moved, or is there again, is put before what it was below is deleted, and so is what waited for a row that is
@@ -83,7 +83,7 @@ struct Fitting {
     }
 
     private func ready(includingOthers: Bool) throws -> [ReceivedRow] {
-        try parked.takeReady(rows.tables, includingOthers: includingOthers, hasMore: rows.hasMore)
+        try parked.takeReady(rows.tables, includingOthers: includingOthers, hasMore: rows.horizon.hasMore)
     }
 
     /// Tries rows one by one, with those that waited for one of them.

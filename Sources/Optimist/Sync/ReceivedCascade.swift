@@ -49,26 +49,29 @@ struct ReceivedCascade {
     ///
     /// - Parameters:
     ///   - seq: When the row was deleted. Nil: unknown.
-    ///   - hasMore: Whether later pages bring what the server has changed by now too.
-    ///   - lagging: The tables of which they do, if not of all.
-    func isTooSoon(deletionOf ref: RowRef, at seq: Int64?, hasMore: Bool, lagging: Set<Int64> = []) throws -> Bool {
+    ///   - horizon: How far the server's word reaches.
+    func isTooSoon(deletionOf ref: RowRef, at seq: Int64?, _ horizon: Horizon) throws -> Bool {
         let all = try rowsBelow(ref).filter { $0.ref != ref }
         let isTooSoon = try all.contains { below in
             guard let child = try entries.entry(below.ref) else { return false }
             let referrer = below.referrer
             if child.isPending, child.sent & referrer.column.mask != 0,
-                try hasMore || Meta.int(.inFlight, in: db) != nil
+                try horizon.hasMore || Meta.int(.inFlight, in: db) != nil
             {
                 return true
             }
             guard child.isKnownToServer, !child.isMoved(by: referrer) else { return false }
-            let mayMove =
-                hasMore || lagging.contains(ref.table)
-                || !references.goingAlong(with: referrer.layout, among: lagging).isEmpty
-            return (mayMove && referrer.onDelete == .cascade) || child.seq > (seq ?? .max)
+            return child.seq > (seq ?? .max)
+                || (referrer.onDelete == .cascade && mayMove(below: ref, by: referrer, horizon))
         }
         var met: Set<RowRef> = [ref]
         return try isTooSoon || areToBeHealed(all, besides: &met)
+    }
+
+    /// Whether a later page may bring the row again, or move one that would go along.
+    private func mayMove(below ref: RowRef, by referrer: ReferenceGraph.Referrer, _ horizon: Horizon) -> Bool {
+        horizon.hasMore || horizon.lagging.contains(ref.table)
+            || !references.goingAlong(with: referrer.layout, among: horizon.lagging).isEmpty
     }
 
     /// Whether the server has lost a row that would go along: it says what becomes of that once it has it again.

@@ -15,8 +15,8 @@ extension Store {
 
     /// Applies a part of a snapshot, and notes how far it reaches. A part that comes twice or late changes nothing.
     ///
+    /// - Returns: Whether the part was the one that follows what is here.
     /// - Throws: `RemoteFailure.protocolError` where it is none.
-    @discardableResult
     func apply(_ page: SnapshotPage, of asked: SnapshotRequest) async throws -> Bool {
         if !page.rows.allSatisfy(\.content.isAlive) {
             throw RemoteFailure.protocolError("The server's snapshot has a row that is deleted.")
@@ -52,8 +52,7 @@ extension Store {
             }
             if intake.at == nil { try UnseenRows.expectAll(of: asked.table, in: db) }
             let rows = Array(page.rows.prefix(Self.snapshotRowsAtOnce))
-            let count = try self.receive(
-                rows, hasMore: true, asOf: page.head.flatMap { SyncState($0)?.seq }, until: { self.isAwaited }, in: db)
+            let count = try self.receive(rows, Horizon(of: page), until: { self.isAwaited }, in: db)
             let applied = page.first(count)
             try Intake.record(applied, of: asked.table, in: db)
             return applied
@@ -119,10 +118,15 @@ extension Intake {
         }
     }
 
-    /// Those of some tables that were not received as far as up to a cursor.
-    static func lagging(behind cursor: String, of layouts: [TableLayout], in db: Database) throws -> Set<Int64> {
-        let behind = try Set(fetchAll(layouts.map(\.name), in: db).filter { $0.isBehind(cursor) }.map(\.table))
-        return Set(layouts.filter { behind.contains($0.name) }.map(\.number))
+    /// Those of some tables that were not received as far as up to a cursor, by their numbers.
+    ///
+    /// - Parameter kept: The tables that the remote keeps: no others lag. Nil: all.
+    static func lagging(
+        behind cursor: String, of layouts: [TableLayout], kept: Set<String>?, in db: Database
+    ) throws -> Set<Int64> {
+        let some = layouts.filter { kept?.contains($0.name) ?? true }
+        let behind = try Set(fetchAll(some.map(\.name), in: db).filter { $0.isBehind(cursor) }.map(\.table))
+        return Set(some.filter { behind.contains($0.name) }.map(\.number))
     }
 
     /// Moves a table's cursor after a page of changes.

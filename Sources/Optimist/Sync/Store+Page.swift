@@ -7,21 +7,21 @@ import OptimistWire
 extension Store {
     /// Applies a page and its cursor in one transaction (R1). A page that comes twice or late changes nothing.
     ///
-    /// - Parameter origins: Under which ids it was to say what this device has counted. Nil: under all that there are.
+    /// - Parameters:
+    ///   - origins: Under which ids it was to say what this device has counted. Nil: under all that there are.
+    ///   - kept: The tables that the remote keeps. Nil: all.
     /// - Returns: Whether the page was the one that follows what is here.
-    @discardableResult
-    func apply(_ page: Page, to tables: [String], initialCursor: String, origins: [String]? = nil) async throws -> Bool
-    {
+    func apply(
+        _ page: Page, to tables: [String], initialCursor: String, origins: [String]? = nil, kept: Set<String>? = nil
+    ) async throws -> Bool {
         try await apply { db in
             if let origins, try !DeviceIdentity.areOrigins(in: db, among: origins) { return false }
             let intakes = try Intake.fetchAll(tables, in: db)
             guard intakes.allSatisfy({ ($0.cursor ?? initialCursor) == page.from }) else { return false }
             if !page.epochs.isEmpty, try self.rewind(tables, at: page.from, to: page.epochs, in: db) { return false }
             for intake in intakes where intake.awaitsSnapshot { try UnseenRows.expectAll(of: intake.table, in: db) }
-            let others = try Intake.lagging(
-                behind: page.cursor, of: self.layouts.filter { !tables.contains($0.name) }, in: db)
-            let head = page.head.flatMap { SyncState($0)?.seq }
-            try self.receive(page.rows, hasMore: page.hasMore, lagging: others, asOf: head, in: db)
+            let horizon = try Horizon(of: page, to: tables, self.layouts, kept: kept, in: db)
+            try self.receive(page.rows, horizon, in: db)
             let counts = page.rows.reduce(into: [:]) { $0[$1.table, default: 0] += 1 }
             for table in tables {
                 try Intake.advance(table, by: page, rows: counts[table] ?? 0, in: db)
@@ -33,21 +33,18 @@ extension Store {
     /// Applies rows of the server's. Called within `apply`.
     ///
     /// - Parameters:
-    ///   - hasMore: Whether later pages bring what the server has changed by now too.
-    ///   - lagging: The tables of which they do, if not of all.
-    ///   - head: The server's last transaction when the rows were read. Nil: unknown.
+    ///   - horizon: How far the server's word reaches with them.
     ///   - isAwaited: Whether somebody waits for the end of the transaction. Nil: all rows belong to it.
     /// - Returns: How many were applied.
     @discardableResult
     func receive(
-        _ rows: [PageRow], hasMore: Bool, lagging: Set<Int64> = [], asOf head: Int64? = nil,
-        until isAwaited: (() -> Bool)? = nil, in db: Database
+        _ rows: [PageRow], _ horizon: Horizon, until isAwaited: (() -> Bool)? = nil, in db: Database
     ) throws -> Int {
         let now = milliseconds
         for row in rows {
             if case .row(let patch) = row.content { witness(patch.clocks) }
         }
-        let application = PageApplication(layouts, db, at: now, hasMore: hasMore, lagging: lagging, asOf: head)
+        let application = PageApplication(layouts, db, at: now, horizon)
         var count = rows.count
         if let isAwaited { count = try application.apply(rows, until: isAwaited) } else { try application.apply(rows) }
         let unseen = try UnseenRows(of: layouts, in: db)

@@ -74,16 +74,20 @@ extension Store {
     }
 
     /// Settles what a resync did not bring again, children before their parents (L4).
-    func settleUnseen(_ answer: MassRemoval.Answer) async throws {
+    ///
+    /// - Parameter kept: The tables that the remote keeps. Nil: all.
+    func settleUnseen(_ answer: MassRemoval.Answer, kept: Set<String>? = nil) async throws {
         for layout in SnapshotOrder.sorted(layouts).reversed() {
-            while try await settleUnseen(of: layout, answer) { try Task.checkCancellation() }
+            while try await settleUnseen(of: layout, answer, kept) { try Task.checkCancellation() }
         }
         // What stays is sent.
         writes.send()
     }
 
     /// Returns whether there may be more.
-    private func settleUnseen(of layout: TableLayout, _ answer: MassRemoval.Answer) async throws -> Bool {
+    private func settleUnseen(
+        of layout: TableLayout, _ answer: MassRemoval.Answer, _ kept: Set<String>?
+    ) async throws -> Bool {
         let now = milliseconds
         return try await apply { db in
             guard try Self.isThrough(layout, in: db) else { return false }
@@ -94,7 +98,7 @@ extension Store {
             let intake = try Intake.fetchAll([layout.name], in: db).first
             let start = intake?.at.flatMap { SyncState($0)?.seq }
             try UnseenSettling(
-                self.layouts, db, start: start ?? .max, isResync: intake?.isResync ?? true, at: now
+                self.layouts, db, start: start ?? .max, isResync: intake?.isResync ?? true, kept: kept, at: now
             ).settle(ids, of: layout, answer)
             for id in ids {
                 try db.cachedStatement(sql: "DELETE FROM optimist_unseen WHERE tbl = ? AND id = ?")
@@ -115,16 +119,22 @@ struct UnseenSettling {
     private let db: Database
     private let start: Int64
     private let isResync: Bool
+    private let kept: Set<String>?
     private let milliseconds: Int64
 
     /// - Parameters:
     ///   - start: A row that is later than this was sent from here meanwhile, and comes with the changes.
     ///   - isResync: Whether the server may have forgotten that a row was deleted. If not, it ends what is unsent of that (M2).
-    init(_ layouts: [TableLayout], _ db: Database, start: Int64, isResync: Bool, at milliseconds: Int64) {
+    ///   - kept: The tables that the remote keeps. Nil: all.
+    init(
+        _ layouts: [TableLayout], _ db: Database, start: Int64, isResync: Bool, kept: Set<String>? = nil,
+        at milliseconds: Int64
+    ) {
         self.layouts = layouts
         self.db = db
         self.start = start
         self.isResync = isResync
+        self.kept = kept
         self.milliseconds = milliseconds
     }
 
@@ -155,12 +165,16 @@ struct UnseenSettling {
                 going.append(ReceivedRow(ref: ref, content: .deleted(tombstone)))
             }
         }
-        let cursor = try Intake.fetchAll([layout.name], in: db).first?.cursor
-        let lagging = try cursor.map { try Intake.lagging(behind: $0, of: layouts, in: db) }
+        try PageApplication(layouts, db, at: milliseconds, horizon(of: layout)).apply(going)
+    }
+
+    private func horizon(of layout: TableLayout) throws -> Horizon {
         // Of what answers have told since the last page, only the next one says what becomes of the rows below.
-        try PageApplication(
-            layouts, db, at: milliseconds, hasMore: parked.holdsDeletionsBack, lagging: lagging ?? []
-        ).apply(going)
+        var horizon = Horizon(hasMore: try ParkedRows(db).holdsDeletionsBack)
+        if let cursor = try Intake.fetchAll([layout.name], in: db).first?.cursor {
+            horizon.lagging = try Intake.lagging(behind: cursor, of: layouts, kept: kept, in: db)
+        }
+        return horizon
     }
 
     /// Keeps the rows that the user has edited while their removal had to wait: they are sent whole, as if they had been edited

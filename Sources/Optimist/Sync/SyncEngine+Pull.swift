@@ -44,7 +44,7 @@ extension SyncEngine {
         pulls.followsSnapshot = false
         switch step {
         case .nothing: return false
-        case .removal: return try await settleRemoval()
+        case .removal: return try await settleRemoval(kept: account.tables)
         case .snapshot(let request): return try await takeSnapshot(request, of: plan)
         case .changes(let tables, let cursor):
             return try await takeChanges(tables, cursor, of: plan, account)
@@ -68,7 +68,7 @@ extension SyncEngine {
             let served = tables.filter { !page.upgradeRequired.contains($0) }
             guard
                 try await store.apply(
-                    page, to: served, initialCursor: account.initialCursor, origins: origins)
+                    page, to: served, initialCursor: account.initialCursor, origins: origins, kept: account.tables)
             else { return true }
             if !page.epochs.isEmpty { store.writes.send() }
             return page.hasMore || plan.wantsMore(after: tables, moved: page.cursor != cursor)
@@ -122,7 +122,8 @@ extension SyncEngine {
                 (following.at, following.after) = (request.at ?? page.at, next)
                 pulls.ahead = SnapshotAhead(following, of: remote, surroundings)
             }
-            try await store.apply(page, of: request)
+            // One that comes late changes nothing, and is asked for anew.
+            _ = try await store.apply(page, of: request)
             pulls.followsSnapshot = true
             return true
         } catch RemoteFailure.noSnapshots {
@@ -178,19 +179,19 @@ extension SyncEngine {
 
     // MARK: - What the server has no longer
 
-    private func settleRemoval() async throws -> Bool {
+    private func settleRemoval(kept: Set<String>?) async throws -> Bool {
         let removal = try await store.massRemoval()
         if removal.isMass {
-            ask(removal)
+            ask(removal, kept)
         } else {
-            try await store.settleUnseen(.remove)
+            try await store.settleUnseen(.remove, kept: kept)
         }
         return true
     }
 
     /// Asks the app, which may take its time: pulls go on meanwhile. If more is to go by the time it answers, it is asked about
     /// that. Without an answer it is asked again in the next run.
-    private func ask(_ removal: MassRemoval) {
+    private func ask(_ removal: MassRemoval, _ kept: Set<String>?) {
         let (store, logger, onMassRemoval) = (store, logger, onMassRemoval)
         pulls.asking = surroundings.spawn {
             do {
@@ -202,7 +203,7 @@ extension SyncEngine {
                     try Task.checkCancellation()
                     present = try await store.massRemoval()
                 } while !asked.covers(present)
-                try await store.settleUnseen(answer)
+                try await store.settleUnseen(answer, kept: kept)
                 // Deletions may wait for the next page since.
                 await self.poke()
             } catch { logger.error("sync.removal.failed", metadata: ["error": "\(error)"]) }

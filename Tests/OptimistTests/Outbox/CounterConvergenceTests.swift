@@ -86,7 +86,10 @@ private struct CountingWorld {
     private mutating func applyOne() async throws {
         guard !pages.isEmpty else { return }
         let (index, page) = pages.remove(at: Int.random(in: 0..<pages.count, using: &random))
-        try await devices[index].apply(page)
+        // It may be late, or have come before.
+        let store = devices[index].store
+        _ = try await store.apply(page, to: store.layouts.map(\.name), initialCursor: "m.0")
+        try await store.settleUnseen(.remove)
     }
 
     mutating func settle() async throws {

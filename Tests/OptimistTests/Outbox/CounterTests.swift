@@ -236,11 +236,13 @@ struct CounterTests {
         try await phone.store.book([.accepted(seq: 3)], of: created)
         if isResync { try await phone.store.startResync(of: ["photo"]) }
         try await phone.execute("UPDATE photo SET likes = likes + 3")
-        try await phone.store.apply(
-            SnapshotPage(at: "e.5", rows: [], next: nil),
-            of: SnapshotRequest(table: "photo", limit: 100, origins: phone.store.origins()))
-        try await phone.store.apply(
-            Page(from: "e.5", cursor: "e.5", hasMore: false, rows: []), to: ["photo"], initialCursor: "")
+        #expect(
+            try await phone.store.apply(
+                SnapshotPage(at: "e.5", rows: [], next: nil),
+                of: SnapshotRequest(table: "photo", limit: 100, origins: phone.store.origins())))
+        #expect(
+            try await phone.store.apply(
+                Page(from: "e.5", cursor: "e.5", hasMore: false, rows: []), to: ["photo"], initialCursor: ""))
         try await phone.store.settleUnseen(.remove)
         let batch = try #require(try await phone.next())
         let sent = try patch(batch)

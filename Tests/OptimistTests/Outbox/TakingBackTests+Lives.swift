@@ -271,8 +271,9 @@ extension TakingBackTests {
 
     @Test func `M6 V5 what waits for a row that is received anew has the values of the server's`() async throws {
         let (device, pier, berths) = try await refusedExchange()
-        try await device.store.apply(
-            Page(from: "m.0", cursor: "m.1", hasMore: false, rows: [pier.row]), to: ["pier"], initialCursor: "m.0")
+        #expect(
+            try await device.store.apply(
+                Page(from: "m.0", cursor: "m.1", hasMore: false, rows: [pier.row]), to: ["pier"], initialCursor: "m.0"))
         let back = try await device.store.read { try Berth.order(Column("number")).fetchAll($0) }
         #expect(back.map(\.line) == ["line 1", "line 2"])
         #expect(back.map(\.id) == berths.map(\.id))

@@ -91,7 +91,7 @@ extension AppVersionTests {
         let (store, row) = (
             device.store, PageRow(table: "boat", id: id.uuidString.lowercased(), content: .deleted(end))
         )
-        _ = try await store.apply { try store.receive([row], hasMore: false, until: { false }, in: $0) }
+        _ = try await store.apply { try store.receive([row], Horizon(), until: { false }, in: $0) }
         #expect(try await device.rows("boat").count == 1)
         #expect(try await paintsKept(on: device) == 1)
     }
@@ -243,8 +243,9 @@ extension AppVersionTests {
         #expect(try await device.rows("ship").isEmpty)
         #expect(try await device.store.counts().parked == 1)
         try device.open([Harbour.self, PaintedShip.self], migrate: Ship.paint)
-        try await device.store.apply(
-            Page(from: "m.0", cursor: "m.2", hasMore: false, rows: [owner]), to: ["harbour"], initialCursor: "m.0")
+        #expect(
+            try await device.store.apply(
+                Page(from: "m.0", cursor: "m.2", hasMore: false, rows: [owner]), to: ["harbour"], initialCursor: "m.0"))
         #expect(try await device.rows("ship").values.first?["colour"] == "red")
         #expect(try await device.rows("harbour").values.first == ["name": "Kiel"])
         #expect(try await device.store.counts().parked == 0)

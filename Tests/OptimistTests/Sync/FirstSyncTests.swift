@@ -176,9 +176,10 @@ struct FirstSyncTests {
         let answers = batch.sent.map { _ in Verdict.accepted(seq: 3) }
         if isAnsweredFirst { try await phone.store.book(answers, of: batch) }
         let asked = SnapshotRequest(table: "todo", at: nil, after: nil, limit: 100)
-        try await phone.store.apply(SnapshotPage(at: "e1.5", rows: [], next: nil), of: asked)
-        try await phone.store.apply(
-            Page(from: "e1.5", cursor: "e1.5", hasMore: false, rows: []), to: ["todo"], initialCursor: "")
+        #expect(try await phone.store.apply(SnapshotPage(at: "e1.5", rows: [], next: nil), of: asked))
+        #expect(
+            try await phone.store.apply(
+                Page(from: "e1.5", cursor: "e1.5", hasMore: false, rows: []), to: ["todo"], initialCursor: ""))
         if isAnsweredFirst {
             try await phone.store.settleUnseen(.remove)
         } else {
@@ -217,13 +218,13 @@ struct FirstSyncTests {
                 "book", number,
                 ["shelfID": number == misfit ? .string(id(50).uuidString.lowercased()) : .null, "title": "A book"])
         }
-        try await store.apply { _ = try store.receive(books, hasMore: true, until: { false }, in: $0) }
+        try await store.apply { _ = try store.receive(books, Horizon(hasMore: true), until: { false }, in: $0) }
         #expect(try await store.read { try Book.fetchCount($0) } == (misfit == nil ? 47 : 46))
         let shelf = row("shelf", 50, ["name": "Shelf"])
-        try await store.apply { _ = try store.receive([shelf], hasMore: false, in: $0) }
+        try await store.apply { _ = try store.receive([shelf], Horizon(), in: $0) }
         #expect(try await store.read { try Book.fetchCount($0) } == 47)
         let whole = try Reader(backend).store
-        try await whole.apply { _ = try whole.receive([shelf] + books, hasMore: false, in: $0) }
+        try await whole.apply { _ = try whole.receive([shelf] + books, Horizon(), in: $0) }
         #expect(try await entries(of: store) == entries(of: whole))
         #expect(try await entries(of: store).count == 47)
     }
@@ -235,7 +236,9 @@ struct FirstSyncTests {
         let desk = try Desk()
         let rows = (0..<100).map { PageRow.step(Step(text: "\($0)"), seq: 5) }
         let store = desk.store
-        let count = try await store.apply { try store.receive(rows, hasMore: true, until: { isAwaited }, in: $0) }
+        let count = try await store.apply {
+            try store.receive(rows, Horizon(hasMore: true), until: { isAwaited }, in: $0)
+        }
         #expect(count == (isAwaited ? 20 : 100))
         #expect(try await store.steps().count == count)
     }
@@ -244,7 +247,7 @@ struct FirstSyncTests {
         let reader = try Reader(backend)
         let asked = SnapshotRequest(table: "tag", at: "e1.5", after: id(5).uuidString.lowercased(), limit: 3)
         await #expect(throws: RemoteFailure.self) {
-            try await reader.store.apply(
+            _ = try await reader.store.apply(
                 SnapshotPage(at: "e1.5", rows: [], next: id(5).uuidString.lowercased()), of: asked)
         }
     }

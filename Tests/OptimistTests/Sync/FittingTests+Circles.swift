@@ -64,9 +64,10 @@ extension FittingTests {
                     content: .row(
                         RowPatch(generation: 1, clocks: ColumnClocks(common: clock), seq: seq, values: values)))
             }
-            try await device.store.apply(
-                Page(from: "e1.\(seq - 1)", cursor: "e1.\(seq)", hasMore: false, rows: rows), to: ["station"],
-                initialCursor: "e1.0")
+            #expect(
+                try await device.store.apply(
+                    Page(from: "e1.\(seq - 1)", cursor: "e1.\(seq)", hasMore: false, rows: rows), to: ["station"],
+                    initialCursor: "e1.0"))
         }
         func wire(_ id: UUID) -> JSON { .string(id.uuidString.lowercased()) }
         try await take(
@@ -268,8 +269,9 @@ private struct Box: Codable, Identifiable, SyncedRecord {
 
 extension Device {
     fileprivate func take(_ rows: [PageRow], at seq: Int) async throws {
-        try await store.apply(
-            Page(from: "m.\(seq - 1)", cursor: "m.\(seq)", hasMore: false, rows: rows), to: ["box"],
-            initialCursor: "m.0")
+        #expect(
+            try await store.apply(
+                Page(from: "m.\(seq - 1)", cursor: "m.\(seq)", hasMore: false, rows: rows), to: ["box"],
+                initialCursor: "m.0"))
     }
 }

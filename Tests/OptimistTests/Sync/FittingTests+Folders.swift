@@ -50,9 +50,10 @@ extension FittingTests {
 
     /// Takes one of several pages that follow each other.
     private func take(_ rows: [PageRow], after index: Int, hasMore: Bool = false, on store: Store) async throws {
-        try await store.apply(
-            Page(from: "e1.\(index)", cursor: "e1.\(index + 1)", hasMore: hasMore, rows: rows), to: ["folder"],
-            initialCursor: "e1.0")
+        #expect(
+            try await store.apply(
+                Page(from: "e1.\(index)", cursor: "e1.\(index + 1)", hasMore: hasMore, rows: rows), to: ["folder"],
+                initialCursor: "e1.0"))
     }
 
     /// The folder has moved, and waits for where it has moved to. Whether all that comes then fits at once.
@@ -124,9 +125,10 @@ extension FittingTests {
             default: folder(ids[index], in: nil)
             }
         }
-        try await store.apply(
-            SnapshotPage(at: "e1.1", rows: rows, next: nil),
-            of: SnapshotRequest(table: "folder", at: nil, after: nil, limit: 100))
+        #expect(
+            try await store.apply(
+                SnapshotPage(at: "e1.1", rows: rows, next: nil),
+                of: SnapshotRequest(table: "folder", at: nil, after: nil, limit: 100)))
         let (count, known, broken) = try await store.read { db in
             (
                 try Folder.fetchCount(db), try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_row"),

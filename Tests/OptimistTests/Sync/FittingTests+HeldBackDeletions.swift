@@ -4,7 +4,9 @@ import Foundation
 import GRDB
 import Optimist
 import OptimistCore
+import OptimistTesting
 import OptimistWire
+import Synchronization
 import Testing
 
 @testable import Optimist
@@ -57,6 +59,54 @@ extension FittingTests {
         #expect(try await store.projects() == ["Tour"])
         #expect(try await store.steps() == ["Two tickets"])
         #expect(try await store.pendingCount() == 1)
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test func `R2 L1 a deletion waits for no table that the remote keeps no longer`() async throws {
+        try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
+        // The steps are of another version of the server's, and may come back with it.
+        try await store.take([.gone("project", trip.id)], from: 1, to: 2, of: ["project"])
+        #expect(try await store.steps() == ["Tickets"])
+        #expect(try await store.counts().parked == 1)
+        try await store.take([], from: 2, to: 2, of: ["project"], kept: ["project"])
+        #expect(try await store.projects().isEmpty)
+        #expect(try await store.steps().isEmpty)
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test func `R2 L1 the engine knows which tables the remote keeps no longer`() async throws {
+        let backend = FakeBackend()
+        backend.write("project", [trip.id], ["title": "Trip"])
+        backend.write("step", [tickets.id], ["text": "Tickets", "project": .string(trip.wireID)])
+        try await sync(with: backend) { try await $0.intakes().allSatisfy { $0.isComplete && $0.at == nil } }
+        #expect(try await store.steps() == ["Tickets"])
+        backend.settings.withLock { $0.tables = ["project"] }
+        backend.write("project", [trip.id], nil)
+        backend.write("project", [tour.id], ["title": "Tour"])
+        try await sync(with: backend) { try await $0.projects().contains("Tour") }
+        #expect(try await store.projects() == ["Tour"])
+        #expect(try await store.steps().isEmpty)
+    }
+
+    private func sync(with backend: FakeBackend, until isDone: (Store) async throws -> Bool) async throws {
+        let engine = SyncEngine(store: store, remote: backend, reachability: ManualReachability())
+        let changes = store.changes.stream()
+        let run = Task { await engine.run() }
+        for await _ in changes where try await isDone(store) { break }
+        run.cancel()
+        await run.value
+    }
+
+    @Test func `L4 R2 what a resync did not bring waits for no table that the remote keeps no longer`() async throws {
+        try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
+        try await store.startResync(of: ["project"])
+        #expect(
+            try await store.apply(
+                SnapshotPage(at: "e1.5", rows: [], next: nil), of: SnapshotRequest(table: "project", limit: 100)))
+        try await store.take([], from: 5, to: 5, of: ["project"], kept: ["project"])
+        try await store.settleUnseen(.remove, kept: ["project"])
+        #expect(try await store.projects().isEmpty)
+        #expect(try await store.steps().isEmpty)
         #expect(try await store.counts().parked == 0)
     }
 
@@ -430,8 +480,9 @@ extension FittingTests {
 
 extension Store {
     fileprivate func takeFolders(_ rows: [PageRow], from: Int, to seq: Int) async throws {
-        try await apply(
-            Page(from: "e1.\(from)", cursor: "e1.\(seq)", hasMore: false, rows: rows), to: ["folder"],
-            initialCursor: "e1.0")
+        #expect(
+            try await apply(
+                Page(from: "e1.\(from)", cursor: "e1.\(seq)", hasMore: false, rows: rows), to: ["folder"],
+                initialCursor: "e1.0"))
     }
 }

@@ -98,9 +98,10 @@ extension FittingTests {
         let unknown = try await store.read { try UUID.fetchSet($0, sql: "SELECT id FROM optimist_unknown") }
         #expect(unknown == [id(0), id(20)])
         try await store.write { try $0.execute(sql: "DROP TRIGGER app") }
-        try await store.apply(
-            Page(from: "e1.5", cursor: "e1.6", hasMore: false, rows: [project(30)]), to: ["project"],
-            initialCursor: "e1.0")
+        #expect(
+            try await store.apply(
+                Page(from: "e1.5", cursor: "e1.6", hasMore: false, rows: [project(30)]), to: ["project"],
+                initialCursor: "e1.0"))
         #expect(try await store.counts().parked == 0)
         #expect(
             try await store.read { try UUID.fetchSet($0, sql: "SELECT id FROM optimist_unknown") }
@@ -116,7 +117,7 @@ extension FittingTests {
         let store = store
         for expected in [20, 60] {
             let rest = Array(rows[count...])
-            count += try await store.apply { try store.receive(rest, hasMore: true, until: { true }, in: $0) }
+            count += try await store.apply { try store.receive(rest, Horizon(hasMore: true), until: { true }, in: $0) }
             #expect(count == expected)
             let parked = try await store.counts().parked
             #expect(try await store.projects().count == count - parked)

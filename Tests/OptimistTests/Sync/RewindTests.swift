@@ -85,7 +85,7 @@ struct RewindTests {
         let desk = try Desk()
         var page = Page(from: "e1.0", cursor: "e1.5", hasMore: true, rows: [.step(Step(text: "Tickets"), seq: 4)])
         page.head = head
-        try await desk.store.apply(page, to: ["step", "project"], initialCursor: "e1.0")
+        #expect(try await desk.store.apply(page, to: ["step", "project"], initialCursor: "e1.0"))
         return desk
     }
 
@@ -173,7 +173,10 @@ struct RewindTests {
         let echo = PageRow.gone("step", tickets.id, seq: 2)
         try await desk.store.take([echo], from: 1, to: 2)
         try await desk.store.book([.accepted(seq: 2)], of: batch)
-        guard case .deleted(let tombstone) = echo.content else { return }
+        guard case .deleted(let tombstone) = echo.content else {
+            Issue.record("no deletion")
+            return
+        }
         #expect(try await desk.store.entry(tickets)?.confirmed.common == tombstone.clock)
     }
 
@@ -328,11 +331,12 @@ struct RewindTests {
         try await desk.store.forgetDeletedRows(rememberedFor: 90, at: start, knowing: 12)
         try await desk.store.rewind(
             ["step", "project"], at: "e1.12", to: [("e1", 0), ("e2", 5)].map(RemoteEpoch.init))
-        try await desk.store.apply(
-            Page(
-                from: "e2.5", cursor: "e2.7", hasMore: false,
-                rows: [.project(trip, seq: 6), .gone("project", trip.id, seq: 7)]),
-            to: ["step", "project"], initialCursor: "e2.0")
+        #expect(
+            try await desk.store.apply(
+                Page(
+                    from: "e2.5", cursor: "e2.7", hasMore: false,
+                    rows: [.project(trip, seq: 6), .gone("project", trip.id, seq: 7)]),
+                to: ["step", "project"], initialCursor: "e2.0"))
         try await desk.store.forgetDeletedRows(rememberedFor: 90, at: start + 181 * 86_400, knowing: 7)
         let entries = try await desk.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_row") }
         #expect(entries == 1)
@@ -342,8 +346,10 @@ struct RewindTests {
 extension Store {
     /// Takes the first page for some of the tables.
     fileprivate func take(_ rows: [PageRow], to tables: [String], seq: Int, epoch: String = "e1") async throws {
-        try await apply(
-            Page(from: "e1.0", cursor: "\(epoch).\(seq)", hasMore: false, rows: rows), to: tables, initialCursor: "e1.0"
-        )
+        #expect(
+            try await apply(
+                Page(from: "e1.0", cursor: "\(epoch).\(seq)", hasMore: false, rows: rows), to: tables,
+                initialCursor: "e1.0"
+            ))
     }
 }

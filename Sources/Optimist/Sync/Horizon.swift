@@ -1,0 +1,32 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// How far the server's word reaches with some rows: what is still to come after them, and as of when they were read.
+struct Horizon: Sendable {
+    /// Whether later pages bring what the server has changed by now too.
+    var hasMore = false
+    /// The tables of which they do, by their numbers, if not of all.
+    var lagging: Set<Int64> = []
+    /// The server's last transaction when the rows were read. Nil: unknown.
+    var head: Int64?
+}
+
+extension Horizon {
+    /// The horizon of a page of some tables. Of a table that the remote keeps no longer nothing is still to come.
+    ///
+    /// - Parameter kept: The tables that the remote keeps. Nil: all.
+    init(of page: Page, to tables: [String], _ layouts: [TableLayout], kept: Set<String>?, in db: Database) throws {
+        hasMore = page.hasMore
+        let others = layouts.filter { !tables.contains($0.name) }
+        lagging = try Intake.lagging(behind: page.cursor, of: others, kept: kept, in: db)
+        head = page.head.flatMap { SyncState($0)?.seq }
+    }
+
+    /// The horizon of a part of a snapshot, after which the changes come.
+    init(of page: SnapshotPage) {
+        hasMore = true
+        head = page.head.flatMap { SyncState($0)?.seq }
+    }
+}
