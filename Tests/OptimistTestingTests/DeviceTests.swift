@@ -5,6 +5,7 @@ import GRDB
 import Optimist
 import OptimistTesting
 import OptimistWire
+import Synchronization
 import Testing
 
 @Suite("Simulated devices", .timeLimit(.minutes(20)))
@@ -44,6 +45,26 @@ struct DeviceTests {
         #expect(throws: SimulationError.self) { try phone.read { try Note.fetchCount($0) } }
         try simulation.settle()
         #expect(try phone.read { try String.fetchAll($0, sql: "SELECT text FROM note") } == ["kept"])
+    }
+
+    @Test func `Q3 the status is told as soon as the disk can be read again, though nothing changes`() throws {
+        let simulation = try Simulation(seed: 1, app: Self.app, schema: Self.schema)
+        defer { simulation.end() }
+        let phone = simulation.device("phone")
+        phone.link.conditions = .offline
+        try phone.write { db in try Note(id: UUID(), text: "unsent").insert(db) }
+        simulation.run(for: .seconds(60))
+        let launch = try #require(phone.launch)
+        phone.mount?.fail(.ioError, on: [.open, .read], times: 2)
+        let told = Mutex<[SyncStatus]>([])
+        launch.process.spawn { for await status in launch.engine.status { told.withLock { $0.append(status) } } }
+        simulation.run(for: .milliseconds(500))
+        let early = told.withLock { $0 }
+        #expect(early.isEmpty)
+        #expect(phone.disk.met(.ioError) > 0)
+        simulation.run(for: .seconds(5))
+        let pending = told.withLock { $0.map(\.counts.pending) }
+        #expect(pending == [1])
     }
 
     @Test func `what cannot settle is named`() throws {

@@ -162,8 +162,10 @@ extension Device {
         }
     }
 
-    func apply(_ page: Page) async throws {
-        #expect(try await store.apply(page, to: store.layouts.map(\.name), initialCursor: "m.0"))
+    func apply(_ page: Page, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        #expect(
+            try await store.apply(page, to: store.layouts.map(\.name), initialCursor: "m.0"),
+            sourceLocation: sourceLocation)
         try await store.settleUnseen(.remove)
     }
 

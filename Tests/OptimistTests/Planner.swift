@@ -139,9 +139,12 @@ extension Store {
         return (tables, cursor)
     }
 
-    func receive(_ rows: [PageRow], from: String, to cursor: String) async throws {
+    func receive(
+        _ rows: [PageRow], from: String, to cursor: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
         #expect(
             try await apply(
-                Page(from: from, cursor: cursor, hasMore: false, rows: rows), to: ["todo"], initialCursor: "e1.0"))
+                Page(from: from, cursor: cursor, hasMore: false, rows: rows), to: ["todo"], initialCursor: "e1.0"),
+            sourceLocation: sourceLocation)
     }
 }

@@ -81,12 +81,13 @@ extension Store {
     /// Takes a page from the first state to another.
     func take(
         _ rows: [PageRow], from: Int = 0, to seq: Int = 9, hasMore: Bool = false,
-        of tables: [String] = ["step", "project"], kept: Set<String>? = nil
+        of tables: [String] = ["step", "project"], served: Set<String>? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
         #expect(
             try await apply(
                 Page(from: "e1.\(from)", cursor: "e1.\(seq)", hasMore: hasMore, rows: rows), to: tables,
-                initialCursor: "e1.0", kept: kept))
+                initialCursor: "e1.0", served: served), sourceLocation: sourceLocation)
     }
 }
 

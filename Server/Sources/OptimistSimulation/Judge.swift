@@ -77,6 +77,7 @@ struct Judge {
         if isConsequence(last, in: column, of: row) { return nil }
         if isTakenBack(last, column, row, number, was: value) { return nil }
         if isBackWithoutWhatWasDeleted(row, number) || isBackWithoutWhatEnded(row, write) { return nil }
+        if isBackWithCount(last, column, row, number, was: value) { return nil }
         let others = fates.namesakes(of: row).flatMap { one in
             history.writes(of: one).filter { other in
                 other.number != number && wrote(last, column, one, in: other.write)
@@ -121,14 +122,10 @@ struct Judge {
     }
 
     /// Whether a row may be back as it was before an edit that a later deletion has ended: an edit of another device has brought
-    /// it back, which is later still (M2), or was not sent when the server had gone back. So may one be that the edit itself has
-    /// ended, since it became one with another row.
+    /// it back, which is later still (M2), or was not sent when the server had gone back.
     private func isBackWithoutWhatEnded(_ row: RowName, _ write: History.Write) -> Bool {
         guard row.table == "memo" || isKeptByEdits(row) else { return false }
         let writes = history.writes(of: row).map(\.write)
-        if isKeptByEdits(row), fates.namesakes(of: row).count > 1, writes.contains(where: { $0.isApart(from: write) }) {
-            return true
-        }
         return writes.contains { deletion in
             deletion.deleted.contains(row) && isLate(deletion, after: write)
                 && writes.contains {
@@ -136,6 +133,24 @@ struct Judge {
                         && (isKeptByEdits(row) || isLate($0, after: deletion))
                 }
         }
+    }
+
+    /// Whether a row may be back as it was before it got another one's unique name and became one with that: another device had
+    /// counted in it when the server went back, and begins it anew with what it knows (decision 11).
+    private func isBackWithCount(
+        _ last: String?, _ column: String, _ row: RowName, _ number: Int, was value: String?
+    ) -> Bool {
+        guard isKeptByEdits(row), let value, Tables.column(column, of: row.table)?.kind == .uniqueName else {
+            return false
+        }
+        let isAnothers = history.byRow.keys.contains { other in
+            other != row && other.table == row.table
+                && history.writes(of: other).contains { $0.write.cells[other]?[column] == .some(value) }
+        }
+        let writes = history.writes(of: row)
+        return isAnothers
+            && writes.contains { $0.write.counts[row] != nil && $0.write.isApart(from: history.writes[number]) }
+            && writes.contains { $0.number < number && wrote(last, column, row, in: $0.write) }
     }
 
     private func isLate(_ write: History.Write, after other: History.Write) -> Bool {

@@ -25,11 +25,14 @@ extension World {
     }
 
     /// Every few seconds, what a device calls synced must be what the server has or had, and a device that is caught up
-    /// must have what the server has.
+    /// must have what the server has. Where nothing was written since, its app must have been told how things are.
     func lookNowAndThen() {
         scheduler.after(.seconds(17)) { [self] in
+            for (number, device) in devices.enumerated() where device.launch != nil {
+                let isFollowed = withState { $0.followed[number] } == device.launches
+                if hasChanged(device) { look(at: device) } else if isFollowed { lookAtStatus(of: device) }
+            }
             followStatuses()
-            for device in devices where device.launch != nil && hasChanged(device) { look(at: device) }
             if !isHealed { lookNowAndThen() }
         }
     }
@@ -177,7 +180,9 @@ extension World {
             do {
                 try read(device) { db in
                     try compare(device, try Rows.all(db), server, db)
-                    try judgeStatus(of: device, db)
+                    if let status = try judgeStatus(of: device, db), !status.phase.isWorking {
+                        find("untrue: \(device.name) says \(status)")
+                    }
                     try checkFile(db, device.name)
                     for (row, refusal) in try Self.rejections(db) { refused[row, default: []].append(refusal) }
                     for (row, count) in try Self.journaledCounts(db) { journaled[row, default: 0] += count }
@@ -227,11 +232,20 @@ extension World {
         withState { state in devices.indices.allSatisfy { state.statuses[$0].map { $0.phase.isWorking } ?? false } }
     }
 
+    private func lookAtStatus(of device: SimulatedDevice) {
+        do { try read(device) { _ = try judgeStatus(of: device, $0) } } catch {
+            find("the judges cannot read \(device.name): \(error)")
+        }
+    }
+
     /// The last word to the app must be how things are (Q3).
-    private func judgeStatus(of device: SimulatedDevice, _ db: Database) throws {
-        guard let number = devices.firstIndex(where: { $0 === device }) else { return }
+    ///
+    /// - Returns: That word. Nil: there was none.
+    private func judgeStatus(of device: SimulatedDevice, _ db: Database) throws -> SyncStatus? {
+        guard let number = devices.firstIndex(where: { $0 === device }) else { return nil }
         guard let status = withState({ $0.statuses[number] }) else {
-            return find("untrue: \(device.name) tells nothing")
+            find("untrue: \(device.name) tells nothing")
+            return nil
         }
         let (pending, parked, rejected) = (
             try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL"),
@@ -239,10 +253,11 @@ extension World {
             try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_rejection WHERE bundle IS NULL")
         )
         let counts = status.counts
-        if counts.pending == pending, counts.parked == parked, counts.rejected == rejected, status.phase.isWorking {
-            return
+        if counts.pending != pending || counts.parked != parked || counts.rejected != rejected {
+            find("untrue: \(device.name) says \(status)")
+            log("\(device.name) has \(pending ?? 0) pending, \(parked ?? 0) parked, \(rejected ?? 0) rejected")
         }
-        find("untrue: \(device.name) says \(status)")
+        return status
     }
 
     private func checkFile(_ db: Database, _ name: String) throws {

@@ -33,6 +33,45 @@ struct JudgeTests {
         ).findings()
     }
 
+    private static let (tag, other) = (RowName(table: "tag", id: "01"), RowName(table: "tag", id: "02"))
+
+    /// What is said when a device has named a tag like another one, and the tag has its former name in the end.
+    private func findings(isCounted: Bool, isAnothers: Bool, hasGoneBack: Bool) -> [String] {
+        func tags(_ name: String, _ likes: String, _ second: String?) -> [RowName: Values] {
+            var tags: [RowName: Values] = [Self.tag: ["name": name, "likes": likes]]
+            if let second { tags[Self.other] = ["name": second, "likes": "0"] }
+            return tags
+        }
+        let second = isAnothers ? "name 2" : "name 3"
+        let writes: [(Int, [RowName: Values], [RowName: Values])] = [
+            (0, [:], tags("name 1", "0", nil)),
+            (1, tags("name 1", "0", nil), tags("name 1", isCounted ? "1" : "0", nil)),
+            (2, tags("name 1", "1", nil), tags("name 1", "1", second)),
+            (0, tags("name 1", "0", nil), tags("name 2", "0", nil)),
+        ]
+        var history = History()
+        for (number, (device, before, after)) in writes.enumerated() {
+            let attempt = history.attempt(
+                device: device, at: Int64(number * 10), tag: "d\(device)w\(number + 1)", before: before, after: after,
+                reborn: [], shortLived: [])
+            history.returned(attempt)
+        }
+        if hasGoneBack { history.serverWentBack(to: []) }
+        return Judge(
+            history: history, server: tags("name 1", isCounted ? "1" : "0", second), clocksAreRight: true,
+            hasForgotten: false, refused: [:], journaled: [:]
+        ).findings()
+    }
+
+    @Test func `a row may be back beside the one it became, if it was counted in when the server went back`() {
+        #expect(findings(isCounted: true, isAnothers: true, hasGoneBack: true) == [])
+        for (isCounted, isAnothers, hasGoneBack) in [(false, true, true), (true, false, true), (true, true, false)] {
+            let lost = findings(isCounted: isCounted, isAnothers: isAnothers, hasGoneBack: hasGoneBack)
+            #expect(lost.count == 1)
+            #expect(lost.first?.hasPrefix("lost: \(Self.tag).name = name 2") == true)
+        }
+    }
+
     @Test func `a row is not gone with a list that its own device had deleted and made anew before`() {
         let lost = findings()
         #expect(lost.count == 2)

@@ -91,7 +91,7 @@ struct Opening {
     private func fillNewColumns(of layouts: [TableLayout], _ db: Database) throws {
         if try UnknownColumns(db).isEmpty { return }
         capture.begin(as: .server, milliseconds: milliseconds)
-        var rows = try RowApplication(layouts, db, at: milliseconds)
+        var rows = try RowApplication(layouts, db, at: milliseconds, Horizon())
         for layout in layouts { try rows.applyUnknown(of: layout) }
     }
 

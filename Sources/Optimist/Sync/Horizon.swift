@@ -16,11 +16,11 @@ struct Horizon: Sendable {
 extension Horizon {
     /// The horizon of a page of some tables. Of a table that the remote keeps no longer nothing is still to come.
     ///
-    /// - Parameter kept: The tables that the remote keeps. Nil: all.
-    init(of page: Page, to tables: [String], _ layouts: [TableLayout], kept: Set<String>?, in db: Database) throws {
+    /// - Parameter served: The tables that the remote keeps. Nil: all.
+    init(of page: Page, to tables: [String], _ layouts: [TableLayout], served: Set<String>?, in db: Database) throws {
         hasMore = page.hasMore
         let others = layouts.filter { !tables.contains($0.name) }
-        lagging = try Intake.lagging(behind: page.cursor, of: others, kept: kept, in: db)
+        lagging = try Intake.lagging(behind: page.cursor, of: others, served: served, in: db)
         head = page.head.flatMap { SyncState($0)?.seq }
     }
 

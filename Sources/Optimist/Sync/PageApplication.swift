@@ -16,8 +16,8 @@ struct PageApplication {
     private let milliseconds: Int64
     private let horizon: Horizon
 
-    /// - Parameter horizon: How far the server's word reaches with the rows of the page. Default: nothing is still to come.
-    init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64, _ horizon: Horizon = Horizon()) {
+    /// - Parameter horizon: How far the server's word reaches with the rows of the page.
+    init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64, _ horizon: Horizon) {
         self.layouts = layouts
         self.db = db
         self.milliseconds = milliseconds

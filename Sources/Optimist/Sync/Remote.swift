@@ -51,7 +51,8 @@ public struct RemoteAccount: Sendable, Hashable {
     public var id: String
     /// The cursor from which an empty device starts.
     public var initialCursor: String
-    /// The tables that the remote keeps, so that others are not asked for. Nil, the default: every table.
+    /// The tables that the remote keeps, so that others are not asked for, and no deletion waits for what they may bring. Nil, the
+    /// default: every table.
     public var tables: Set<String>?
     /// What the remote says of its tables. A unique index of the app's that is not in it is an error, since devices could
     /// not agree. Nil, the default: it does not say.

@@ -24,7 +24,7 @@ struct RowApplication {
     /// The rows that cascades of this page have parked.
     private var parkedBefore: Set<RowRef> = []
 
-    init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64, _ horizon: Horizon = Horizon()) throws {
+    init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64, _ horizon: Horizon) throws {
         entries = try RowEntryTable(db)
         tables = AppTables(layouts, db)
         references = ReferenceGraph(layouts)

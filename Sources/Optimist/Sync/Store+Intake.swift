@@ -120,11 +120,11 @@ extension Intake {
 
     /// Those of some tables that were not received as far as up to a cursor, by their numbers.
     ///
-    /// - Parameter kept: The tables that the remote keeps: no others lag. Nil: all.
+    /// - Parameter served: The tables that the remote keeps: no others lag. Nil: all.
     static func lagging(
-        behind cursor: String, of layouts: [TableLayout], kept: Set<String>?, in db: Database
+        behind cursor: String, of layouts: [TableLayout], served: Set<String>?, in db: Database
     ) throws -> Set<Int64> {
-        let some = layouts.filter { kept?.contains($0.name) ?? true }
+        let some = layouts.filter { served?.contains($0.name) ?? true }
         let behind = try Set(fetchAll(some.map(\.name), in: db).filter { $0.isBehind(cursor) }.map(\.table))
         return Set(some.filter { behind.contains($0.name) }.map(\.number))
     }

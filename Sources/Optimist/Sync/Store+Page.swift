@@ -9,10 +9,10 @@ extension Store {
     ///
     /// - Parameters:
     ///   - origins: Under which ids it was to say what this device has counted. Nil: under all that there are.
-    ///   - kept: The tables that the remote keeps. Nil: all.
+    ///   - served: The tables that the remote keeps. Nil: all.
     /// - Returns: Whether the page was the one that follows what is here.
     func apply(
-        _ page: Page, to tables: [String], initialCursor: String, origins: [String]? = nil, kept: Set<String>? = nil
+        _ page: Page, to tables: [String], initialCursor: String, origins: [String]? = nil, served: Set<String>? = nil
     ) async throws -> Bool {
         try await apply { db in
             if let origins, try !DeviceIdentity.areOrigins(in: db, among: origins) { return false }
@@ -20,7 +20,7 @@ extension Store {
             guard intakes.allSatisfy({ ($0.cursor ?? initialCursor) == page.from }) else { return false }
             if !page.epochs.isEmpty, try self.rewind(tables, at: page.from, to: page.epochs, in: db) { return false }
             for intake in intakes where intake.awaitsSnapshot { try UnseenRows.expectAll(of: intake.table, in: db) }
-            let horizon = try Horizon(of: page, to: tables, self.layouts, kept: kept, in: db)
+            let horizon = try Horizon(of: page, to: tables, self.layouts, served: served, in: db)
             try self.receive(page.rows, horizon, in: db)
             let counts = page.rows.reduce(into: [:]) { $0[$1.table, default: 0] += 1 }
             for table in tables {

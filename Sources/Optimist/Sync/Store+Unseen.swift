@@ -75,10 +75,10 @@ extension Store {
 
     /// Settles what a resync did not bring again, children before their parents (L4).
     ///
-    /// - Parameter kept: The tables that the remote keeps. Nil: all.
-    func settleUnseen(_ answer: MassRemoval.Answer, kept: Set<String>? = nil) async throws {
+    /// - Parameter served: The tables that the remote keeps. Nil: all.
+    func settleUnseen(_ answer: MassRemoval.Answer, served: Set<String>? = nil) async throws {
         for layout in SnapshotOrder.sorted(layouts).reversed() {
-            while try await settleUnseen(of: layout, answer, kept) { try Task.checkCancellation() }
+            while try await settleUnseen(of: layout, answer, served) { try Task.checkCancellation() }
         }
         // What stays is sent.
         writes.send()
@@ -86,7 +86,7 @@ extension Store {
 
     /// Returns whether there may be more.
     private func settleUnseen(
-        of layout: TableLayout, _ answer: MassRemoval.Answer, _ kept: Set<String>?
+        of layout: TableLayout, _ answer: MassRemoval.Answer, _ served: Set<String>?
     ) async throws -> Bool {
         let now = milliseconds
         return try await apply { db in
@@ -98,7 +98,7 @@ extension Store {
             let intake = try Intake.fetchAll([layout.name], in: db).first
             let start = intake?.at.flatMap { SyncState($0)?.seq }
             try UnseenSettling(
-                self.layouts, db, start: start ?? .max, isResync: intake?.isResync ?? true, kept: kept, at: now
+                self.layouts, db, start: start ?? .max, isResync: intake?.isResync ?? true, served: served, at: now
             ).settle(ids, of: layout, answer)
             for id in ids {
                 try db.cachedStatement(sql: "DELETE FROM optimist_unseen WHERE tbl = ? AND id = ?")
@@ -119,22 +119,22 @@ struct UnseenSettling {
     private let db: Database
     private let start: Int64
     private let isResync: Bool
-    private let kept: Set<String>?
+    private let served: Set<String>?
     private let milliseconds: Int64
 
     /// - Parameters:
     ///   - start: A row that is later than this was sent from here meanwhile, and comes with the changes.
     ///   - isResync: Whether the server may have forgotten that a row was deleted. If not, it ends what is unsent of that (M2).
-    ///   - kept: The tables that the remote keeps. Nil: all.
+    ///   - served: The tables that the remote keeps. Nil: all.
     init(
-        _ layouts: [TableLayout], _ db: Database, start: Int64, isResync: Bool, kept: Set<String>? = nil,
+        _ layouts: [TableLayout], _ db: Database, start: Int64, isResync: Bool, served: Set<String>? = nil,
         at milliseconds: Int64
     ) {
         self.layouts = layouts
         self.db = db
         self.start = start
         self.isResync = isResync
-        self.kept = kept
+        self.served = served
         self.milliseconds = milliseconds
     }
 
@@ -172,7 +172,7 @@ struct UnseenSettling {
         // Of what answers have told since the last page, only the next one says what becomes of the rows below.
         var horizon = Horizon(hasMore: try ParkedRows(db).holdsDeletionsBack)
         if let cursor = try Intake.fetchAll([layout.name], in: db).first?.cursor {
-            horizon.lagging = try Intake.lagging(behind: cursor, of: layouts, kept: kept, in: db)
+            horizon.lagging = try Intake.lagging(behind: cursor, of: layouts, served: served, in: db)
         }
         return horizon
     }

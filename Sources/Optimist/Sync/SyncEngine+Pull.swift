@@ -44,7 +44,7 @@ extension SyncEngine {
         pulls.followsSnapshot = false
         switch step {
         case .nothing: return false
-        case .removal: return try await settleRemoval(kept: account.tables)
+        case .removal: return try await settleRemoval()
         case .snapshot(let request): return try await takeSnapshot(request, of: plan)
         case .changes(let tables, let cursor):
             return try await takeChanges(tables, cursor, of: plan, account)
@@ -65,10 +65,10 @@ extension SyncEngine {
             try await forgetDeletedRows(rememberedFor: account.tombstoneDays, at: page.serverTime, knowing: known)
             pause(page.upgradeRequired)
             if known == nil, try await hasAskedAboutFormerLife(page.cursor, tables) { return true }
-            let served = tables.filter { !page.upgradeRequired.contains($0) }
+            let told = tables.filter { !page.upgradeRequired.contains($0) }
             guard
                 try await store.apply(
-                    page, to: served, initialCursor: account.initialCursor, origins: origins, kept: account.tables)
+                    page, to: told, initialCursor: account.initialCursor, origins: origins, served: account.tables)
             else { return true }
             if !page.epochs.isEmpty { store.writes.send() }
             return page.hasMore || plan.wantsMore(after: tables, moved: page.cursor != cursor)
@@ -179,19 +179,22 @@ extension SyncEngine {
 
     // MARK: - What the server has no longer
 
-    private func settleRemoval(kept: Set<String>?) async throws -> Bool {
+    /// The tables that the remote keeps, as it said last. Nil: all, or it is not known now.
+    private var servedTables: Set<String>? { account?.tables }
+
+    private func settleRemoval() async throws -> Bool {
         let removal = try await store.massRemoval()
         if removal.isMass {
-            ask(removal, kept)
+            ask(removal)
         } else {
-            try await store.settleUnseen(.remove, kept: kept)
+            try await store.settleUnseen(.remove, served: servedTables)
         }
         return true
     }
 
     /// Asks the app, which may take its time: pulls go on meanwhile. If more is to go by the time it answers, it is asked about
     /// that. Without an answer it is asked again in the next run.
-    private func ask(_ removal: MassRemoval, _ kept: Set<String>?) {
+    private func ask(_ removal: MassRemoval) {
         let (store, logger, onMassRemoval) = (store, logger, onMassRemoval)
         pulls.asking = surroundings.spawn {
             do {
@@ -203,7 +206,7 @@ extension SyncEngine {
                     try Task.checkCancellation()
                     present = try await store.massRemoval()
                 } while !asked.covers(present)
-                try await store.settleUnseen(answer, kept: kept)
+                try await store.settleUnseen(answer, served: await self.servedTables)
                 // Deletions may wait for the next page since.
                 await self.poke()
             } catch { logger.error("sync.removal.failed", metadata: ["error": "\(error)"]) }

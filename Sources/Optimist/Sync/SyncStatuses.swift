@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import OptimistCore
 import Synchronization
 
 /// The status of a sync engine: now, and whenever it changes. Never ends by itself, and never repeats itself.
@@ -65,11 +66,12 @@ public final class SyncStatuses: AsyncSequence, Sendable {
 
         public mutating func next() async -> SyncStatus? { await next(isolation: #isolation) }
 
-        /// Counts that cannot be read for now are read after the next change.
+        /// Counts that cannot be read for now, for a trouble of the disk's, are read again a second later.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> SyncStatus? {
-            if last == nil, let first = try? await statuses.current() {
-                last = first
-                return first
+            while last == nil, !Task.isCancelled {
+                last = try? await statuses.current()
+                if let first = last { return first }
+                try? await statuses.store.surroundings.clock.sleep(for: StatusCounting.pauseAfterTrouble)
             }
             while let status = await followed.next(isolation: actor) {
                 if status == last { continue }

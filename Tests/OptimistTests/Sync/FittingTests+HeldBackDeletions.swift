@@ -68,7 +68,7 @@ extension FittingTests {
         try await store.take([.gone("project", trip.id)], from: 1, to: 2, of: ["project"])
         #expect(try await store.steps() == ["Tickets"])
         #expect(try await store.counts().parked == 1)
-        try await store.take([], from: 2, to: 2, of: ["project"], kept: ["project"])
+        try await store.take([], from: 2, to: 2, of: ["project"], served: ["project"])
         #expect(try await store.projects().isEmpty)
         #expect(try await store.steps().isEmpty)
         #expect(try await store.counts().parked == 0)
@@ -92,6 +92,7 @@ extension FittingTests {
         let engine = SyncEngine(store: store, remote: backend, reachability: ManualReachability())
         let changes = store.changes.stream()
         let run = Task { await engine.run() }
+        defer { run.cancel() }
         for await _ in changes where try await isDone(store) { break }
         run.cancel()
         await run.value
@@ -103,8 +104,8 @@ extension FittingTests {
         #expect(
             try await store.apply(
                 SnapshotPage(at: "e1.5", rows: [], next: nil), of: SnapshotRequest(table: "project", limit: 100)))
-        try await store.take([], from: 5, to: 5, of: ["project"], kept: ["project"])
-        try await store.settleUnseen(.remove, kept: ["project"])
+        try await store.take([], from: 5, to: 5, of: ["project"], served: ["project"])
+        try await store.settleUnseen(.remove, served: ["project"])
         #expect(try await store.projects().isEmpty)
         #expect(try await store.steps().isEmpty)
         #expect(try await store.counts().parked == 0)
