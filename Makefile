@@ -13,7 +13,7 @@ run:  ## Starts the lab, two phones and a server in a web page, and prints its a
 	@Scripts/install run
 	@swift run --package-path Server optimist lab
 
-test:  ## Builds everything and runs every test: about a quarter of an hour from nothing.
+test:  ## Builds client and server and runs every test: about a quarter of an hour from nothing.
 	@Scripts/test
 
 soak:  ## The long campaigns: hundreds of kills, thousands of seeds.

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 //
-// The first example of the README. `swift build` compiles this file, and Scripts/check-readme compares the two.
+// The first example of the README. `swift build` compiles this file, and Scripts/check-docs compares the two.
 
 // snippet.hide
 import HTTPTypes

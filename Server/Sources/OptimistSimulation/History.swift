@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What the judges know of every write, from looking at the tables before and after it. They know nothing of the engine.
+/// What the judges know of every write, from looking at the tables before and after it. They share no decision with
+/// the engine.
 struct History {
     struct Write {
         var device: Int
