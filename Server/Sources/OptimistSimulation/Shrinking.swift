@@ -7,7 +7,11 @@ public enum Shrinking {
     /// - Parameters:
     ///   - findings: What was found. A shorter plan counts if it finds something of the same kind.
     ///   - attempts: The most runs to make. Default: 400.
-    public static func shrink(_ plan: Plan, _ findings: [String], attempts: Int = 400) -> Plan {
+    ///   - run: Runs a plan, and says what was found. Default: a world.
+    public static func shrink(
+        _ plan: Plan, _ findings: [String], attempts: Int = 400,
+        by run: (Plan) -> [String] = { WorldRun.run($0).findings }
+    ) -> Plan {
         guard let kind = findings.first?.prefix(while: { $0 != ":" }) else { return plan }
         var (best, parts, left) = (plan, 2, attempts)
         while best.events.count > 1, left > 0 {
@@ -17,7 +21,7 @@ public enum Shrinking {
                 var candidate = best
                 candidate.events.removeSubrange(start..<min(start + size, best.events.count))
                 left -= 1
-                if WorldRun.run(candidate).findings.contains(where: { $0.hasPrefix(kind) }) {
+                if run(candidate).contains(where: { $0.hasPrefix(kind) }) {
                     best = candidate
                     hasShrunk = true
                     break

@@ -213,99 +213,6 @@ extension World {
         }
     }
 
-    // MARK: - What the app is told
-
-    /// Follows what every running app is told of its sync, as its screens do.
-    func followStatuses() {
-        for (number, device) in devices.enumerated() {
-            guard let launch = device.launch else { continue }
-            let isFollowed = withState { $0.followed.updateValue(device.launches, forKey: number) }
-            if isFollowed == device.launches { continue }
-            launch.process.spawn { [self] in
-                for await status in launch.engine.status { withState { $0.statuses[number] = status } }
-            }
-        }
-    }
-
-    /// Whether every app was told that sync works.
-    var isEveryAppContent: Bool {
-        withState { state in devices.indices.allSatisfy { state.statuses[$0].map { $0.phase.isWorking } ?? false } }
-    }
-
-    private func lookAtStatus(of device: SimulatedDevice) {
-        do { try read(device) { _ = try judgeStatus(of: device, $0) } } catch {
-            find("the judges cannot read \(device.name): \(error)")
-        }
-    }
-
-    /// The last word to the app must be how things are (Q3).
-    ///
-    /// - Returns: That word. Nil: there was none.
-    private func judgeStatus(of device: SimulatedDevice, _ db: Database) throws -> SyncStatus? {
-        guard let number = devices.firstIndex(where: { $0 === device }) else { return nil }
-        guard let status = withState({ $0.statuses[number] }) else {
-            find("untrue: \(device.name) tells nothing")
-            return nil
-        }
-        let (pending, parked, rejected) = (
-            try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL"),
-            try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_parked"),
-            try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_rejection WHERE bundle IS NULL")
-        )
-        let counts = status.counts
-        if counts.pending != pending || counts.parked != parked || counts.rejected != rejected {
-            find("untrue: \(device.name) says \(status)")
-            log("\(device.name) has \(pending ?? 0) pending, \(parked ?? 0) parked, \(rejected ?? 0) rejected")
-        }
-        return status
-    }
-
-    private func checkFile(_ db: Database, _ name: String) throws {
-        if try String.fetchOne(db, sql: "PRAGMA integrity_check") != "ok" { find("damaged: the file of \(name)") }
-        if try Row.fetchOne(db, sql: "PRAGMA foreign_key_check") != nil {
-            find("broken reference: in the file of \(name)")
-        }
-        guard try db.tableExists("optimist_row") else { return }
-        for (what, sql) in Self.emptyAtRest where try Int.fetchOne(db, sql: sql) != 0 {
-            find("stuck: \(what) on \(name)")
-        }
-        for (what, most, sql) in Self.bounds {
-            let count = try Int.fetchOne(db, sql: sql) ?? 0
-            if count > most { find("grown: \(count) \(what) on \(name)") }
-        }
-    }
-
-    private static let rows = Tables.idsPerTable * Tables.names.count
-
-    /// What may be in the tables of the engine's, at most.
-    private static let bounds = [
-        ("entries", rows, "SELECT count(*) FROM optimist_row"),
-        ("counters", rows * 20, "SELECT count(*) FROM optimist_counter"),
-        ("devices", 200, "SELECT count(*) FROM optimist_node"),
-        ("values of the engine's", 30, "SELECT count(*) FROM optimist_meta"),
-        (
-            "rejections and conflicts of a column at once", 40,
-            """
-            SELECT coalesce(max(count), 0) FROM (
-                SELECT count(*) AS count FROM optimist_rejection GROUP BY tbl, id, mine
-                UNION ALL SELECT count(*) FROM optimist_journal GROUP BY tbl, id, mine)
-            """
-        ),
-    ]
-
-    private static let emptyAtRest = [
-        ("pending rows", "SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL"),
-        ("parked rows", "SELECT count(*) FROM optimist_parked"),
-        ("joins", "SELECT count(*) FROM optimist_join"),
-        ("groups of all or nothing", "SELECT count(*) FROM optimist_whole"),
-        ("rows that a snapshot did not bring", "SELECT count(*) FROM optimist_unseen"),
-        ("values of unknown columns", "SELECT count(*) FROM optimist_unknown"),
-        (
-            "marks without a pending row",
-            "SELECT count(*) FROM optimist_row WHERE pending IS NULL AND (dirty <> 0 OR sent <> 0 OR base IS NOT NULL)"
-        ),
-    ]
-
     /// What was added to counters and is in the journal.
     private static func journaledCounts(_ db: Database) throws -> [(RowName, Int64)] {
         try Row.fetchAll(
@@ -335,8 +242,4 @@ extension World {
             )
         }
     }
-}
-
-extension SyncStatus.Phase {
-    fileprivate var isWorking: Bool { self == .idle || self == .syncing }
 }

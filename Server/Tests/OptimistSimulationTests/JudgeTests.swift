@@ -8,6 +8,68 @@ struct JudgeTests {
     private static let list = RowName(table: "list", id: "01")
     private static let todo = RowName(table: "todo", id: "02")
 
+    /// Writes that returned, ten milliseconds apart: by whom, and the tables before and after.
+    private static func history(_ writes: [(Int, [RowName: Values], [RowName: Values])]) -> History {
+        var history = History()
+        for (number, (device, before, after)) in writes.enumerated() {
+            let attempt = history.attempt(
+                device: device, at: Int64(number * 10), tag: "d\(device)w\(number + 1)", before: before, after: after,
+                reborn: [], shortLived: [])
+            history.returned(attempt)
+        }
+        return history
+    }
+
+    private static func findings(_ history: History, server: [RowName: Values]) -> [String] {
+        Judge(
+            history: history, server: server, clocksAreRight: true, hasForgotten: false, refused: [:], journaled: [:]
+        ).findings()
+    }
+
+    @Test func `a row that its device deleted is not back, and no value is there that nobody wrote`() {
+        let made: [RowName: Values] = [Self.list: ["name": "d0w1.1"]]
+        let history = Self.history([(0, [:], made), (0, made, [:])])
+        #expect(Self.findings(history, server: [:]) == [])
+        #expect(Self.findings(history, server: made) == ["back again: list:01, which device 0 deleted at 10 ms"])
+        let other = Self.findings(Self.history([(0, [:], made)]), server: [Self.list: ["name": "d1w1.1"]])
+        #expect(other.contains("invented: list:01.name = d1w1.1"))
+        #expect(other.contains { $0.hasPrefix("lost: list:01.name = d0w1.1 of device 0") })
+    }
+
+    @Test func `of two edits the later one stands`() {
+        let tables = (1...3).map { [Self.list: ["name": "d\($0 % 2)w\($0).1"]] as [RowName: Values] }
+        let history = Self.history([(1, [:], tables[0]), (0, tables[0], tables[1]), (1, tables[1], tables[2])])
+        #expect(Self.findings(history, server: tables[2]) == [])
+        #expect(
+            Self.findings(history, server: tables[1])
+                == ["lost: list:01.name = d1w3.1 of device 1: d0w2.1 is there, which is older"])
+    }
+
+    @Test func `counts are what was added, each once`() {
+        let memo = RowName(table: "memo", id: "03")
+        func memos(_ views: Int) -> [RowName: Values] { [memo: ["body": "d0w1.1", "views": "\(views)"]] }
+        let history = Self.history([(0, [:], memos(0)), (0, memos(0), memos(1)), (1, memos(0), memos(2))])
+        #expect(Self.findings(history, server: memos(3)) == [])
+        for wrong in [2, 4] {
+            #expect(
+                Self.findings(history, server: memos(wrong))
+                    == ["miscounted: memo:03.views is \(wrong), and 3 to 3 was added"])
+        }
+    }
+
+    @Test func `of a transaction the server has all or nothing`() {
+        let memo = RowName(table: "memo", id: "03")
+        let both: [RowName: Values] = [Self.list: ["name": "d0w1.1"], memo: ["body": "d0w1.2", "views": "0"]]
+        var history = Self.history([(0, [:], both)])
+        var torn = history
+        let first = torn.serve([(name: Self.list, seq: 1, values: both[Self.list])])
+        #expect(
+            WholenessJudge(history: torn).findings(first)
+                == ["torn: a part of a transaction of device 0 is on the server, but not memo:03.body = d0w1.2"])
+        let all = history.serve(both.map { (name: $0.key, seq: 1, values: $0.value) })
+        #expect(WholenessJudge(history: history).findings(all) == [])
+    }
+
     /// What is said when a list was made, deleted and made anew by the first device, which then put a to-do into it, and the
     /// to-do is gone.
     private func findings(
@@ -19,13 +81,7 @@ struct JudgeTests {
         let writes: [(Int, [RowName: Values], [RowName: Values])] = [
             (0, [:], first), (device, first, [:]), (0, [:], second), (0, second, whole),
         ]
-        var history = History()
-        for (number, (device, before, after)) in writes.enumerated() {
-            let attempt = history.attempt(
-                device: device, at: Int64(number * 10), tag: "d\(device)w\(number + 1)", before: before, after: after,
-                reborn: [], shortLived: [])
-            history.returned(attempt)
-        }
+        var history = Self.history(writes)
         if isRestored { history.forgive(device: 0, since: 100) }
         return Judge(
             history: history, server: second, clocksAreRight: true, hasForgotten: false, refused: refused,
@@ -49,13 +105,7 @@ struct JudgeTests {
             (2, tags("name 1", "1", nil), tags("name 1", "1", second)),
             (0, tags("name 1", "0", nil), tags("name 2", "0", nil)),
         ]
-        var history = History()
-        for (number, (device, before, after)) in writes.enumerated() {
-            let attempt = history.attempt(
-                device: device, at: Int64(number * 10), tag: "d\(device)w\(number + 1)", before: before, after: after,
-                reborn: [], shortLived: [])
-            history.returned(attempt)
-        }
+        var history = Self.history(writes)
         if hasGoneBack { history.serverWentBack(to: []) }
         return Judge(
             history: history, server: tags("name 1", isCounted ? "1" : "0", second), clocksAreRight: true,

@@ -1,0 +1,63 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+
+/// What the files of devices and server have to be in the end.
+extension World {
+    func checkFile(_ db: Database, _ name: String) throws {
+        if try String.fetchOne(db, sql: "PRAGMA integrity_check") != "ok" { find("damaged: the file of \(name)") }
+        if try Row.fetchOne(db, sql: "PRAGMA foreign_key_check") != nil {
+            find("broken reference: in the file of \(name)")
+        }
+        let isDevice = try db.tableExists("optimist_row")
+        for (what, sql) in isDevice ? Self.emptyAtRest : [] where try Int.fetchOne(db, sql: sql) != 0 {
+            find("stuck: \(what) on \(name)")
+        }
+        for (what, most, sql) in isDevice ? Self.bounds : Self.serverBounds {
+            let count = try Int.fetchOne(db, sql: sql) ?? 0
+            if count > most { find("grown: \(count) \(what) on \(name)") }
+        }
+    }
+
+    private static let rows = Tables.idsPerTable * Tables.names.count
+
+    /// What may be in the tables of a device's engine, at most.
+    private static let bounds = [
+        ("entries", rows, "SELECT count(*) FROM optimist_row"),
+        ("counters", rows * 20, "SELECT count(*) FROM optimist_counter"),
+        ("devices", 200, "SELECT count(*) FROM optimist_node"),
+        ("values of the engine's", 30, "SELECT count(*) FROM optimist_meta"),
+        (
+            "rejections and conflicts of a column at once", 40,
+            """
+            SELECT coalesce(max(count), 0) FROM (
+                SELECT count(*) AS count FROM optimist_rejection GROUP BY tbl, id, mine
+                UNION ALL SELECT count(*) FROM optimist_journal GROUP BY tbl, id, mine)
+            """
+        ),
+    ]
+
+    /// What may be in the server's tables, at most. A life of its database is noted for each start, and a day for each on which
+    /// something was written.
+    private static let serverBounds = [
+        ("rows", rows, "SELECT count(*) FROM optimist_rows"),
+        ("values of unique indexes", rows, "SELECT count(*) FROM optimist_index"),
+        ("devices", 200, "SELECT count(*) FROM optimist_pushes"),
+        ("days", 20, "SELECT count(*) FROM optimist_account_days"),
+        ("lives", 200, "SELECT count(*) FROM optimist_account_epochs"),
+        ("bytes of a row", 20_000, "SELECT coalesce(max(length(content)), 0) FROM optimist_rows"),
+    ]
+
+    private static let emptyAtRest = [
+        ("pending rows", "SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL"),
+        ("parked rows", "SELECT count(*) FROM optimist_parked"),
+        ("joins", "SELECT count(*) FROM optimist_join"),
+        ("groups of all or nothing", "SELECT count(*) FROM optimist_whole"),
+        ("rows that a snapshot did not bring", "SELECT count(*) FROM optimist_unseen"),
+        ("values of unknown columns", "SELECT count(*) FROM optimist_unknown"),
+        (
+            "marks without a pending row",
+            "SELECT count(*) FROM optimist_row WHERE pending IS NULL AND (dirty <> 0 OR sent <> 0 OR base IS NOT NULL)"
+        ),
+    ]
+}

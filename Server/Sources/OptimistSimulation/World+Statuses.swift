@@ -1,0 +1,57 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import Optimist
+import OptimistTesting
+
+/// What the apps are told of their sync.
+extension World {
+    /// Follows what every running app is told of its sync, as its screens do.
+    func followStatuses() {
+        for (number, device) in devices.enumerated() {
+            guard let launch = device.launch else { continue }
+            let isFollowed = withState { $0.followed.updateValue(device.launches, forKey: number) }
+            if isFollowed == device.launches { continue }
+            launch.process.spawn { [self] in
+                for await status in launch.engine.status { withState { $0.statuses[number] = status } }
+            }
+        }
+    }
+
+    /// Whether every app was told that sync works.
+    var isEveryAppContent: Bool {
+        withState { state in devices.indices.allSatisfy { state.statuses[$0].map { $0.phase.isWorking } ?? false } }
+    }
+
+    func lookAtStatus(of device: SimulatedDevice) {
+        do { try read(device) { _ = try judgeStatus(of: device, $0) } } catch {
+            find("the judges cannot read \(device.name): \(error)")
+        }
+    }
+
+    /// The last word to the app must be how things are (Q3).
+    ///
+    /// - Returns: That word. Nil: there was none.
+    func judgeStatus(of device: SimulatedDevice, _ db: Database) throws -> SyncStatus? {
+        guard let number = devices.firstIndex(where: { $0 === device }) else { return nil }
+        guard let status = withState({ $0.statuses[number] }) else {
+            find("untrue: \(device.name) tells nothing")
+            return nil
+        }
+        let (pending, parked, rejected) = (
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL"),
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_parked"),
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_rejection WHERE bundle IS NULL")
+        )
+        let counts = status.counts
+        if counts.pending != pending || counts.parked != parked || counts.rejected != rejected {
+            find("untrue: \(device.name) says \(status)")
+            log("\(device.name) has \(pending ?? 0) pending, \(parked ?? 0) parked, \(rejected ?? 0) rejected")
+        }
+        return status
+    }
+}
+
+extension SyncStatus.Phase {
+    var isWorking: Bool { self == .idle || self == .syncing }
+}
