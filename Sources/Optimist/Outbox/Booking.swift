@@ -105,7 +105,7 @@ struct Booking {
     }
 
     func settle(_ entry: inout RowEntry, _ sent: SentRow, _ verdict: Verdict, _ table: AppTable) throws -> Settlement {
-        try entry.settleHealing(
+        try entry.book(
             sent, verdict, push: batch.push.number, device: batch.push.device, in: table.layout, quote: table.quote)
     }
 

@@ -104,7 +104,7 @@ extension RowEntry {
     }
 
     /// Books a verdict, of a row that heals or of any other.
-    mutating func settleHealing(
+    mutating func book(
         _ sentRow: SentRow, _ verdict: Verdict, push: Int64, device: String, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Settlement {

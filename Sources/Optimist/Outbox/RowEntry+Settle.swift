@@ -2,21 +2,6 @@
 
 import OptimistWire
 
-/// What a verdict comes to, beside the change of the entry itself.
-struct Settlement: Equatable, Sendable {
-    var change = RowChange.none
-    /// The user's own values that were refused. Nil: nothing was.
-    var rejected: JSONObject?
-    /// The user's own values that were sent and lost to newer ones.
-    var overwritten = JSONObject()
-    /// The columns whose values in the app's table are about to be lost, sent or not.
-    var lost: Int64 = 0
-    /// The unsent columns of the user's that stay in a row that is put anew.
-    var kept: Int64 = 0
-    /// Whether what the server has of the row now is not known, so that it is to be received anew.
-    var isUnknown = false
-}
-
 extension RowEntry {
     /// Books a verdict (V, S4): clears exactly the versions that were sent, and nothing that was edited meanwhile.
     ///
@@ -144,7 +129,7 @@ extension RowEntry {
     }
 
     /// What the server holds of a column after an answer: the answer's value or, if a page was later, the page's.
-    private mutating func settledValue(
+    mutating func settledValue(
         _ value: JSON, _ clock: Clock?, isReplaced: Bool, of column: TableLayout.Column
     ) -> JSON {
         if let clock, let known = confirmedClock(of: column), known > clock, !isReplaced {
@@ -176,120 +161,5 @@ extension RowEntry {
             survives(into: life, in: layout)
             ? try rejoin(life, won, device: device, in: layout, quote: quote) : begin(life, won, in: layout)
         return Settlement(change: reception.change, lost: reception.lost, kept: reception.kept)
-    }
-
-    // MARK: - Gone and rejected
-
-    /// The row lives on as another one. What was edited meanwhile is lost to that.
-    private mutating func becomeOne(_ sentRow: SentRow, in layout: TableLayout) -> Settlement {
-        sent &= ~sentRow.mask
-        acked = max(acked, sentRow.generation + 1)
-        guard generation == sentRow.generation else { return Settlement() }
-        let edited = edited(since: sentRow, in: layout)
-        generation += 1
-        counters = [:]
-        becomeClean()
-        return Settlement(change: .delete, lost: edited)
-    }
-
-    /// The unsent columns that have another value by now than was sent.
-    private func edited(since sentRow: SentRow, in layout: TableLayout) -> Int64 {
-        layout.columns(in: dirty).reduce(0) { mask, column in
-            unsentStamp(of: column.name) == sentRow.stamps[column.name] ? mask : mask | column.mask
-        }
-    }
-
-    /// Whether a page has brought the row since the server said that it is gone. In the same life: the server has forgotten that
-    /// the row was deleted, and another device has sent it again (L4).
-    private func isThereAgain(since seq: Int64, in life: Int) -> Bool {
-        isAlive && generation == life && acked == life && !isHealing && seq > 0 && self.seq > seq
-    }
-
-    private mutating func giveUp(_ sentRow: SentRow, in layout: TableLayout) -> Settlement {
-        sent &= ~sentRow.mask
-        acked = max(acked, sentRow.generation + sentRow.generation % 2)
-        guard generation == sentRow.generation else { return Settlement() }
-        // An edit made since may be later than the deletion. The server says so when it has it.
-        if layout.rules.editWins, isAlive, edited(since: sentRow, in: layout) != 0 { return Settlement() }
-        let reception = end(sentRow.generation + sentRow.generation % 2, clock: nil)
-        return Settlement(change: reception.change, lost: reception.lost)
-    }
-
-    private mutating func reject(
-        _ sentRow: SentRow, _ refusal: Refusal, in layout: TableLayout,
-        quote: (TableLayout.Column, JSON) throws -> String
-    ) rethrows -> Settlement {
-        sent &= ~sentRow.mask
-        // What went along with a deletion meanwhile is not unsent any more.
-        guard generation == sentRow.generation, isPending else { return Settlement() }
-        switch sentRow.kind {
-        case .create: return try undoCreate(sentRow, refusal, in: layout, quote: quote)
-        case .delete: return undoDelete(refusal, in: layout)
-        case .update: return try undoUpdate(sentRow, refusal, in: layout, quote: quote)
-        }
-    }
-
-    /// A row that the user has changed since is sent again as it is now: nothing of it was refused yet.
-    private mutating func undoCreate(
-        _ sentRow: SentRow, _ refusal: Refusal, in layout: TableLayout,
-        quote: (TableLayout.Column, JSON) throws -> String
-    ) rethrows -> Settlement {
-        if edited(since: sentRow, in: layout) & sentRow.mask != 0 { return Settlement() }
-        // Another device made the row too, and a page has brought it since, perhaps later than the refusal knows of.
-        if isKnownToServer, !sentRow.heals, (refusal.current?.seq ?? 0) <= seq {
-            return try undoUpdate(sentRow, refusal, in: layout, quote: quote)
-        }
-        let rejected = sentRow.kept(against: refusal.current)
-        if let current = refusal.current {
-            return Settlement(change: bringBack(current, in: layout), rejected: rejected)
-        }
-        giveUpUnsentLife()
-        return Settlement(change: .delete, rejected: rejected)
-    }
-
-    private mutating func undoDelete(_ refusal: Refusal, in layout: TableLayout) -> Settlement {
-        guard let current = refusal.current else {
-            takeBackDeletion()
-            return Settlement(rejected: [:])
-        }
-        let change = bringBack(current, in: layout)
-        return Settlement(change: change, rejected: change == .none ? nil : [:])
-    }
-
-    private mutating func undoUpdate(
-        _ sentRow: SentRow, _ refusal: Refusal, in layout: TableLayout,
-        quote: (TableLayout.Column, JSON) throws -> String
-    ) rethrows -> Settlement {
-        if let life = refusal.current?.generation ?? (acked > generation ? acked : nil), life > generation {
-            return undoRevival(life, sentRow, refusal, in: layout)
-        }
-        // What it tells of a former life is over.
-        let current = refusal.current?.generation ?? generation == generation ? refusal.current : nil
-        var mine = JSONObject()
-        var restored = JSONObject()
-        var cleared = sentRow.mask & TableLayout.lifeMask
-        for column in layout.columns(in: sentRow.mask & dirty) {
-            if column.isCounter {
-                let (refused, shown) = rejectCounter(column, sentRow, current)
-                if refused != 0 { mine.append(column.name, CounterChange.json(refused)) }
-                restored.append(column.name, shown)
-                if unsentStamp(of: column.name) == sentRow.stamps[column.name] { cleared |= column.mask }
-                continue
-            }
-            // A page may have brought something later than the refusal knows of.
-            let server = current?.values[column.name].map { value in
-                settledValue(value, current?.clocks?[column.name], isReplaced: false, of: column)
-            }
-            if unsentStamp(of: column.name) != sentRow.stamps[column.name] {
-                if let server { base[column.name] = try quote(column, server) }
-                continue
-            }
-            mine.append(column.name, sentRow.values[column.name] ?? .null)
-            restored.append(column.name, server ?? baseValue(of: column) ?? .null)
-            cleared |= column.mask
-        }
-        clear(cleared, in: layout)
-        let change = restored.isEmpty ? RowChange.none : .set(restored)
-        return Settlement(change: change, rejected: mine.isEmpty ? nil : mine)
     }
 }

@@ -346,7 +346,7 @@ extension TakingBackTests {
         let sent = SentRow(
             ref: entry.ref, kind: .delete, generation: 2, mask: TableLayout.lifeMask, lifeStamp: Stamp(rawValue: 1),
             stamps: [:], values: [:], sentBefore: 0, heals: true)
-        let settlement = entry.settleHealing(sent, .rejected(tooLarge), push: 1, device: "d", in: layout) { _, _ in "" }
+        let settlement = entry.book(sent, .rejected(tooLarge), push: 1, device: "d", in: layout) { _, _ in "" }
         #expect(entry.isAlive && !entry.isPending && entry.known == 0)
         #expect(
             TakenBack(entry: entry, before: before, kind: .delete, change: settlement.change, mine: [:]).isUnknown)

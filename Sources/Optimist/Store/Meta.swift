@@ -1,0 +1,38 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+
+/// Single values of the engine.
+enum Meta {
+    enum Name: String {
+        case version, node, account, push, stampCeiling, lastSync
+        /// The installation that the file was last synced from.
+        case install
+        /// The number of the push that is on its way, or null.
+        case inFlight
+        case pushWait, pullWait, streamWait
+        /// How far the server's clock is ahead of this device's, in milliseconds.
+        case clockOffset
+        /// The lives of the remote's database, oldest first.
+        case epochs
+        /// The transaction of the remote's whose deletions are forgotten next, and when it was noted, by the remote's time.
+        case deletedSeq, deletedSeqAt
+    }
+
+    static func int(_ name: Name, in db: Database) throws -> Int64? {
+        try Int64.fetchOne(
+            db.cachedStatement(sql: "SELECT value FROM optimist_meta WHERE name = ?"), arguments: [name.rawValue])
+    }
+
+    static func string(_ name: Name, in db: Database) throws -> String? {
+        try String.fetchOne(
+            db.cachedStatement(sql: "SELECT value FROM optimist_meta WHERE name = ?"), arguments: [name.rawValue])
+    }
+
+    static func set(_ name: Name, to value: (any DatabaseValueConvertible)?, in db: Database) throws {
+        try db.cachedStatement(
+            sql: "INSERT INTO optimist_meta VALUES (?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value"
+        )
+        .execute(arguments: [name.rawValue, value])
+    }
+}
