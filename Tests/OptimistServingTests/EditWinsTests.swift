@@ -58,6 +58,32 @@ struct EditWinsTests {
         #expect(store.value(.todo, "done") == true)
     }
 
+    /// As a device tells it again after a restore that knows it from the answer to a push only.
+    private static let deletionWithoutClock = RowOperation.destroy(.todo, at: nil, generation: 2)
+
+    @Test func `M2 L3 editWins: a deletion of which nobody says when it was does not end what has outlived it`() {
+        var store = Self.store()
+        store.push([Self.creation])
+        store.push([Self.delete(at: 3)])
+        store.push([Self.edit(at: 5)])
+        #expect(store.row(.todo)?.generation == 3)
+        #expect(store.push([Self.deletionWithoutClock])[0].isAcceptedAsSent)
+        #expect(store.row(.todo)?.generation == 3)
+    }
+
+    @Test func `M2 L3 editWins: a deletion of which nobody says when it was ends what is here, and no later edit`() {
+        var store = Self.store()
+        store.push([Self.creation])
+        store.milliseconds += 1000
+        #expect(store.push([Self.deletionWithoutClock])[0].isAcceptedAsSent)
+        #expect(store.row(.todo)?.isAlive == false)
+        #expect(store.push([Self.creation])[0] == .gone)
+        #expect(store.push([Self.edit(at: 5)])[0].won?.generation == 3)
+        // Whoever made it knows when it was.
+        store.push([Self.delete(at: 7)])
+        #expect(store.row(.todo)?.isAlive == false)
+    }
+
     @Test func `M2 editWins: a row that was never seen is not revived by a part of it`() {
         var store = Self.store()
         // Nor if all that the part lacks may be missing.

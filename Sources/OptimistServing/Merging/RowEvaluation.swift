@@ -144,15 +144,22 @@ extension RowEvaluation {
             return refused("invalidProperties", "The generation of a deleted row is even.", ["@gen"])
         }
         var stamping = Stamping(row: row, isSameLife: false, memory: memory, clock: clock)
-        // A repetition must not count as a new deletion (S3).
-        let isRepetition = tombstone?.clock == nil && generation == row.generation
+        // A repetition must not count as a new deletion (S3), whatever has begun since (M2).
+        let isRepetition = tombstone?.clock == nil && generation <= row.generation
         if isRepetition { return .destroyed }
-        let deletion = stamping.stamp(deletion: tombstone?.clock)
+        let deletion = stamping.stamp(deletion: tombstone.flatMap { $0.clock ?? earliestDeletion })
         clock = stamping.clock
         // No delete is too large: what there is no room for is forgotten.
         if stamping.memory.weight <= RowSync.Limit.rowBytes { memory = stamping.memory }
         end(generation, at: deletion)
         return .destroyed
+    }
+
+    /// Of a deletion that the server has lost, and that a device knows from the answer to a push only, nobody says when it was. It
+    /// was later than what the row has, and an edit that may have been later still is to bring the row back.
+    private var earliestDeletion: Clock? {
+        guard type.editWins, row.isAlive else { return nil }
+        return row.lastEdit.map { Clock(stamp: $0.stamp.successor, device: ServerClock.device) }
     }
 
     /// Ends a life of the row, as a delete does.
