@@ -156,11 +156,8 @@ extension RowEvaluation {
     }
 
     /// Of a deletion that the server has lost, and that a device knows from the answer to a push only, nobody says when it was. It
-    /// was later than what the row has, and an edit that may have been later still is to bring the row back.
-    private var earliestDeletion: Clock? {
-        guard type.editWins, row.isAlive else { return nil }
-        return row.lastEdit.map { Clock(stamp: $0.stamp.successor, device: ServerClock.device) }
-    }
+    /// stands against the latest edit that the row has, and any that may have been later still is to bring the row back.
+    private var earliestDeletion: Clock? { type.editWins && row.isAlive ? row.lastEdit : nil }
 
     /// Ends a life of the row, as a delete does.
     private mutating func end(_ generation: Int, at deletion: Clock) {
