@@ -30,7 +30,11 @@ extension World {
         scheduler.after(.seconds(17)) { [self] in
             for (number, device) in devices.enumerated() where device.launch != nil {
                 let isFollowed = withState { $0.followed[number] } == device.launches
-                if hasChanged(device) { look(at: device) } else if isFollowed { lookAtStatus(of: device) }
+                if hasChanged(device) {
+                    look(into: device) { try judgeRows(of: device, $0) }
+                } else if isFollowed {
+                    look(into: device) { _ = try judgeStatus(of: device, $0) }
+                }
             }
             followStatuses()
             if !isHealed { lookNowAndThen() }
@@ -43,14 +47,14 @@ extension World {
         return withState { $0.looked.updateValue(changes, forKey: device.name) != changes }
     }
 
-    private func look(at device: SimulatedDevice) {
-        do {
-            try read(device) { db in
-                let rows = try Rows.all(db)
-                try judgeSynced(rows, device, db, unsettled: try Self.unsettled(db))
-                if try isCaughtUp(db) { try compare(device, rows, withState(\.history.present), db) }
-            }
-        } catch { find("the judges cannot read \(device.name): \(error)") }
+    private func look(into device: SimulatedDevice, _ judge: (Database) throws -> Void) {
+        do { try read(device, judge) } catch { find("the judges cannot read \(device.name): \(error)") }
+    }
+
+    private func judgeRows(of device: SimulatedDevice, _ db: Database) throws {
+        let rows = try Rows.all(db)
+        try judgeSynced(rows, device, db, unsettled: try Self.unsettled(db))
+        if try isCaughtUp(db) { try compare(device, rows, withState(\.history.present), db) }
     }
 
     private func judgeSynced(
@@ -177,17 +181,15 @@ extension World {
         var refused: [RowName: [Refused]] = [:]
         var journaled: [RowName: Int64] = [:]
         for device in devices {
-            do {
-                try read(device) { db in
-                    try compare(device, try Rows.all(db), server, db)
-                    if let status = try judgeStatus(of: device, db), !status.phase.isWorking {
-                        find("untrue: \(device.name) says \(status)")
-                    }
-                    try checkFile(db, device.name)
-                    for (row, refusal) in try Self.rejections(db) { refused[row, default: []].append(refusal) }
-                    for (row, count) in try Self.journaledCounts(db) { journaled[row, default: 0] += count }
+            look(into: device) { db in
+                try compare(device, try Rows.all(db), server, db)
+                if let status = try judgeStatus(of: device, db), !status.phase.isWorking {
+                    find("untrue: \(device.name) says \(status)")
                 }
-            } catch { find("the judges cannot read \(device.name): \(error)") }
+                try checkFile(db, device.name)
+                for (row, refusal) in try Self.rejections(db) { refused[row, default: []].append(refusal) }
+                for (row, count) in try Self.journaledCounts(db) { journaled[row, default: 0] += count }
+            }
         }
         do { try readServer { try checkFile($0, "server") } } catch {
             find("the judges cannot read the server: \(error)")

@@ -23,12 +23,6 @@ extension World {
         withState { state in devices.indices.allSatisfy { state.statuses[$0].map { $0.phase.isWorking } ?? false } }
     }
 
-    func lookAtStatus(of device: SimulatedDevice) {
-        do { try read(device) { _ = try judgeStatus(of: device, $0) } } catch {
-            find("the judges cannot read \(device.name): \(error)")
-        }
-    }
-
     /// The last word to the app must be how things are (Q3).
     ///
     /// - Returns: That word. Nil: there was none.

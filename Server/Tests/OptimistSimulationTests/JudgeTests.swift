@@ -107,10 +107,7 @@ struct JudgeTests {
         ]
         var history = Self.history(writes)
         if hasGoneBack { history.serverWentBack(to: []) }
-        return Judge(
-            history: history, server: tags("name 1", isCounted ? "1" : "0", second), clocksAreRight: true,
-            hasForgotten: false, refused: [:], journaled: [:]
-        ).findings()
+        return Self.findings(history, server: tags("name 1", isCounted ? "1" : "0", second))
     }
 
     @Test func `a row may be back beside the one it became, if it was counted in when the server went back`() {

@@ -3,7 +3,7 @@
 @testable import OptimistSimulation
 import Testing
 
-@Suite("Shrinking")
+@Suite("Shrinking", .timeLimit(.minutes(20)))
 struct ShrinkingTests {
     private static let plan = Plan(
         seed: 1, devices: 2, clocksAreRight: true, pageRows: nil, seconds: 60,

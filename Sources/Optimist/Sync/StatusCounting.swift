@@ -46,12 +46,7 @@ final class StatusCounting: Sendable {
         let (changes, clock) = (store.changes.stream(), store.surroundings.clock)
         return store.surroundings.spawn { [weak self, weak statuses] in
             for await _ in changes {
-                var counted: SyncStatus?
-                while counted == nil, statuses != nil, !Task.isCancelled {
-                    counted = try? await statuses?.current()
-                    if counted == nil { try? await clock.sleep(for: Self.pauseAfterTrouble) }
-                }
-                guard let status = counted else { continue }
+                guard let status = await statuses?.whenReadable() else { continue }
                 self?.show(status)
                 if let pause = Self.pause(after: status.counts.pending) { try? await clock.sleep(for: pause) }
             }
@@ -62,9 +57,6 @@ final class StatusCounting: Sendable {
         let followers = state.withLock { Array($0.followers.values) }
         for follower in followers { follower.yield(status) }
     }
-
-    /// How long a disk has that could not be read, before it is tried again: nobody may tell of another change.
-    static let pauseAfterTrouble = Duration.seconds(1)
 
     /// About ten times what counting took.
     static func pause(after pending: Int) -> Duration? { pending < 10_000 ? nil : .nanoseconds(pending * 200) }

@@ -39,6 +39,16 @@ public final class SyncStatuses: AsyncSequence, Sendable {
         }
     }
 
+    /// The status as soon as the counts can be read: what a disk in trouble refuses is asked for again a second later, since nobody
+    /// may tell of another change. Nil: the task was cancelled.
+    func whenReadable() async -> SyncStatus? {
+        while !Task.isCancelled {
+            if let status = try? await current() { return status }
+            try? await store.surroundings.clock.sleep(for: .seconds(1))
+        }
+        return nil
+    }
+
     func show(_ phase: SyncStatus.Phase) {
         state.withLock { $0.phase = phase }
         store.changes.send()
@@ -66,12 +76,10 @@ public final class SyncStatuses: AsyncSequence, Sendable {
 
         public mutating func next() async -> SyncStatus? { await next(isolation: #isolation) }
 
-        /// Counts that cannot be read for now, for a trouble of the disk's, are read again a second later.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> SyncStatus? {
-            while last == nil, !Task.isCancelled {
-                last = try? await statuses.current()
-                if let first = last { return first }
-                try? await statuses.store.surroundings.clock.sleep(for: StatusCounting.pauseAfterTrouble)
+            if last == nil, let first = await statuses.whenReadable() {
+                last = first
+                return first
             }
             while let status = await followed.next(isolation: actor) {
                 if status == last { continue }

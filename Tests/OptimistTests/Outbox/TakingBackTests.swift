@@ -102,9 +102,7 @@ struct TakingBackTests {
         try await store.take([.project(trip)])
         try await store.write { try $0.execute(sql: "DELETE FROM project") }
         try await store.book([.rejected(tooLarge)], of: try #require(try await store.nextPush(PushLimit())))
-        #expect(
-            try await store.apply(
-                Page(from: "e1.0", cursor: "e1.12", hasMore: false, rows: []), to: ["project"], initialCursor: "e1.0"))
+        try await store.take([], to: 12, of: ["project"])
         try await store.settleUnseen(answer)
         #expect(try await store.nextPush(PushLimit()) == nil)
         #expect(try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_row") } == 0)
@@ -161,10 +159,7 @@ struct TakingBackTests {
         try await store.book([.rejected(tooLarge)], of: try #require(try await store.nextPush(PushLimit())))
         try await store.retry(try #require(try await store.rejections().first).id)
         #expect(try await store.rejections().isEmpty)
-        #expect(
-            try await store.apply(
-                Page(from: "e1.0", cursor: "e1.12", hasMore: false, rows: [.project(trip)]), to: ["project"],
-                initialCursor: "e1.0"))
+        try await store.take([.project(trip)], to: 12, of: ["project"])
         #expect(try await store.projects().isEmpty)
         let batch = try #require(try await store.nextPush(PushLimit()))
         #expect(batch.sent.map(\.kind) == [.delete])
@@ -195,9 +190,7 @@ struct TakingBackTests {
         #expect(
             try await store.apply(
                 SnapshotPage(at: "e1.9", rows: Array(rows[(isThere ? 1 : 2)...]), next: nil), of: asked))
-        #expect(
-            try await store.apply(
-                Page(from: "e1.9", cursor: "e1.9", hasMore: false, rows: []), to: ["project"], initialCursor: "e1.0"))
+        try await store.take([], from: 9, of: ["project"])
         try await store.settleUnseen(.remove)
         #expect(try await store.projects() == projects.filter { isThere || $0.id != id(2) }.map(\.title))
         #expect(
@@ -253,10 +246,7 @@ struct TakingBackTests {
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
         #expect(try await desk.store.refuse(tooLarge, batch), "pages are needed")
         #expect(try await desk.store.counts().pending == 0)
-        #expect(
-            try await desk.store.apply(
-                Page(from: "e1.0", cursor: "e1.9", hasMore: false, rows: [bare]), to: ["project"], initialCursor: "e1.0"
-            ))
+        try await desk.store.take([bare], of: ["project"])
         #expect(try await desk.store.projects() == [nil])
     }
 

@@ -132,9 +132,7 @@ struct OpeningTests {
             return
         }
         let echo = PageRow(table: "note", id: id, content: .row(patch))
-        #expect(
-            try await store.apply(
-                Page(from: "e1.0", cursor: "e1.1", hasMore: false, rows: [echo]), to: ["note"], initialCursor: "e1.0"))
+        try await store.take([echo], to: 1, of: ["note"])
         #expect(try await store.read { try Note.fetchAll($0) } == [Note(id: id, text: "mine")])
         await #expect(throws: DatabaseError.self) {
             try await store.write { try Note(id: "no uuid", text: "lost?").insert($0) }

@@ -64,10 +64,7 @@ extension FittingTests {
                     content: .row(
                         RowPatch(generation: 1, clocks: ColumnClocks(common: clock), seq: seq, values: values)))
             }
-            #expect(
-                try await device.store.apply(
-                    Page(from: "e1.\(seq - 1)", cursor: "e1.\(seq)", hasMore: false, rows: rows), to: ["station"],
-                    initialCursor: "e1.0"))
+            try await device.store.take(rows, from: Int(seq) - 1, to: Int(seq), of: ["station"])
         }
         func wire(_ id: UUID) -> JSON { .string(id.uuidString.lowercased()) }
         try await take(

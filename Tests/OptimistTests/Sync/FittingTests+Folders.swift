@@ -50,10 +50,7 @@ extension FittingTests {
 
     /// Takes one of several pages that follow each other.
     private func take(_ rows: [PageRow], after index: Int, hasMore: Bool = false, on store: Store) async throws {
-        #expect(
-            try await store.apply(
-                Page(from: "e1.\(index)", cursor: "e1.\(index + 1)", hasMore: hasMore, rows: rows), to: ["folder"],
-                initialCursor: "e1.0"))
+        try await store.take(rows, from: index, to: index + 1, hasMore: hasMore, of: ["folder"])
     }
 
     /// The folder has moved, and waits for where it has moved to. Whether all that comes then fits at once.

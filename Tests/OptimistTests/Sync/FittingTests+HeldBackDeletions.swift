@@ -481,9 +481,6 @@ extension FittingTests {
 
 extension Store {
     fileprivate func takeFolders(_ rows: [PageRow], from: Int, to seq: Int) async throws {
-        #expect(
-            try await apply(
-                Page(from: "e1.\(from)", cursor: "e1.\(seq)", hasMore: false, rows: rows), to: ["folder"],
-                initialCursor: "e1.0"))
+        try await take(rows, from: from, to: seq, of: ["folder"])
     }
 }

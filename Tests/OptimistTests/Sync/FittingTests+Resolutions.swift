@@ -48,10 +48,7 @@ extension FittingTests {
                     clocks: ColumnClocks(
                         common: Clock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone")),
                     seq: 1, values: ["name": "x"])))
-        #expect(
-            try await store.apply(
-                Page(from: "e1.0", cursor: "e1.1", hasMore: false, rows: [theirs]), to: ["label"], initialCursor: "e1.0"
-            ))
+        try await store.take([theirs], to: 1, of: ["label"])
         #expect(try await store.read { try Label.fetchAll($0).map(\.id) } == [mine.id])
         let counts = try await store.counts()
         #expect(counts.pending == 1)
@@ -83,10 +80,7 @@ extension FittingTests {
     }
 
     private func take(_ rows: [PageRow], from: Int, to seq: Int, in store: Store) async throws {
-        #expect(
-            try await store.apply(
-                Page(from: "e1.\(from)", cursor: "e1.\(seq)", hasMore: false, rows: rows), to: ["label", "seat"],
-                initialCursor: "e1.0"))
+        try await store.take(rows, from: from, to: seq, of: ["label", "seat"])
     }
 
     @Test(arguments: ["REPLACE", "IGNORE", "ROLLBACK"])

@@ -98,10 +98,7 @@ extension FittingTests {
         let unknown = try await store.read { try UUID.fetchSet($0, sql: "SELECT id FROM optimist_unknown") }
         #expect(unknown == [id(0), id(20)])
         try await store.write { try $0.execute(sql: "DROP TRIGGER app") }
-        #expect(
-            try await store.apply(
-                Page(from: "e1.5", cursor: "e1.6", hasMore: false, rows: [project(30)]), to: ["project"],
-                initialCursor: "e1.0"))
+        try await store.take([project(30)], from: 5, to: 6, of: ["project"])
         #expect(try await store.counts().parked == 0)
         #expect(
             try await store.read { try UUID.fetchSet($0, sql: "SELECT id FROM optimist_unknown") }
