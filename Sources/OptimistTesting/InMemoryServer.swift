@@ -191,7 +191,7 @@ extension SetError {
     fileprivate init?(_ verdict: Verdict) {
         switch verdict {
         case .accepted, .merged, .mergedInto: return nil
-        case .gone: self.init("notFound")
+        case .gone(_, let deletion): self.init("notFound", deletion: deletion)
         case .rejected(let refusal):
             self.init(
                 refusal.code, refusal.message, properties: refusal.column.map { [$0] } ?? [], current: refusal.current)

@@ -53,9 +53,30 @@ struct EditWinsTests {
         let operations = [Self.edit(at: 3), Self.delete(at: 5)]
         for operation in editFirst ? operations : operations.reversed() { store.push([operation]) }
         #expect(store.row(.todo)?.isAlive == false)
-        #expect(store.push([Self.edit(at: 3)])[0] == .gone)
+        #expect(store.push([Self.edit(at: 3)])[0].isGone)
         #expect(store.push([.update(.todo, ["likes": ["@total": 1]], at: .at(7))])[0].won?.values["likes"] == 1)
         #expect(store.value(.todo, "done") == true)
+    }
+
+    @Test func `M2 L3: whoever hears from an answer that a row is gone hears when, and can tell that to a server that went back`()
+    {
+        var store = Self.store()
+        store.push([Self.creation])
+        var restored = store
+        store.push([Self.delete(at: 3)])
+        store.push([Self.delete(at: 4)])
+        guard case .gone(let deletion?) = store.push([Self.edit(at: 1)])[0] else {
+            Issue.record("nobody says when it was deleted")
+            return
+        }
+        #expect(deletion == Tombstone(generation: 2, clock: .at(4, "deviceBB")))
+        #expect(store.push([.update(.todo, ["done": true], at: .at(2), generation: 1)])[0].error?.deletion == deletion)
+        var other = restored
+        let told = RowOperation(key: .todo, action: .destroy(deletion))
+        for operation in [Self.edit(at: 5), told] { restored.push([operation]) }
+        for operation in [told, Self.edit(at: 5)] { other.push([operation]) }
+        #expect(restored.row(.todo) == other.row(.todo))
+        #expect(restored.row(.todo)?.generation == 3, "the order in which they come is nothing")
     }
 
     /// As a device tells it again after a restore that knows it from the answer to a push only.
@@ -77,7 +98,7 @@ struct EditWinsTests {
         store.milliseconds += 1000
         #expect(store.push([Self.deletionWithoutClock])[0].isAcceptedAsSent)
         #expect(store.row(.todo)?.isAlive == false)
-        #expect(store.push([Self.creation])[0] == .gone)
+        #expect(store.push([Self.creation])[0].isGone)
         #expect(store.push([Self.edit(at: 5)])[0].won?.generation == 3)
         // Whoever made it knows when it was.
         store.push([Self.delete(at: 7)])
@@ -89,7 +110,7 @@ struct EditWinsTests {
         // Nor if all that the part lacks may be missing.
         store.schema.types["Todo"]?.columns["content"] = ColumnSchema(.string)
         store.push([Self.delete(at: 3)])
-        #expect(store.push([Self.edit(at: 2)])[0] == .gone)
+        #expect(store.push([Self.edit(at: 2)])[0].isGone)
         #expect(store.push([Self.edit(at: 5)])[0].error?.type == "lifeUnknown")
         #expect(store.row(.todo)?.isAlive == false)
         let whole = RowOperation.create(.todo, ["content": "a", "done": true, "priority": 1], at: .at(5))
@@ -109,7 +130,7 @@ struct EditWinsTests {
         store.schema.types["Todo"]?.columns["content"] = ColumnSchema(.string)
         store.push([.create(.todo, [:], at: .at(0))])
         store.push([Self.delete(at: 3)])
-        #expect(store.push([Self.edit(at: 2)])[0] == .gone)
+        #expect(store.push([Self.edit(at: 2)])[0].isGone)
         #expect(store.push([Self.edit(at: 5)])[0].won?.values == ["done": true])
         #expect(store.row(.todo)?.generation == 3)
     }
@@ -132,9 +153,9 @@ struct EditWinsTests {
         store.push([.update(.todo, ["listId": .string(RowKey.list.id)], at: .at(9))])
         store.push([.destroy(.list, at: .at(2), generation: 2)])
         #expect(store.row(.todo)?.isAlive == false)
-        #expect(store.push([Self.edit(at: 12)])[0] == .gone)
+        #expect(store.push([Self.edit(at: 12)])[0].isGone)
         let seq = store.seq
-        #expect(store.push([Self.edit(at: 12)])[0] == .gone)
+        #expect(store.push([Self.edit(at: 12)])[0].isGone)
         #expect(store.seq == seq)
         // But one that leaves the list behind does.
         #expect(store.push([.update(.todo, ["listId": .null], at: .at(15))])[0].won?.values["content"] == "a")

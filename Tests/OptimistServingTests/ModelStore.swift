@@ -102,10 +102,11 @@ extension RowVerdict {
     var error: SetError? {
         switch self {
         case .refused(let error): error
-        case .gone: .gone
+        case .gone(let deletion): .gone(deletion)
         case .accepted, .mergedInto: nil
         }
     }
     var won: RowPatch? { if case .accepted(let won) = self { won } else { nil } }
+    var isGone: Bool { if case .gone = self { true } else { false } }
     var isAcceptedAsSent: Bool { self == .accepted(won: nil) }
 }

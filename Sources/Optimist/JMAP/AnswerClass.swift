@@ -74,7 +74,7 @@ package enum AnswerClass {
         switch error.type {
         case "notFound":
             if case .delete = change { return .accepted(seq: seq) }
-            return .gone(seq: seq)
+            return .gone(seq: seq, error.deletion)
         case "groupFailed": return .groupFailed(by: error.blockedBy, current: error.current)
         case "blocked": return .blocked(by: error.blockedBy.first ?? "")
         case let type where final.contains(type):

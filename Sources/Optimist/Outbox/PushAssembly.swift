@@ -102,6 +102,7 @@ struct PushAssembly {
         sent.append(
             SentRow(
                 ref: entry.ref, kind: kind, generation: entry.generation, mask: entry.dirty, lifeStamp: entry.lifeStamp,
+                deletion: kind == .delete ? entry.deletionClock(device) : nil,
                 stamps: Dictionary(
                     uniqueKeysWithValues: layout.columns(in: entry.dirty).map {
                         ($0.name, entry.unsentStamp(of: $0.name))

@@ -52,7 +52,7 @@ extension RowEntry {
         _ values: JSONObject, _ totals: [String: [CounterTotal]], _ unknown: RowPatch, in layout: TableLayout,
         device: String
     ) -> PushRow.Change {
-        guard isAlive else { return .delete(Tombstone(generation: generation, clock: confirmed.common)) }
+        guard isAlive else { return .delete(Tombstone(generation: generation, clock: deletionClock(device))) }
         let known = layout.columns.compactMap { column in
             (totals[column.name]?.latestClock ?? healedClock(of: column, device: device)).map { (column.name, $0) }
         }

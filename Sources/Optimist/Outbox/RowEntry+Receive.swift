@@ -111,8 +111,10 @@ extension RowEntry {
     /// Whether the user has deleted the row after everything that makes its next life: where the latest edit wins, an edit
     /// that is earlier than that has brought it back from an earlier deletion only.
     func isDeletedLater(than patch: RowPatch, device: String, in layout: TableLayout) -> Bool {
-        guard layout.rules.editWins, isPending, !isAlive, let latest = patch.clocks?.latest else { return false }
-        return deletionClock(device) > latest
+        guard layout.rules.editWins, isPending, !isAlive, let latest = patch.clocks?.latest,
+            let deletion = deletionClock(device)
+        else { return false }
+        return deletion > latest
     }
 
     /// What is unsent in a life that the server has forgotten goes on in the one that it has.

@@ -29,13 +29,18 @@ extension RowEntry {
         isAlive && generation == life && acked == life && !isHealing && seq > 0 && self.seq > seq
     }
 
-    mutating func giveUp(_ sentRow: SentRow, in layout: TableLayout) -> Settlement {
+    /// - Parameter deletion: How the row was deleted. Nil: the server does not say.
+    mutating func giveUp(_ sentRow: SentRow, _ deletion: Tombstone?, in layout: TableLayout) -> Settlement {
         sent &= ~sentRow.mask
-        acked = max(acked, sentRow.generation + sentRow.generation % 2)
+        let life = sentRow.generation + sentRow.generation % 2
+        acked = max(acked, life)
+        let deletion = deletion.flatMap { $0.generation >= life && $0.generation % 2 == 0 ? $0 : nil }
+        // The user has deleted the row too.
+        if let deletion, deletion.generation == generation { confirmed = ColumnClocks(common: deletion.clock) }
         guard generation == sentRow.generation else { return Settlement() }
         // An edit made since may be later than the deletion. The server says so when it has it.
         if layout.rules.editWins, isAlive, edited(since: sentRow, in: layout) != 0 { return Settlement() }
-        let reception = end(sentRow.generation + sentRow.generation % 2, clock: nil)
+        let reception = end(deletion?.generation ?? life, clock: deletion?.clock)
         return Settlement(change: reception.change, lost: reception.lost)
     }
 

@@ -85,10 +85,11 @@ extension RowEntry {
             .compactMap { patch.clocks?[$0.name] }.min()
     }
 
-    /// The clock of a deletion that is to be sent: the one that it had, if the server has lost it.
-    func deletionClock(_ device: String) -> Clock {
+    /// The clock of a deletion that is to be sent: the one that it had, if the server has lost it. Nil: of that nobody has said
+    /// when it was.
+    func deletionClock(_ device: String) -> Clock? {
         let isLost = isHealing && dirty & TableLayout.lifeMask == 0
-        return (isLost ? confirmed.common : nil) ?? Clock(stamp: lifeStamp, device: device)
+        return isLost ? confirmed.common : Clock(stamp: lifeStamp, device: device)
     }
 
     func unsentClock(of column: TableLayout.Column, _ device: String) -> Clock {

@@ -31,14 +31,14 @@ extension RowEntry {
             settled = push
             self.seq = max(self.seq, seq)
             return becomeOne(sent, in: layout)
-        case .gone(let seq):
+        case .gone(let seq, let deletion):
             if isThereAgain(since: seq, in: sent.generation) {
                 takeBackSent(sent)
                 return Settlement()
             }
             settled = push
             self.seq = max(self.seq, seq)
-            return giveUp(sent, in: layout)
+            return giveUp(sent, deletion, in: layout)
         case .rejected(let refusal):
             settled = push
             return try reject(sent, refusal, in: layout, quote: quote)
@@ -87,7 +87,11 @@ extension RowEntry {
         acked = max(acked, sentRow.generation)
         sent &= ~sentRow.mask
         guard generation == sentRow.generation else { return Settlement() }
-        if isFirst {
+        if sentRow.kind == .delete {
+            // Another device may have deleted it too, and later.
+            let known = isFirst ? nil : confirmed.common
+            confirmed = ColumnClocks(common: [known, sentRow.deletion].compactMap(\.self).max())
+        } else if isFirst {
             // A clock that the server has reined in is the latest that counts.
             let mine = Clock(stamp: sentRow.lifeStamp, device: device)
             confirmed = ColumnClocks(common: min(mine, won.clocks?.earliest ?? mine))

@@ -12,6 +12,8 @@ struct SentRow: Sendable, Equatable {
     /// The columns sent and, for a create or delete, the life.
     let mask: Int64
     let lifeStamp: Stamp
+    /// The clock that a deletion was sent with.
+    var deletion: Clock? = nil
     let stamps: [String: Stamp]
     let values: JSONObject
     /// The totals sent of counters.

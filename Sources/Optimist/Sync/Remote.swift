@@ -129,8 +129,9 @@ public enum Verdict: Sendable, Hashable {
     /// Applied to another row of the server's, which has the values of a unique index that this one was to have: the
     /// two are one from now on, under the other one's id (M6).
     case mergedInto(seq: Int64, winner: String)
-    /// The row is deleted on the server, in a later life than the one that was sent: so it was after this transaction.
-    case gone(seq: Int64)
+    /// The row is deleted on the server, in a later life than the one that was sent: so it was after this transaction. A
+    /// server that can go back also says how it was deleted, so that the device can tell it that again (L3). Nil: nobody has said.
+    case gone(seq: Int64, Tombstone? = nil)
     /// Never to be applied.
     case rejected(Refusal)
     /// Not now.

@@ -26,8 +26,8 @@ public struct RowOperation: Sendable {
 enum RowVerdict: Hashable, Sendable {
     /// Applied. `won` holds the columns in which the server's value stands instead of the one sent.
     case accepted(won: RowPatch?)
-    /// The row is deleted, by a delete that beats what was sent.
-    case gone
+    /// The row is deleted, by a delete that beats what was sent. Nil: by one that the same push has undone.
+    case gone(Tombstone?)
     /// The row has become one with another one, to which this was applied.
     case mergedInto(String)
     case refused(SetError)

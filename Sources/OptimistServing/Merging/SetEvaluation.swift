@@ -239,7 +239,7 @@ extension SetEvaluation {
             if error.current == nil, isNeededToUndo(index, error) { error.current = try current(key) }
             return .refused(error)
         case .destroyed: return .accepted(won: nil)
-        case .gone: return .gone
+        case .gone: return .gone(try deletion(of: key, rows))
         case .follow: return try successor(of: key, rows)
         case .merged(let life, let lost):
             guard let working = rows.rows[key], working.row.isAlive else { return try successor(of: key, rows) }
@@ -285,9 +285,15 @@ extension SetEvaluation {
 
     private func successor(of key: RowKey, _ rows: WorkingRows) throws -> RowVerdict {
         guard let successor = try rows.successor(of: key), try rows.row(successor)?.isAlive == true else {
-            return .gone
+            return .gone(try deletion(of: key, rows))
         }
         return .mergedInto(successor.id)
+    }
+
+    /// How the row was deleted, and when: should the server lose that, the device tells it again (L3).
+    private func deletion(of key: RowKey, _ rows: WorkingRows) throws -> Tombstone? {
+        guard let row = try rows.row(key), !row.isAlive else { return nil }
+        return Tombstone(generation: row.generation, clock: row.deletion)
     }
 
     /// The server's row, for a device that has to restore it. Nil if there is none alive.

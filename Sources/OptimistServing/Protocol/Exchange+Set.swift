@@ -126,7 +126,7 @@ extension Exchange {
                 answer.created.append((id, won))
                 answer.rowIDs[id] = createdIDs[id]
             case .mergedInto(let winner): answer.created.append((id, RowPatch(mergedInto: winner)))
-            case .gone: answer.notCreated.append((id, .gone))
+            case .gone(let deletion): answer.notCreated.append((id, .gone(deletion)))
             case .refused(let error): answer.notCreated.append((id, error))
             }
         }
@@ -134,7 +134,7 @@ extension Exchange {
             switch next() {
             case .accepted(let won): answer.updated.append((rowID(id), won))
             case .mergedInto(let winner): answer.updated.append((rowID(id), RowPatch(mergedInto: winner)))
-            case .gone: answer.notUpdated.append((id, .gone))
+            case .gone(let deletion): answer.notUpdated.append((id, .gone(deletion)))
             case .refused(let error): answer.notUpdated.append((id, error))
             }
         }
@@ -149,5 +149,7 @@ extension Exchange {
 }
 
 extension SetError {
-    static let gone = SetError("notFound", "The row was deleted meanwhile.")
+    static func gone(_ deletion: Tombstone?) -> SetError {
+        SetError("notFound", "The row was deleted meanwhile.", deletion: deletion)
+    }
 }

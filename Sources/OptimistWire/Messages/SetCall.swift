@@ -78,10 +78,12 @@ public struct SetError: Hashable, Sendable {
     public var retryAfterSeconds: Double?
     /// Of a `uniqueViolation`: the id of the row that has the values.
     public var winner: String?
+    /// Of a `notFound`: how the row was deleted.
+    public var deletion: Tombstone?
 
     public init(
         _ type: String, _ description: String? = nil, properties: [String] = [], blockedBy: [String] = [],
-        current: RowPatch? = nil, retryAfterSeconds: Double? = nil, winner: String? = nil
+        current: RowPatch? = nil, retryAfterSeconds: Double? = nil, winner: String? = nil, deletion: Tombstone? = nil
     ) {
         self.type = type
         self.description = description
@@ -90,6 +92,7 @@ public struct SetError: Hashable, Sendable {
         self.current = current
         self.retryAfterSeconds = retryAfterSeconds
         self.winner = winner
+        self.deletion = deletion
     }
 
     public init?(json: JSON) {
@@ -98,7 +101,8 @@ public struct SetError: Hashable, Sendable {
             type, json["description"]?.string, properties: json["properties"]?.array?.compactMap(\.string) ?? [],
             blockedBy: json["by"]?.array?.compactMap(\.string) ?? [],
             current: json["current"]?.object.flatMap { RowPatch(json: $0) },
-            retryAfterSeconds: json["retryAfter"]?.double, winner: json["winner"]?.string)
+            retryAfterSeconds: json["retryAfter"]?.double, winner: json["winner"]?.string,
+            deletion: json["deletion"].flatMap { Tombstone(json: $0) })
     }
 
     public var json: JSON {
@@ -109,6 +113,7 @@ public struct SetError: Hashable, Sendable {
         if let current { object.append("current", .object(current.json())) }
         if let retryAfterSeconds { object.append("retryAfter", .double(retryAfterSeconds)) }
         if let winner { object.append("winner", .string(winner)) }
+        if let deletion { object.append("deletion", deletion.json) }
         return .object(object)
     }
 }

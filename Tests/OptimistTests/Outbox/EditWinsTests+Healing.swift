@@ -193,4 +193,63 @@ extension EditWinsTests {
         #expect(entry.unsentStamp(of: "title") < Stamp(milliseconds: 1))
         #expect(entry.unsentStamp(of: "body") == clock(7_000).stamp)
     }
+
+    /// An edit is under way when the user deletes the row, and is answered that the row is gone.
+    private func deleteWhileAnEditIsSent(_ answer: Verdict) async throws -> PushBatch {
+        try await phone.execute("UPDATE note SET title = 'late'")
+        let batch = try #require(try await phone.next())
+        phone.advance(10_000)
+        try await phone.execute("DELETE FROM note")
+        try await phone.store.book([answer], of: batch)
+        return try #require(try await phone.next())
+    }
+
+    private func expectDeletion(at clock: Clock, in push: Push?) {
+        #expect(push?.rows.map(\.change) == [.delete(Tombstone(generation: 2, clock: clock))])
+    }
+
+    @Test(arguments: [true, false])
+    func `L3 M2 the user's own deletion heals with its own time, and not with that of the life that it ended`(
+        isAnswered: Bool
+    ) async throws {
+        let batch = try await deleteWhileAnEditIsSent(.gone(seq: 3))
+        let entry = try #require(try await phone.store.entry(id: note.id))
+        let mine = Clock(stamp: entry.lifeStamp, device: batch.push.device)
+        expectDeletion(at: mine, in: batch.push)
+        if isAnswered { try await phone.store.book([.accepted(seq: 4)], of: batch) }
+        try await phone.store.rewind(["note"], at: nil, to: [("m", 0), ("m2", 1)].map(RemoteEpoch.init))
+        expectDeletion(at: mine, in: try await phone.next()?.push)
+    }
+
+    @Test(arguments: [5_000, 50_000])
+    func `L3 M2 of two deletions of one life the later one is told again`(other: Int64) async throws {
+        let batch = try await deleteWhileAnEditIsSent(.gone(seq: 3, Tombstone(generation: 2, clock: clock(other))))
+        let entry = try #require(try await phone.store.entry(id: note.id))
+        try await phone.store.book([.accepted(seq: 4)], of: batch)
+        try await phone.store.rewind(["note"], at: nil, to: [("m", 0), ("m2", 1)].map(RemoteEpoch.init))
+        let mine = Clock(stamp: entry.lifeStamp, device: batch.push.device)
+        expectDeletion(at: max(mine, clock(other)), in: try await phone.next()?.push)
+    }
+
+    @Test func `L3 M2 a deletion of which nobody has said when it was ends no life that has begun since`() async throws {
+        try await phone.execute("UPDATE note SET title = 'late'")
+        try await phone.store.book([.gone(seq: 3)], of: try #require(try await phone.next()))
+        try await tell(.row(revived(at: 7_000)))
+        #expect(try await phone.rows("note")[wireID]?["title"] == "Lake")
+        #expect(try await phone.store.pendingCount() == 0)
+    }
+
+    @Test(arguments: [1_000, 20_000])
+    func `M2 R2 a deletion that an answer has told, and that waits, ends no edit that is later than it`(deletion: Int64)
+        throws
+    {
+        let layout = try #require(phone.store.layouts.first)
+        var entry = RowEntry(ref: RowRef(table: layout.number, id: note.id.databaseValue), generation: 1)
+        (entry.acked, entry.pending) = (1, clock(10_000).stamp)
+        entry.dirty = layout[column: "title"]?.mask ?? 0
+        let reception = entry.receive(
+            Tombstone(generation: 2, clock: clock(deletion), seq: 5), device: "Phone", in: layout)
+        #expect(reception.change == (deletion == 1_000 ? .none : .delete))
+        #expect(reception.lost == (deletion == 1_000 ? 0 : layout[column: "title"]?.mask))
+    }
 }

@@ -208,9 +208,16 @@ extension FittingTests {
         try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
         try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
         let batch = try #require(try await store.nextPush(PushLimit()))
-        #expect(try await store.book([.gone(seq: 9)], of: batch), "a pull is to follow")
+        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_005_000), device: "OtherPhone")
+        let deletion = Tombstone(generation: 2, clock: clock)
+        #expect(try await store.book([.gone(seq: 9, deletion)], of: batch), "a pull is to follow")
         #expect(try await store.steps() == ["Tickets"])
         #expect(try await store.pendingCount() == 0)
+        let table = try #require(store.layouts.first { $0.name == "project" }).number
+        let waiting = try await store.read { [trip] db in
+            try ParkedRows(db).content(RowRef(table: table, id: trip.id.databaseValue))
+        }
+        #expect(waiting == .deleted(Tombstone(generation: 2, clock: clock, seq: 9)), "it waits, with its time")
         let mine = try await store.read { try String.fetchOne($0, sql: "SELECT mine FROM optimist_journal") }
         #expect(mine?.contains("Mine") == true)
         try await store.take([.gone("step", tickets.id), .gone("project", trip.id)], from: 1, to: 2)
