@@ -107,7 +107,7 @@ struct CaptureTriggers {
         INSERT INTO optimist_row(tbl, id, generation, pending, stamp, dirty)
         VALUES (\(layout.number), \(row).id, 1, optimist_group(NULL), \(stamp(row)), \(layout.fullMask))
         ON CONFLICT(tbl, id) DO UPDATE SET generation = generation + 1 + (generation & 1),
-        pending = optimist_group(pending), stamp = excluded.stamp, stamps = NULL,
+        pending = optimist_group(pending), stamp = excluded.stamp, stamps = NULL, \(withoutOutlived),
         dirty = excluded.dirty, base = NULL, due = NULL, blocked = NULL
         """
     }
@@ -122,11 +122,17 @@ struct CaptureTriggers {
             UPDATE optimist_row SET generation = CASE WHEN sent = 0 THEN acked + (acked & 1)
             ELSE generation + (generation & 1) END,
             pending = CASE WHEN \(stays) THEN optimist_group(pending) END,
-            stamp = CASE WHEN \(hasLeft) OR healing THEN \(stamp(row)) END, stamps = NULL,
+            stamp = CASE WHEN \(hasLeft) OR healing THEN \(stamp(row)) END, stamps = NULL, \(withoutOutlived),
             dirty = CASE WHEN \(hasLeft) THEN \(TableLayout.lifeMask) ELSE 0 END, base = NULL, due = NULL, blocked = NULL
             WHERE tbl = \(layout.number) AND id = \(row).id;
             DELETE FROM optimist_row WHERE tbl = \(layout.number) AND id = \(row).id AND acked = 0 AND sent = 0
             """
+    }
+
+    /// Unconfirms the clocks of a life that has outlived its deletion, as it ends: of that deletion nobody says any more when it was.
+    private var withoutOutlived: String {
+        let outlived = "acked > generation AND NOT acked & 1"
+        return "clock = CASE WHEN \(outlived) THEN 0 ELSE clock END, clocks = CASE WHEN \(outlived) THEN NULL ELSE clocks END"
     }
 
     /// Marks what changed, stamps it, and keeps what the server holds of it. Unmarks what is again as the server has it,

@@ -10,7 +10,7 @@ extension Booking {
     func setAsideDeletion(
         _ verdict: Verdict, _ entry: RowEntry, _ before: RowEntry, reason: String?
     ) throws -> RowEntry {
-        var tombstone = Tombstone(generation: entry.generation, clock: verdict.deletion?.clock, seq: entry.seq)
+        var tombstone = Tombstone(generation: entry.generation, clock: entry.confirmed.common, seq: entry.seq)
         if case .mergedInto(_, let winner) = verdict { tombstone.mergedInto = winner }
         try park(.deleted(tombstone), of: entry, reason: reason)
         var waiting = try withoutUnsent(before)

@@ -198,8 +198,6 @@ extension Verdict {
     }
 
     var isGone: Bool { if case .gone = self { true } else { false } }
-    /// How the row was deleted, as far as the server says.
-    var deletion: Tombstone? { if case .gone(_, let deletion) = self { deletion } else { nil } }
 
     var isBlocked: Bool { if case .blocked = self { true } else { false } }
 

@@ -88,19 +88,15 @@ extension RowEntry {
         if heals, outlives(tombstone, device: device, in: layout) { return Reception(isAboveIt: true) }
         let isForgotten = isForgotten(in: tombstone.generation, at: tombstone.seq)
         seq = max(seq, tombstone.seq ?? 0)
-        acked = max(acked, tombstone.generation)
-        if tombstone.generation == generation {
-            stopHealing()
-            // As of this device's own delete, before the answer to it.
-            if let clock = tombstone.clock { confirmed = ColumnClocks(common: clock) }
-        }
+        confirmEnd(of: tombstone.generation, at: tombstone.clock)
+        if tombstone.generation == generation { stopHealing() }
         if isForgotten, isAlive {
             guard isPending else {
                 acked = 0
                 return end(tombstone.generation, clock: tombstone.clock)
             }
             goOnForgotten(in: layout)
-            acked = max(acked, tombstone.generation)
+            confirmEnd(of: tombstone.generation, at: tombstone.clock)
         }
         guard tombstone.generation > generation, !outlives(tombstone, device: device, in: layout) else {
             return Reception()

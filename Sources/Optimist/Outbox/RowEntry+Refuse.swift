@@ -7,10 +7,13 @@ extension RowEntry {
     /// The row lives on as another one. What was edited meanwhile is lost to that.
     mutating func becomeOne(_ sentRow: SentRow, in layout: TableLayout) -> Settlement {
         sent &= ~sentRow.mask
-        acked = max(acked, sentRow.generation + 1)
-        guard generation == sentRow.generation else { return Settlement() }
+        guard generation == sentRow.generation else {
+            confirmEnd(of: sentRow.generation + 1, answeredAt: nil)
+            return Settlement()
+        }
         let edited = edited(since: sentRow, in: layout)
         generation += 1
+        confirmEnd(of: generation, answeredAt: nil)
         counters = [:]
         becomeClean()
         return Settlement(change: .delete, lost: edited)
@@ -33,10 +36,12 @@ extension RowEntry {
     mutating func giveUp(_ sentRow: SentRow, _ deletion: Tombstone?, in layout: TableLayout) -> Settlement {
         sent &= ~sentRow.mask
         let life = sentRow.generation + sentRow.generation % 2
-        acked = max(acked, life)
         let deletion = deletion.flatMap { $0.generation >= life && $0.generation % 2 == 0 ? $0 : nil }
-        // The user has deleted the row too.
-        if let deletion, deletion.generation == generation { confirmed = ColumnClocks(common: deletion.clock) }
+        if let deletion, deletion.generation <= generation {
+            confirmEnd(of: deletion.generation, answeredAt: deletion.clock)
+        } else {
+            confirmEnd(of: life, answeredAt: nil)
+        }
         guard generation == sentRow.generation else { return Settlement() }
         // An edit made since may be later than the deletion. The server says so when it has it.
         if layout.rules.editWins, isAlive, edited(since: sentRow, in: layout) != 0 { return Settlement() }

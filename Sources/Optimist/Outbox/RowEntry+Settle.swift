@@ -84,14 +84,11 @@ extension RowEntry {
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Settlement {
         let isFirst = acked < sentRow.generation
+        if sentRow.kind == .delete { confirmEnd(of: sentRow.generation, answeredAt: sentRow.deletion) }
         acked = max(acked, sentRow.generation)
         sent &= ~sentRow.mask
         guard generation == sentRow.generation else { return Settlement() }
-        if sentRow.kind == .delete {
-            // Another device may have deleted it too, and later.
-            let known = isFirst ? nil : confirmed.common
-            confirmed = ColumnClocks(common: [known, sentRow.deletion].compactMap(\.self).max())
-        } else if isFirst {
+        if isFirst, sentRow.kind != .delete {
             // A clock that the server has reined in is the latest that counts.
             let mine = Clock(stamp: sentRow.lifeStamp, device: device)
             confirmed = ColumnClocks(common: min(mine, won.clocks?.earliest ?? mine))

@@ -114,6 +114,25 @@ struct RowEntry: Equatable, Sendable {
         known = layout.mask(of: patch.values)
     }
 
+    /// The server has ended a life that is over here too. Of what it had confirmed of that, only when it ended counts from now on.
+    ///
+    /// - Parameters:
+    ///   - life: The generation that the deletion gave the row.
+    ///   - clock: When that was. Nil: nobody says.
+    mutating func confirmEnd(of life: Int, at clock: Clock?) {
+        if life <= generation, life > acked || (life == acked && clock != nil) {
+            confirmed = ColumnClocks(common: clock)
+        }
+        acked = max(acked, life)
+    }
+
+    /// An answer says that a life ended, or that it was this device which ended it. Of two devices that did, the later one
+    /// counts. Of the same one a page may have told already, and the server may have reined in its clock (M4).
+    mutating func confirmEnd(of life: Int, answeredAt clock: Clock?) {
+        guard life == acked, let clock, let known = confirmed.common else { return confirmEnd(of: life, at: clock) }
+        confirmEnd(of: life, at: clock.device == known.device ? known : max(clock, known))
+    }
+
     /// An unsent column has another value by now than was sent with its clock.
     mutating func restamp(_ column: TableLayout.Column) {
         stamps[column.name] = unsentStamp(of: column.name).successor

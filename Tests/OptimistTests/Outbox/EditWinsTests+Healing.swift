@@ -239,17 +239,122 @@ extension EditWinsTests {
         #expect(try await phone.store.pendingCount() == 0)
     }
 
-    @Test(arguments: [1_000, 20_000])
-    func `M2 R2 a deletion that an answer has told, and that waits, ends no edit that is later than it`(deletion: Int64)
+    /// The row in its first life, which the server has had, with an edit of its title that is sent.
+    private func known(in layout: TableLayout) -> (entry: RowEntry, sent: SentRow) {
+        var entry = RowEntry(ref: RowRef(table: layout.number, id: note.id.databaseValue), generation: 1)
+        entry.acked = 1
+        entry.confirm(RowPatch(clocks: ColumnClocks(common: clock(1_000)), values: ["title": "Lake"]), in: layout)
+        entry.pending = clock(2_000).stamp
+        (entry.dirty, entry.sent) = (layout[column: "title"]?.mask ?? 0, layout[column: "title"]?.mask ?? 0)
+        let sent = SentRow(
+            ref: entry.ref, kind: .update, generation: 1, mask: entry.dirty, lifeStamp: clock(2_000).stamp,
+            stamps: ["title": clock(2_000).stamp], values: ["title": "late"], sentBefore: 0)
+        return (entry, sent)
+    }
+
+    private func book(_ verdict: Verdict, of sent: SentRow, _ entry: inout RowEntry, in layout: TableLayout) {
+        _ = entry.book(sent, verdict, push: 1, device: "Phone", in: layout) { _, _ in "" }
+    }
+
+    @Test(arguments: [40_000, 60_000])
+    func `L3 M2 of a page and of an answer that come in any order, the later deletion is told again`(answered: Int64)
         throws
     {
-        let layout = try #require(phone.store.layouts.first)
-        var entry = RowEntry(ref: RowRef(table: layout.number, id: note.id.databaseValue), generation: 1)
-        (entry.acked, entry.pending) = (1, clock(10_000).stamp)
-        entry.dirty = layout[column: "title"]?.mask ?? 0
-        let reception = entry.receive(
-            Tombstone(generation: 2, clock: clock(deletion), seq: 5), device: "Phone", in: layout)
-        #expect(reception.change == (deletion == 1_000 ? .none : .delete))
-        #expect(reception.lost == (deletion == 1_000 ? 0 : layout[column: "title"]?.mask))
+        let layout = try #require(phone.store.layout(named: "note"))
+        var (entry, sent) = known(in: layout)
+        #expect(
+            entry.receive(Tombstone(generation: 2, clock: clock(50_000), seq: 7), device: "Phone", in: layout).change
+                == .delete)
+        let other = Clock(stamp: clock(answered).stamp, device: "OtherPhone")
+        book(.gone(seq: 5, Tombstone(generation: 2, clock: other)), of: sent, &entry, in: layout)
+        #expect(entry.confirmed == ColumnClocks(common: max(other, clock(50_000))))
+    }
+
+    @Test(arguments: [true, false])
+    func `L3 M4 a deletion heals with the clock to which the server has reined it in, whenever the page comes`(
+        pageFirst: Bool
+    ) throws {
+        let layout = try #require(phone.store.layout(named: "note"))
+        var entry = known(in: layout).entry
+        (entry.generation, entry.dirty) = (2, TableLayout.lifeMask)
+        let (fast, mine) = (Clock(stamp: clock(90_000).stamp, device: "Phone"), Clock(stamp: clock(60_000).stamp, device: "Phone"))
+        let sent = SentRow(
+            ref: entry.ref, kind: .delete, generation: 2, mask: TableLayout.lifeMask, lifeStamp: fast.stamp,
+            deletion: fast, stamps: [:], values: [:], sentBefore: 0)
+        if !pageFirst { book(.accepted(seq: 4), of: sent, &entry, in: layout) }
+        _ = entry.receive(Tombstone(generation: 2, clock: mine, seq: 4), device: "Phone", in: layout)
+        if pageFirst { book(.accepted(seq: 4), of: sent, &entry, in: layout) }
+        #expect(entry.confirmed.common == mine)
+        #expect(!entry.isPending)
+    }
+
+    @Test func `L3 M6 when a row became one with another nobody says, and its last edit is not taken for that`() throws {
+        let layout = try #require(phone.store.layout(named: "note"))
+        var (entry, sent) = known(in: layout)
+        book(.mergedInto(seq: 4, winner: wireID), of: sent, &entry, in: layout)
+        #expect(entry.generation == 2 && entry.acked == 2)
+        #expect(entry.confirmed == ColumnClocks())
+    }
+
+    @Test func `L3 what is no end of the life that was sent is not taken for one`() throws {
+        let layout = try #require(phone.store.layout(named: "note"))
+        for life in [0, 1, 3] {
+            var (entry, sent) = known(in: layout)
+            book(.gone(seq: 4, Tombstone(generation: life, clock: clock(5_000))), of: sent, &entry, in: layout)
+            #expect(entry.generation == 2 && entry.confirmed == ColumnClocks())
+        }
+        var (entry, sent) = known(in: layout)
+        book(.gone(seq: 4, Tombstone(generation: 6, clock: clock(5_000))), of: sent, &entry, in: layout)
+        #expect(entry.generation == 6 && entry.acked == 6 && entry.confirmed.common == clock(5_000))
+    }
+
+    private func expectHealed(_ deletion: Clock?) async throws {
+        try await phone.store.rewind(["note"], at: nil, to: [("m", 0), ("m2", 1)].map(RemoteEpoch.init))
+        #expect(
+            try await phone.next()?.push.rows.map(\.change) == [.delete(Tombstone(generation: 2, clock: deletion))])
+    }
+
+    private func take(_ deletion: Tombstone) async throws {
+        let from = try await phone.store.nextPull().cursor ?? "m.0"
+        try await phone.apply(
+            Page(
+                from: from, cursor: "m.4", hasMore: false,
+                rows: [PageRow(table: "note", id: wireID, content: .deleted(deletion))]))
+    }
+
+    private func putBack() async throws {
+        let note = note
+        try await phone.store.write { try note.insert($0) }
+    }
+
+    @Test(arguments: [true, false])
+    func `L3 M2 a life that never left the device hides nothing of how the one before it ended`(byPage: Bool)
+        async throws
+    {
+        try await phone.execute("UPDATE note SET title = 'late'")
+        let batch = byPage ? nil : try await phone.next()
+        try await phone.execute("DELETE FROM note")
+        try await putBack()
+        let deletion = Tombstone(generation: 2, clock: clock(5_000), seq: 4)
+        if let batch {
+            try await phone.store.book([.gone(seq: 4, deletion)], of: batch)
+        } else {
+            try await take(deletion)
+        }
+        try await phone.execute("DELETE FROM note")
+        #expect(try await phone.store.pendingCount() == 0)
+        try await expectHealed(clock(5_000))
+    }
+
+    @Test(arguments: [true, false])
+    func `L3 M2 an edit that outlived a deletion is not taken for the time of that`(isPutBack: Bool) async throws {
+        phone.advance(10_000)
+        try await phone.execute("UPDATE note SET title = 'later'")
+        try await take(Tombstone(generation: 2, clock: clock(5_000), seq: 4))
+        #expect(try await phone.rows("note").count == 1, "the edit is later")
+        if isPutBack { try await phone.execute("REPLACE INTO note SELECT * FROM note") }
+        try await phone.execute("DELETE FROM note")
+        #expect(try await phone.store.pendingCount() == 0)
+        try await expectHealed(nil)
     }
 }

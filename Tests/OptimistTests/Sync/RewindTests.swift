@@ -197,6 +197,17 @@ struct RewindTests {
         #expect(push.rows.map(\.change) == [.delete(deletion)])
     }
 
+    @Test(arguments: ["{\"@gen\":2,\"@hlc\":\"019ab3c4d5e90000-OtherPhone\"}", "{\"@gen\":2}", "null", "7"])
+    func `L3 an answer in JSON tells how the row was deleted, and an older server's does not`(json: String) throws {
+        let answer = try JSON(parsing: Array("{\"type\":\"notFound\",\"deletion\":\(json)}".utf8))
+        let error = try #require(SetError(json: answer))
+        #expect(error.deletion == Tombstone(json: try JSON(parsing: Array(json.utf8))))
+        #expect((error.deletion == nil) == !json.hasPrefix("{"))
+        #expect(SetError(json: error.json) == error)
+        #expect(AnswerClass.verdict(error, on: .update(RowPatch()), at: 5) == .gone(seq: 5, error.deletion))
+        #expect(AnswerClass.verdict(error, on: .delete(Tombstone(generation: 2, clock: nil)), at: 5) == .accepted(seq: 5))
+    }
+
     @Test func `L3 a device that was acknowledged before its first pull asks what became of that`() async throws {
         let desk = try Desk()
         try await desk.store.write { try Step(text: "Tickets").insert($0) }
