@@ -58,8 +58,7 @@ struct EditWinsTests {
         #expect(store.value(.todo, "done") == true)
     }
 
-    @Test func `M2 L3: whoever hears from an answer that a row is gone hears when, and can tell that to a server that went back`()
-    {
+    @Test func `M2 L3: whoever hears from an answer that a row is gone hears when, and can tell that again`() {
         var store = Self.store()
         store.push([Self.creation])
         var restored = store

@@ -132,7 +132,9 @@ struct CaptureTriggers {
     /// Unconfirms the clocks of a life that has outlived its deletion, as it ends: of that deletion nobody says any more when it was.
     private var withoutOutlived: String {
         let outlived = "acked > generation AND NOT acked & 1"
-        return "clock = CASE WHEN \(outlived) THEN 0 ELSE clock END, clocks = CASE WHEN \(outlived) THEN NULL ELSE clocks END"
+        return """
+            clock = CASE WHEN \(outlived) THEN 0 ELSE clock END, clocks = CASE WHEN \(outlived) THEN NULL ELSE clocks END
+            """
     }
 
     /// Marks what changed, stamps it, and keeps what the server holds of it. Unmarks what is again as the server has it,

@@ -11,7 +11,7 @@ extension RowEntry {
     /// Whether a received deletion leaves the row, since an edit is later that is unsent, or that the server has lost.
     func outlives(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Bool {
         guard layout.rules.editWins, isAlive, tombstone.generation == generation + 1 else { return false }
-        // When it was deleted nobody has said, as of what an answer has told: the answer to the edit does.
+        // When it was deleted nobody has said: the answer to the edit does.
         guard let deletion = tombstone.clock else {
             return tombstone.mergedInto == nil && dirty & ~TableLayout.lifeMask != 0
         }

@@ -49,7 +49,7 @@ extension Store {
 private struct Restamping {
     private let db: Database
     private var entries: RowEntryTable
-    /// The moment, or the latest confirmed stamp of a living row if that is later. That of a deleted one is this device's own
+    /// The moment, or the latest confirmed stamp of a living row if that is later. That of a deleted one may be this device's own
     /// until a page tells the server's, and no edit is measured against it.
     private let start: Stamp
     private var renewed: [Stamp: Stamp] = [:]

@@ -155,8 +155,8 @@ extension RowEvaluation {
         return .destroyed
     }
 
-    /// Of a deletion that the server has lost, and that a device knows from the answer to a push only, nobody says when it was. It
-    /// stands against the latest edit that the row has, and any that may have been later still is to bring the row back.
+    /// Of a deletion that the server has lost, and that a device tells again without its time, nobody says when it was. It stands
+    /// against the latest edit that the row has, and any that may have been later still is to bring the row back.
     private var earliestDeletion: Clock? { type.editWins && row.isAlive ? row.lastEdit : nil }
 
     /// Ends a life of the row, as a delete does.

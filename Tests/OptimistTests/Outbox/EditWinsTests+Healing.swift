@@ -231,7 +231,8 @@ extension EditWinsTests {
         expectDeletion(at: max(mine, clock(other)), in: try await phone.next()?.push)
     }
 
-    @Test func `L3 M2 a deletion of which nobody has said when it was ends no life that has begun since`() async throws {
+    @Test func `L3 M2 a deletion of which nobody has said when it was ends no life that has begun since`() async throws
+    {
         try await phone.execute("UPDATE note SET title = 'late'")
         try await phone.store.book([.gone(seq: 3)], of: try #require(try await phone.next()))
         try await tell(.row(revived(at: 7_000)))
@@ -277,7 +278,8 @@ extension EditWinsTests {
         let layout = try #require(phone.store.layout(named: "note"))
         var entry = known(in: layout).entry
         (entry.generation, entry.dirty) = (2, TableLayout.lifeMask)
-        let (fast, mine) = (Clock(stamp: clock(90_000).stamp, device: "Phone"), Clock(stamp: clock(60_000).stamp, device: "Phone"))
+        let fast = Clock(stamp: clock(90_000).stamp, device: "Phone")
+        let mine = Clock(stamp: clock(60_000).stamp, device: "Phone")
         let sent = SentRow(
             ref: entry.ref, kind: .delete, generation: 2, mask: TableLayout.lifeMask, lifeStamp: fast.stamp,
             deletion: fast, stamps: [:], values: [:], sentBefore: 0)
@@ -288,7 +290,8 @@ extension EditWinsTests {
         #expect(!entry.isPending)
     }
 
-    @Test func `L3 M6 when a row became one with another nobody says, and its last edit is not taken for that`() throws {
+    @Test func `L3 M6 when a row became one with another nobody says, and its last edit is not taken for that`() throws
+    {
         let layout = try #require(phone.store.layout(named: "note"))
         var (entry, sent) = known(in: layout)
         book(.mergedInto(seq: 4, winner: wireID), of: sent, &entry, in: layout)
