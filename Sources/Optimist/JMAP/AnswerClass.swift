@@ -76,6 +76,7 @@ package enum AnswerClass {
             if case .delete = change { return .accepted(seq: seq) }
             return .gone(seq: seq, error.deletion)
         case "groupFailed": return .groupFailed(by: error.blockedBy, current: error.current)
+        case "lifeUnknown": return .lifeUnknown
         case "blocked": return .blocked(by: error.blockedBy.first ?? "")
         case let type where final.contains(type):
             return .rejected(

@@ -134,6 +134,10 @@ struct Booking {
         case .retry(let after):
             entry.due = corrected + (after.map { $0.milliseconds } ?? Self.retryPause(after: entry.retries))
             entry.retries += 1
+        case .lifeUnknown where entry.isKnownToServer && !entry.isHealing:
+            // A pull says what the server has. What is sent whole need not wait for that.
+            entry.due = corrected + Self.retryPause(after: entry.retries)
+            entry.retries += 1
         case .blocked(let by):
             entry.due = corrected + Self.blockedPauseMilliseconds
             entry.blocked = by
@@ -206,7 +210,7 @@ extension Verdict {
     /// Whether the row was settled, one way or the other.
     var isFinal: Bool {
         switch self {
-        case .retry, .blocked, .groupFailed: false
+        case .retry, .lifeUnknown, .blocked, .groupFailed: false
         case .accepted, .merged, .mergedInto, .gone, .rejected: true
         }
     }

@@ -22,8 +22,12 @@ extension RowEntry {
             || counted.contains { $0.clock > deletion }
     }
 
+    /// Whether an edit has let the row outlive a deletion that the server has told. It may have forgotten what was deleted, and
+    /// needs the whole row then to bring that back.
+    var hasOutlivedItsEnd: Bool { isAlive && acked > generation && acked % 2 == 0 }
+
     /// Whether the server knows of this life only that somebody has deleted it: it needs the whole row to bring that back.
-    var wasDeletedUnseen: Bool { acked > generation && acked % 2 == 0 && dirty & TableLayout.lifeMask != 0 }
+    var wasDeletedUnseen: Bool { hasOutlivedItsEnd && dirty & TableLayout.lifeMask != 0 }
 
     /// Whether a later life of the server's takes over what is unsent, rather than end it.
     func survives(into life: Int, in layout: TableLayout) -> Bool {

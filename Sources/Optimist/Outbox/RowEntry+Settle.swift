@@ -45,6 +45,9 @@ extension RowEntry {
         case .blocked, .groupFailed:
             takeBackSent(sent)
             return Settlement()
+        case .lifeUnknown:
+            if hasOutlivedItsEnd, generation == sent.generation { goOnForgotten(in: layout) }
+            return Settlement()
         case .retry:
             return Settlement()
         }

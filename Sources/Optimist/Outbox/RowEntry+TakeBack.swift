@@ -30,7 +30,7 @@ extension RowEntry {
         let unsent = layout.columns(in: dirty)
         let mine = kept(JSONObject(unsent.map { ($0.name, values[$0.name] ?? .null) }), in: layout)
         // Only the edit has let it outlive its deletion.
-        if acked > generation, acked % 2 == 0 { return (.update, end(acked, clock: nil).change, mine) }
+        if hasOutlivedItsEnd { return (.update, end(acked, clock: nil).change, mine) }
         let restored = JSONObject(unsent.map { ($0.name, baseValue(of: $0) ?? .null) })
         takeBackCounters(in: dirty)
         clear(dirty, in: layout)

@@ -163,12 +163,11 @@ struct ReceivedCascade {
             }
             let isServers = try going[parent] == true && entry.isKnownToServer && !isThereAgain(entry)
             try prepare(deletionOf: child, isServers: isServers)
-            if let loss = try Journal.Loss(entry.dirty, of: entry, by: .delete, in: table, besides: vacancy),
-                entry.isPending
-            {
+            let lost = entry.heals ? table.layout.fullMask : entry.dirty
+            if let loss = try Journal.Loss(lost, of: entry, by: .delete, in: table, besides: vacancy), entry.isPending {
                 try Journal(db).record(loss, of: child, at: milliseconds)
             }
-            try park(&entry, unlessServersDeletionOf: parent, in: table)
+            if !entry.heals { try park(&entry, unlessServersDeletionOf: parent, in: table) }
             giveUp(&entry)
         }
         try entries.save(entry)
@@ -183,7 +182,8 @@ struct ReceivedCascade {
     }
 
     /// A row that goes along may be alive on the server, below another life of its parent's, which is unsent here or comes
-    /// with a later page: whatever a page brings of the row is news then.
+    /// with a later page: whatever a page brings of the row is news then. One that the server has lost, and that goes along with
+    /// what was refused, another device may have sent it again.
     private mutating func giveUp(_ entry: inout RowEntry) {
         if entry.isPending, !entry.isKnownToServer {
             if !isTakingBack { return entry.loseUnsentLife() }
@@ -191,6 +191,7 @@ struct ReceivedCascade {
             if entry.isAlive { unknown.append(entry.ref) }
             return
         }
+        if entry.heals, isTakingBack { unknown.append(entry.ref) }
         if entry.isPending { entry.becomeClean() }
         if entry.isAlive { entry.known = 0 }
     }

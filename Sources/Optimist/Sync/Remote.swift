@@ -136,6 +136,8 @@ public enum Verdict: Sendable, Hashable {
     case rejected(Refusal)
     /// Not now.
     case retry(after: Duration?)
+    /// Not of a part of the row: the server does not know the life that it is of, or nothing of that but its end.
+    case lifeUnknown
     /// Not until another row, as `Type:id`, has arrived.
     case blocked(by: String)
     /// Not applied, since other rows of its group, as `Type:id`, were not. What the server has of the row, if the push

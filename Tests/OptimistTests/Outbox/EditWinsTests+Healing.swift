@@ -360,4 +360,32 @@ extension EditWinsTests {
         #expect(try await phone.store.pendingCount() == 0)
         try await expectHealed(nil)
     }
+
+    @Test func `M2 L4 a row that outlives a deletion goes whole to a server that has forgotten what was deleted`()
+        async throws
+    {
+        phone.advance(10_000)
+        try await phone.execute("UPDATE note SET title = 'later'")
+        try await take(Tombstone(generation: 2, clock: clock(5_000), seq: 4))
+        let batch = try #require(try await phone.next())
+        guard case .update = try #require(batch.push.rows.first).change else { throw CancellationError() }
+        try await phone.store.book([.lifeUnknown], of: batch)
+        guard case .create(let patch)? = try await phone.next()?.push.rows.first?.change else {
+            Issue.record("it is sent in part for ever")
+            return
+        }
+        #expect(patch.generation == 3)
+        #expect(patch.values["title"] == "later" && patch.values["body"] == "blue")
+        let (title, body) = (try #require(patch.clocks?["title"]), try #require(patch.clocks?["body"]))
+        #expect(body < title, "what was not edited has its own time")
+    }
+
+    @Test func `L3 a row of which the server does not know the life waits for a pull`() async throws {
+        try await phone.execute("UPDATE note SET title = 'later'")
+        let batch = try #require(try await phone.next())
+        try await phone.store.book([.lifeUnknown], of: batch)
+        #expect(try await phone.next() == nil)
+        phone.advance(5_000)
+        #expect(try await phone.next()?.push.rows.map(\.change) == batch.push.rows.map(\.change))
+    }
 }

@@ -138,4 +138,31 @@ extension FittingTests {
         #expect(broken == 0)
         #expect(try await store.counts().parked == 2 + 25)
     }
+
+    @Test func `L3 V5 what heals below a refused row goes with that, into the journal, and does not come back alone`()
+        async throws
+    {
+        let device = try folderDevice()
+        let store = device.store
+        let ids = (0..<3).map { String(format: "00000000-0000-4000-8000-%012d", $0) }
+        try await take([folder(ids[0], in: nil), folder(ids[1], in: ids[0])], after: 0, on: store)
+        try await take([folder(ids[0], in: nil, seq: 2), folder(ids[2], in: ids[1], seq: 2)], after: 1, on: store)
+        try await device.execute("UPDATE folder SET name = 'n' WHERE hex(id) NOT LIKE '%2'")
+        try await store.rewind(["folder"], at: "e1.2", to: [("e1", 0), ("e2", 1)].map(RemoteEpoch.init))
+        let batch = try #require(try await device.next())
+        let refusal = Verdict.rejected(Refusal(code: "forbidden", message: "No."))
+        try await store.book(
+            batch.push.rows.map { $0.id == ids[0] ? refusal : .groupFailed(by: [], current: nil) }, of: batch)
+        #expect(try await device.rows("folder").isEmpty)
+        let kept = try await store.read { try String.fetchAll($0, sql: "SELECT mine FROM optimist_journal") }
+        #expect(kept.contains { $0.contains(ids[1]) }, "where it was")
+        #expect(try await store.counts().parked == 1, "what the server has not lost waits for the row that it is in")
+        #expect(try await store.intakes().map(\.awaitsSnapshot) == [true], "another device may have sent the other one")
+        let asked = SnapshotRequest(table: "folder", at: nil, after: nil, limit: 100)
+        let rows = [folder(ids[0], in: nil, seq: 4), folder(ids[1], in: ids[0])]
+        #expect(try await store.apply(SnapshotPage(at: "e2.4", rows: rows, next: nil), of: asked))
+        try await store.settleUnseen(.remove)
+        #expect(try await Set(device.rows("folder").keys) == Set(ids.prefix(2)))
+        #expect(try await store.counts().pending == 0)
+    }
 }

@@ -207,6 +207,7 @@ struct RewindTests {
         #expect(AnswerClass.verdict(error, on: .update(RowPatch()), at: 5) == .gone(seq: 5, error.deletion))
         let deletion = PushRow.Change.delete(Tombstone(generation: 2, clock: nil))
         #expect(AnswerClass.verdict(error, on: deletion, at: 5) == .accepted(seq: 5))
+        #expect(AnswerClass.verdict(SetError("lifeUnknown"), on: .update(RowPatch()), at: 5) == .lifeUnknown)
     }
 
     @Test func `L3 a device that was acknowledged before its first pull asks what became of that`() async throws {
