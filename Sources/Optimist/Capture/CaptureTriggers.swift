@@ -113,9 +113,9 @@ struct CaptureTriggers {
     }
 
     /// A row's life ended. One that never left the device leaves no trace: the row is deleted in the life that the server
-    /// knows, if that is not over already.
+    /// knows, if that is not over already. One that has outlived its deletion is deleted once more, as of now (M2).
     private func ended(_ row: String) -> String {
-        let hasLeft = "(sent <> 0 OR acked & 1)"
+        let hasLeft = "(sent <> 0 OR acked & 1 OR acked > generation)"
         // The transaction adopts the group of the row, whatever becomes of that.
         let stays = "optimist_group(pending) IS NOT NULL AND (\(hasLeft) OR healing)"
         return """
@@ -162,7 +162,7 @@ struct CaptureTriggers {
             WHEN stamps IS NULL AND stamp = \(stamp("NEW")) THEN NULL
             ELSE json_patch(coalesce(stamps, '{}'), json_object(\(stamped))) END,
             stamp = CASE WHEN dirty & ~\(mask) = 0 THEN \(stamp("NEW")) ELSE stamp END,
-            base = CASE WHEN acked <> generation THEN base WHEN \(dirty) = 0 THEN NULL
+            base = CASE WHEN acked < generation THEN base WHEN \(dirty) = 0 THEN NULL
             WHEN \(back) <> 0 THEN json_remove(\(base), \(forgotten))
             WHEN \(mask) & ~dirty = 0 THEN base ELSE \(base) END,
             pending = CASE WHEN \(dirty) <> 0 OR healing THEN optimist_group(pending) END,

@@ -28,7 +28,7 @@ extension Booking {
         clean.becomeClean()
         guard before.isKnownToServer, !before.heals, let table = tables[before.ref.table],
             let values = try table.values(before.ref.id),
-            let taken = entry.takeBack(values, current: nil, in: table.layout)
+            let taken = entry.takeBack(values, current: nil, in: table.layout), taken.change != .delete
         else { return clean }
         return try db.keepingWhatFits { try table.make(taken.change, at: before.ref.id) } ? entry : clean
     }

@@ -134,8 +134,8 @@ struct Booking {
         case .retry(let after):
             entry.due = corrected + (after.map { $0.milliseconds } ?? Self.retryPause(after: entry.retries))
             entry.retries += 1
-        case .lifeUnknown where entry.isKnownToServer && !entry.isHealing:
-            // A pull says what the server has. What is sent whole need not wait for that.
+        case .lifeUnknown where sent.kind != .update || entry.isKnownToServer && !entry.isHealing:
+            // A pull says what the server has. What is to be sent whole from now on need not wait for that.
             entry.due = corrected + Self.retryPause(after: entry.retries)
             entry.retries += 1
         case .blocked(let by):

@@ -88,6 +88,9 @@ extension RowEntry {
         if heals, outlives(tombstone, device: device, in: layout) { return Reception(isAboveIt: true) }
         let isForgotten = isForgotten(in: tombstone.generation, at: tombstone.seq)
         seq = max(seq, tombstone.seq ?? 0)
+        if heals, tombstone.generation == generation, let told = tombstone.clock, isLaterEnd(than: told) {
+            return Reception()
+        }
         confirmEnd(of: tombstone.generation, at: tombstone.clock)
         if tombstone.generation == generation { stopHealing() }
         if isForgotten, isAlive {
@@ -102,6 +105,12 @@ extension RowEntry {
             return Reception()
         }
         return end(tombstone.generation, clock: tombstone.clock)
+    }
+
+    /// Whether another device ended the row later than the server has it, which has lost that: it is to hear of it. Of the same
+    /// device's deletion it may have reined in the clock (M4).
+    private func isLaterEnd(than told: Clock) -> Bool {
+        confirmed.common.map { $0 > told && $0.device != told.device } ?? false
     }
 
     /// Whether the user has deleted the row after everything that makes its next life: where the latest edit wins, an edit

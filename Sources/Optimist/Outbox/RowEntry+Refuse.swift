@@ -12,11 +12,8 @@ extension RowEntry {
             return Settlement()
         }
         let edited = edited(since: sentRow, in: layout)
-        generation += 1
-        confirmEnd(of: generation, answeredAt: nil)
-        counters = [:]
-        becomeClean()
-        return Settlement(change: .delete, lost: edited)
+        let reception = end(generation + 1, clock: nil)
+        return Settlement(change: reception.change, lost: edited)
     }
 
     /// The unsent columns that have another value by now than was sent.
@@ -43,6 +40,10 @@ extension RowEntry {
             confirmEnd(of: life, answeredAt: nil)
         }
         guard generation == sentRow.generation else { return Settlement() }
+        if !isAlive {
+            becomeClean()
+            return Settlement()
+        }
         // An edit made since may be later than the deletion. The server says so when it has it.
         if layout.rules.editWins, isAlive, edited(since: sentRow, in: layout) != 0 { return Settlement() }
         let reception = end(deletion?.generation ?? life, clock: deletion?.clock)
@@ -123,7 +124,8 @@ extension RowEntry {
             cleared |= column.mask
         }
         clear(cleared, in: layout)
-        let change = restored.isEmpty ? RowChange.none : .set(restored)
+        let isGone = isOver && refusal.current?.seq ?? 0 < seq
+        let change = isGone ? end(acked, clock: nil).change : restored.isEmpty ? .none : .set(restored)
         return Settlement(change: change, rejected: mine.isEmpty ? nil : mine)
     }
 }

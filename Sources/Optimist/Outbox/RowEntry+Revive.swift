@@ -26,6 +26,9 @@ extension RowEntry {
     /// needs the whole row then to bring that back.
     var hasOutlivedItsEnd: Bool { isAlive && acked > generation && acked % 2 == 0 }
 
+    /// Whether nothing is left of the edit that has let the row outlive its end.
+    var isOver: Bool { hasOutlivedItsEnd && dirty == 0 && !isHealing }
+
     /// Whether the server knows of this life only that somebody has deleted it: it needs the whole row to bring that back.
     var wasDeletedUnseen: Bool { hasOutlivedItsEnd && dirty & TableLayout.lifeMask != 0 }
 
@@ -89,11 +92,12 @@ extension RowEntry {
             .compactMap { patch.clocks?[$0.name] }.min()
     }
 
-    /// The clock of a deletion that is to be sent: the one that it had, if the server has lost it. Nil: of that nobody has said
-    /// when it was.
+    /// The clock of a deletion that is to be sent: the one that it had, if the server has lost it, or that of the user's own if it
+    /// is later. Nil: nobody has said when it was.
     func deletionClock(_ device: String) -> Clock? {
-        let isLost = isHealing && dirty & TableLayout.lifeMask == 0
-        return isLost ? confirmed.common : Clock(stamp: lifeStamp, device: device)
+        if isHealing, dirty & TableLayout.lifeMask == 0 { return confirmed.common }
+        let mine = Clock(stamp: lifeStamp, device: device)
+        return heals ? confirmed.common.map { max($0, mine) } ?? mine : mine
     }
 
     func unsentClock(of column: TableLayout.Column, _ device: String) -> Clock {

@@ -61,6 +61,7 @@ extension RowEntry {
     mutating func endUnseen(group: Stamp, stamp: Stamp) {
         becomeClean()
         generation += 1
+        if acked == generation { confirmed = ColumnClocks() }
         (pending, self.stamp) = (group, stamp)
         dirty = TableLayout.lifeMask
     }

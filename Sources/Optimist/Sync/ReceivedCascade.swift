@@ -151,12 +151,18 @@ struct ReceivedCascade {
                 entry.confirm(referrer.column, later)
                 try db.witness(later.stamp)
             }
-            if !isMoved { try park(&entry, unlessServersDeletionOf: parent, in: table) }
+            if !isMoved, !entry.heals { try park(&entry, unlessServersDeletionOf: parent, in: table) }
         case .cascade:
             var parent = parent
             if isMoved {
                 let owner = owner(of: entry, by: referrer.column)
                 try takeBack(referrer.column, of: &entry, in: table)
+                if entry.isOver {
+                    try prepare(deletionOf: child)
+                    _ = entry.end(entry.acked, clock: nil)
+                    try entries.save(entry)
+                    return try table.make(.delete, at: child.id)
+                }
                 // Where the server has it may go along too.
                 guard let owner, going[owner] != nil else { return }
                 parent = owner

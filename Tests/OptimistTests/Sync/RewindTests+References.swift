@@ -200,4 +200,27 @@ extension RewindTests {
         #expect(patch.values["project"] == .null)
         #expect(patch.values["text"] == "Tickets")
     }
+
+    @Test func `L3 V5 what heals and refers to a refused row heals without that`() async throws {
+        let store = try Desk(onDelete: "SET NULL").store
+        let (trip, tickets) = (Project(title: "Trip"), Step(text: "Tickets"))
+        try await store.take([], to: 1)
+        try await store.take([.project(trip, seq: 3), .step(tickets, seq: 3, in: trip)], from: 1, to: 3)
+        try await store.write(allOrNothing: true) { db in
+            try db.execute(sql: "UPDATE project SET title = 'Forbidden'")
+            try db.execute(sql: "UPDATE step SET text = 'Two tickets'")
+        }
+        try await goBack(store)
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        let refusal = Verdict.rejected(Refusal(code: "forbidden", message: "No."))
+        try await store.book(
+            batch.push.rows.map { $0.table == "project" ? refusal : .groupFailed(by: [], current: nil) }, of: batch)
+        #expect(try await store.projects().isEmpty)
+        #expect(try await store.steps() == ["Tickets"])
+        #expect(try await store.counts().parked == 0)
+        guard case .create(let patch)? = try await store.nextPush(PushLimit())?.push.rows.first?.change else {
+            throw CancellationError()
+        }
+        #expect(patch.values["text"] == "Tickets" && patch.values["project"] == .null)
+    }
 }

@@ -1,0 +1,283 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+/// When a life of a row ended, as far as anybody has said: that is told again to a server that went back.
+extension EditWinsTests {
+    /// An edit is under way when the user deletes the row, and is answered that the row is gone.
+    private func deleteWhileAnEditIsSent(_ answer: Verdict) async throws -> PushBatch {
+        try await phone.execute("UPDATE note SET title = 'late'")
+        let batch = try #require(try await phone.next())
+        phone.advance(10_000)
+        try await phone.execute("DELETE FROM note")
+        try await phone.store.book([answer], of: batch)
+        return try #require(try await phone.next())
+    }
+
+    private func expectDeletion(at clock: Clock, in push: Push?) {
+        #expect(push?.rows.map(\.change) == [.delete(Tombstone(generation: 2, clock: clock))])
+    }
+
+    @Test(arguments: [true, false])
+    func `L3 M2 the user's own deletion heals with its own time, and not with that of the life that it ended`(
+        isAnswered: Bool
+    ) async throws {
+        let batch = try await deleteWhileAnEditIsSent(.gone(seq: 3))
+        let entry = try #require(try await phone.store.entry(id: note.id))
+        let mine = Clock(stamp: entry.lifeStamp, device: batch.push.device)
+        expectDeletion(at: mine, in: batch.push)
+        if isAnswered { try await phone.store.book([.accepted(seq: 4)], of: batch) }
+        try await phone.store.rewind(["note"], at: nil, to: [("m", 0), ("m2", 1)].map(RemoteEpoch.init))
+        expectDeletion(at: mine, in: try await phone.next()?.push)
+    }
+
+    @Test(arguments: [5_000, 50_000])
+    func `L3 M2 of two deletions of one life the later one is told again`(other: Int64) async throws {
+        let batch = try await deleteWhileAnEditIsSent(.gone(seq: 3, Tombstone(generation: 2, clock: clock(other))))
+        let entry = try #require(try await phone.store.entry(id: note.id))
+        try await phone.store.book([.accepted(seq: 4)], of: batch)
+        try await phone.store.rewind(["note"], at: nil, to: [("m", 0), ("m2", 1)].map(RemoteEpoch.init))
+        let mine = Clock(stamp: entry.lifeStamp, device: batch.push.device)
+        expectDeletion(at: max(mine, clock(other)), in: try await phone.next()?.push)
+    }
+
+    @Test func `L3 M2 a deletion of which nobody has said when it was ends no life that has begun since`() async throws
+    {
+        try await phone.execute("UPDATE note SET title = 'late'")
+        try await phone.store.book([.gone(seq: 3)], of: try #require(try await phone.next()))
+        try await tell(.row(revived(at: 7_000)))
+        #expect(try await phone.rows("note")[wireID]?["title"] == "Lake")
+        #expect(try await phone.store.pendingCount() == 0)
+    }
+
+    /// The row in its first life, which the server has had, with an edit of its title that is sent.
+    private func known(in layout: TableLayout) -> (entry: RowEntry, sent: SentRow) {
+        var entry = RowEntry(ref: RowRef(table: layout.number, id: note.id.databaseValue), generation: 1)
+        entry.acked = 1
+        entry.confirm(RowPatch(clocks: ColumnClocks(common: clock(1_000)), values: ["title": "Lake"]), in: layout)
+        entry.pending = clock(2_000).stamp
+        (entry.dirty, entry.sent) = (layout[column: "title"]?.mask ?? 0, layout[column: "title"]?.mask ?? 0)
+        let sent = SentRow(
+            ref: entry.ref, kind: .update, generation: 1, mask: entry.dirty, lifeStamp: clock(2_000).stamp,
+            stamps: ["title": clock(2_000).stamp], values: ["title": "late"], sentBefore: 0)
+        return (entry, sent)
+    }
+
+    private func book(_ verdict: Verdict, of sent: SentRow, _ entry: inout RowEntry, in layout: TableLayout) {
+        _ = entry.book(sent, verdict, push: 1, device: "Phone", in: layout) { _, _ in "" }
+    }
+
+    @Test(arguments: [40_000, 60_000])
+    func `L3 M2 of a page and of an answer that come in any order, the later deletion is told again`(answered: Int64)
+        throws
+    {
+        let layout = try #require(phone.store.layout(named: "note"))
+        var (entry, sent) = known(in: layout)
+        #expect(
+            entry.receive(Tombstone(generation: 2, clock: clock(50_000), seq: 7), device: "Phone", in: layout).change
+                == .delete)
+        let other = Clock(stamp: clock(answered).stamp, device: "OtherPhone")
+        book(.gone(seq: 5, Tombstone(generation: 2, clock: other)), of: sent, &entry, in: layout)
+        #expect(entry.confirmed == ColumnClocks(common: max(other, clock(50_000))))
+    }
+
+    @Test(arguments: [true, false])
+    func `L3 M4 a deletion heals with the clock to which the server has reined it in, whenever the page comes`(
+        pageFirst: Bool
+    ) throws {
+        let layout = try #require(phone.store.layout(named: "note"))
+        var entry = known(in: layout).entry
+        (entry.generation, entry.dirty) = (2, TableLayout.lifeMask)
+        let fast = Clock(stamp: clock(90_000).stamp, device: "Phone")
+        let mine = Clock(stamp: clock(60_000).stamp, device: "Phone")
+        let sent = SentRow(
+            ref: entry.ref, kind: .delete, generation: 2, mask: TableLayout.lifeMask, lifeStamp: fast.stamp,
+            deletion: fast, stamps: [:], values: [:], sentBefore: 0)
+        if !pageFirst { book(.accepted(seq: 4), of: sent, &entry, in: layout) }
+        _ = entry.receive(Tombstone(generation: 2, clock: mine, seq: 4), device: "Phone", in: layout)
+        if pageFirst { book(.accepted(seq: 4), of: sent, &entry, in: layout) }
+        #expect(entry.confirmed.common == mine)
+        #expect(!entry.isPending)
+    }
+
+    @Test func `L3 M6 when a row became one with another nobody says, and its last edit is not taken for that`() throws
+    {
+        let layout = try #require(phone.store.layout(named: "note"))
+        var (entry, sent) = known(in: layout)
+        book(.mergedInto(seq: 4, winner: wireID), of: sent, &entry, in: layout)
+        #expect(entry.generation == 2 && entry.acked == 2)
+        #expect(entry.confirmed == ColumnClocks())
+    }
+
+    @Test func `L3 what is no end of the life that was sent is not taken for one`() throws {
+        let layout = try #require(phone.store.layout(named: "note"))
+        for life in [0, 1, 3] {
+            var (entry, sent) = known(in: layout)
+            book(.gone(seq: 4, Tombstone(generation: life, clock: clock(5_000))), of: sent, &entry, in: layout)
+            #expect(entry.generation == 2 && entry.confirmed == ColumnClocks())
+        }
+        var (entry, sent) = known(in: layout)
+        book(.gone(seq: 4, Tombstone(generation: 6, clock: clock(5_000))), of: sent, &entry, in: layout)
+        #expect(entry.generation == 6 && entry.acked == 6 && entry.confirmed.common == clock(5_000))
+    }
+
+    private func expectHealed(_ deletion: Clock?) async throws {
+        try await phone.store.rewind(["note"], at: nil, to: [("m", 0), ("m2", 1)].map(RemoteEpoch.init))
+        #expect(
+            try await phone.next()?.push.rows.map(\.change) == [.delete(Tombstone(generation: 2, clock: deletion))])
+    }
+
+    private func take(_ deletion: Tombstone) async throws {
+        let from = try await phone.store.nextPull().cursor ?? "m.0"
+        try await phone.apply(
+            Page(
+                from: from, cursor: "m.4", hasMore: false,
+                rows: [PageRow(table: "note", id: wireID, content: .deleted(deletion))]))
+    }
+
+    private func putBack() async throws {
+        let note = note
+        try await phone.store.write { try note.insert($0) }
+    }
+
+    @Test(arguments: [true, false])
+    func `L3 M2 a life that never left the device hides nothing of how the one before it ended`(byPage: Bool)
+        async throws
+    {
+        try await phone.execute("UPDATE note SET title = 'late'")
+        let batch = byPage ? nil : try await phone.next()
+        try await phone.execute("DELETE FROM note")
+        try await putBack()
+        let deletion = Tombstone(generation: 2, clock: clock(5_000), seq: 4)
+        if let batch {
+            try await phone.store.book([.gone(seq: 4, deletion)], of: batch)
+        } else {
+            try await take(deletion)
+        }
+        try await phone.execute("DELETE FROM note")
+        #expect(try await phone.store.pendingCount() == 0)
+        try await expectHealed(clock(5_000))
+    }
+
+    /// The row has an edit that is later than a deletion which a page tells.
+    private func outlive() async throws {
+        phone.advance(10_000)
+        try await phone.execute("UPDATE note SET title = 'later'")
+        try await take(Tombstone(generation: 2, clock: clock(5_000), seq: 4))
+        #expect(try await phone.rows("note").count == 1, "the edit is later")
+    }
+
+    @Test func `L3 M2 an edit that outlived a deletion is not taken for the time of that`() async throws {
+        try await outlive()
+        try await phone.execute("REPLACE INTO note SELECT * FROM note")
+        try await phone.execute("DELETE FROM note")
+        #expect(try await phone.store.pendingCount() == 0)
+        try await expectHealed(nil)
+    }
+
+    @Test func `M2 L3 a row that outlived a deletion and is deleted here too is deleted as of now`() async throws {
+        try await outlive()
+        phone.advance(10_000)
+        try await phone.execute("DELETE FROM note")
+        let batch = try #require(try await phone.next())
+        guard case .delete(let deletion)? = batch.push.rows.first?.change else { throw CancellationError() }
+        #expect(deletion.generation == 2 && deletion.clock?.stamp.milliseconds == 1_790_000_020_000)
+        try await phone.store.book([.accepted(seq: 5)], of: batch)
+        #expect(try await phone.store.pendingCount() == 0)
+        try await expectHealed(deletion.clock)
+    }
+
+    @Test func `L3 M6 nor is it if the row that outlived becomes one with another`() throws {
+        let layout = try #require(phone.store.layout(named: "note"))
+        var (entry, sent) = known(in: layout)
+        let deletion = Tombstone(generation: 2, clock: clock(1_500), seq: 3, mergedInto: wireID)
+        #expect(entry.receive(deletion, device: "Phone", in: layout).change == .none)
+        book(.mergedInto(seq: 4, winner: wireID), of: sent, &entry, in: layout)
+        #expect(entry.generation == 2 && entry.confirmed == ColumnClocks())
+    }
+
+    @Test(arguments: [2, 4])
+    func `M1 V2 a row of whose refused edit nothing is left goes with the deletion that it outlived`(seq: Int64) throws
+    {
+        let layout = try #require(phone.store.layout(named: "note"))
+        var (entry, sent) = known(in: layout)
+        _ = entry.receive(Tombstone(generation: 2, clock: clock(1_500), seq: 3), device: "Phone", in: layout)
+        #expect(entry.isAlive)
+        let current = RowPatch(
+            generation: 1, clocks: ColumnClocks(common: clock(1_000)), seq: seq, values: ["title": "Lake"])
+        let refusal = Verdict.rejected(Refusal(code: "forbidden", message: "No.", current: current))
+        let settlement = entry.book(sent, refusal, push: 1, device: "Phone", in: layout) { _, _ in "" }
+        #expect(settlement.rejected == ["title": "late"])
+        #expect(settlement.change == (seq == 2 ? .delete : .set(["title": "Lake"])))
+        #expect(entry.isAlive == (seq == 4), "then the server has the row again")
+        #expect(!entry.isPending)
+    }
+
+    @Test func `L3 a row that the server has again, since it has forgotten its end, stays`() throws {
+        let layout = try #require(phone.store.layout(named: "note"))
+        var (entry, sent) = known(in: layout)
+        _ = entry.receive(Tombstone(generation: 2, clock: clock(1_500), seq: 3), device: "Phone", in: layout)
+        let settlement = entry.book(sent, .accepted(seq: 7), push: 1, device: "Phone", in: layout) { _, _ in "" }
+        #expect(settlement.change == .none)
+        #expect(entry.isAlive && !entry.isPending)
+    }
+
+    @Test func `V2 an edit of a row that has outlived a deletion can be taken back`() async throws {
+        try await outlive()
+        try await phone.execute("UPDATE note SET body = 'red'")
+        #expect(try await phone.store.entry(id: note.id)?.base == ["title": "'Lake'", "body": "'blue'"])
+    }
+
+    @Test func `L3 M2 a deletion is told again until the server has none that is earlier`() throws {
+        let layout = try #require(phone.store.layout(named: "note"))
+        var lost = known(in: layout).entry
+        _ = lost.end(2, clock: clock(30_000))
+        (lost.isHealing, lost.pending) = (true, clock(30_000).stamp)
+        for (told, isOver) in [
+            (Clock(stamp: clock(20_000).stamp, device: "OtherPhone"), false), (clock(20_000), true),
+            (Clock(stamp: clock(40_000).stamp, device: "OtherPhone"), true),
+        ] {
+            var entry = lost
+            _ = entry.receive(Tombstone(generation: 2, clock: told, seq: 9), device: "Phone", in: layout)
+            #expect(entry.isHealing != isOver)
+            #expect(entry.confirmed.common == (isOver ? told : clock(30_000)))
+        }
+        (lost.dirty, lost.stamp) = (TableLayout.lifeMask, clock(20_000).stamp)
+        #expect(lost.deletionClock("Phone") == clock(30_000), "the other one was later than the user's")
+    }
+
+    @Test func `M2 L4 a row that outlives a deletion goes whole to a server that has forgotten what was deleted`()
+        async throws
+    {
+        phone.advance(10_000)
+        try await phone.execute("UPDATE note SET title = 'later'")
+        try await take(Tombstone(generation: 2, clock: clock(5_000), seq: 4))
+        let batch = try #require(try await phone.next())
+        guard case .update = try #require(batch.push.rows.first).change else { throw CancellationError() }
+        try await phone.store.book([.lifeUnknown], of: batch)
+        guard case .create(let patch)? = try await phone.next()?.push.rows.first?.change else {
+            Issue.record("it is sent in part for ever")
+            return
+        }
+        #expect(patch.generation == 3)
+        #expect(patch.values["title"] == "later" && patch.values["body"] == "blue")
+        let (title, body) = (try #require(patch.clocks?["title"]), try #require(patch.clocks?["body"]))
+        #expect(body < title, "what was not edited has its own time")
+    }
+
+    @Test func `L3 a row of which the server does not know the life waits for a pull`() async throws {
+        try await phone.execute("UPDATE note SET title = 'later'")
+        let batch = try #require(try await phone.next())
+        try await phone.store.book([.lifeUnknown], of: batch)
+        #expect(try await phone.next() == nil)
+        phone.advance(5_000)
+        #expect(try await phone.next()?.push.rows.map(\.change) == batch.push.rows.map(\.change))
+    }
+}
