@@ -40,7 +40,7 @@ extension RowEntry {
             confirmEnd(of: life, answeredAt: nil)
         }
         guard generation == sentRow.generation else { return Settlement() }
-        if !isAlive {
+        if !isAlive, deletion == nil || deletion?.generation == generation {
             becomeClean()
             return Settlement()
         }
@@ -126,6 +126,6 @@ extension RowEntry {
         clear(cleared, in: layout)
         let isGone = isOver && refusal.current?.seq ?? 0 < seq
         let change = isGone ? end(acked, clock: nil).change : restored.isEmpty ? .none : .set(restored)
-        return Settlement(change: change, rejected: mine.isEmpty ? nil : mine)
+        return Settlement(change: change, rejected: mine.isEmpty && !isGone ? nil : mine)
     }
 }

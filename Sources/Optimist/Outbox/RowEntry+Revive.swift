@@ -29,6 +29,13 @@ extension RowEntry {
     /// Whether nothing is left of the edit that has let the row outlive its end.
     var isOver: Bool { hasOutlivedItsEnd && dirty == 0 && !isHealing }
 
+    /// Whether nothing would be left of it if a column were taken back.
+    func isOver(without column: TableLayout.Column, in layout: TableLayout) -> Bool {
+        var without = self
+        without.clear(column.mask, in: layout)
+        return without.isOver
+    }
+
     /// Whether the server knows of this life only that somebody has deleted it: it needs the whole row to bring that back.
     var wasDeletedUnseen: Bool { hasOutlivedItsEnd && dirty & TableLayout.lifeMask != 0 }
 

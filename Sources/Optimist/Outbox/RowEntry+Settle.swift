@@ -128,7 +128,12 @@ extension RowEntry {
             }
         }
         clear(cleared, in: layout)
-        if !taken.isEmpty, isAlive { settlement.change = .set(taken) }
+        if isOver, seq < self.seq {
+            // The page that told of its end knows of more.
+            settlement.change = end(acked, clock: nil).change
+        } else if !taken.isEmpty, isAlive {
+            settlement.change = .set(taken)
+        }
         return settlement
     }
 

@@ -156,13 +156,10 @@ struct ReceivedCascade {
             var parent = parent
             if isMoved {
                 let owner = owner(of: entry, by: referrer.column)
-                try takeBack(referrer.column, of: &entry, in: table)
-                if entry.isOver {
-                    try prepare(deletionOf: child)
-                    _ = entry.end(entry.acked, clock: nil)
-                    try entries.save(entry)
-                    return try table.make(.delete, at: child.id)
+                if entry.isOver(without: referrer.column, in: table.layout) {
+                    return try delete(entry, movedBy: referrer, in: table)
                 }
+                try takeBack(referrer.column, of: &entry, in: table)
                 // Where the server has it may go along too.
                 guard let owner, going[owner] != nil else { return }
                 parent = owner
@@ -176,6 +173,19 @@ struct ReceivedCascade {
             if !entry.heals { try park(&entry, unlessServersDeletionOf: parent, in: table) }
             giveUp(&entry)
         }
+        try entries.save(entry)
+    }
+
+    /// Deletes a row that has outlived its own deletion only by a move below the one that goes.
+    private mutating func delete(
+        _ before: RowEntry, movedBy referrer: ReferenceGraph.Referrer, in table: AppTable
+    ) throws {
+        try journal(before.ref, table, in: referrer.column.mask)
+        try prepare(deletionOf: before.ref, isServers: !isThereAgain(before))
+        try table.make(.delete, at: before.ref.id)
+        try UnknownColumns(db).forget(before.ref)
+        var entry = before
+        _ = entry.end(entry.acked, clock: nil)
         try entries.save(entry)
     }
 
@@ -197,6 +207,10 @@ struct ReceivedCascade {
             if entry.isAlive { unknown.append(entry.ref) }
             return
         }
+        if entry.hasOutlivedItsEnd {
+            _ = entry.end(entry.acked, clock: nil)
+            return
+        }
         if entry.heals, isTakingBack { unknown.append(entry.ref) }
         if entry.isPending { entry.becomeClean() }
         if entry.isAlive { entry.known = 0 }
@@ -206,8 +220,8 @@ struct ReceivedCascade {
     private mutating func park(
         _ entry: inout RowEntry, unlessServersDeletionOf parent: RowRef, in table: AppTable
     ) throws {
-        guard going[parent] == false, entry.isAlive, entry.isKnownToServer, let values = try table.values(entry.ref.id),
-            try !ParkedRows(db).contains(entry.ref)
+        guard going[parent] == false, entry.isAlive, entry.isKnownToServer, !entry.hasOutlivedItsEnd,
+            let values = try table.values(entry.ref.id), try !ParkedRows(db).contains(entry.ref)
         else { return }
         let whole = vacancy?.filled(values, of: entry.ref.id, in: table) ?? values
         let served = entry.served(whole, in: table.layout)

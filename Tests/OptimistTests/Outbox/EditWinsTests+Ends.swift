@@ -220,13 +220,17 @@ extension EditWinsTests {
         #expect(!entry.isPending)
     }
 
-    @Test func `L3 a row that the server has again, since it has forgotten its end, stays`() throws {
+    @Test(arguments: [2, 7])
+    func `M1 L3 an accepted edit is over with the end that came after it, and not with one that the server forgot`(
+        seq: Int64
+    ) throws {
         let layout = try #require(phone.store.layout(named: "note"))
         var (entry, sent) = known(in: layout)
         _ = entry.receive(Tombstone(generation: 2, clock: clock(1_500), seq: 3), device: "Phone", in: layout)
-        let settlement = entry.book(sent, .accepted(seq: 7), push: 1, device: "Phone", in: layout) { _, _ in "" }
-        #expect(settlement.change == .none)
-        #expect(entry.isAlive && !entry.isPending)
+        let settlement = entry.book(sent, .accepted(seq: seq), push: 1, device: "Phone", in: layout) { _, _ in "" }
+        #expect(settlement.change == (seq == 2 ? .delete : .none))
+        #expect(entry.isAlive == (seq == 7))
+        #expect(!entry.isPending)
     }
 
     @Test func `V2 an edit of a row that has outlived a deletion can be taken back`() async throws {
