@@ -78,7 +78,7 @@ struct EditWinsTests {
         #expect(restored.row(.todo)?.generation == 3, "the order in which they come is nothing")
     }
 
-    /// As a device tells it again after a restore that knows it from the answer to a push only.
+    /// As a device tells it again after a restore that does not know when it was.
     private static let deletionWithoutClock = RowOperation.destroy(.todo, at: nil, generation: 2)
 
     @Test func `M2 L3 editWins: a deletion of which nobody says when it was does not end what has outlived it`() {

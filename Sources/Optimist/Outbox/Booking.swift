@@ -131,22 +131,24 @@ struct Booking {
     private func postpone(_ entry: inout RowEntry, _ sent: SentRow, _ verdict: Verdict) {
         guard entry.isPending else { return }
         switch verdict {
-        case .retry(let after):
-            entry.due = corrected + (after.map { $0.milliseconds } ?? Self.retryPause(after: entry.retries))
-            entry.retries += 1
+        case .retry(let after): putOff(&entry, for: after)
         case .lifeUnknown where sent.kind != .update || entry.isKnownToServer && !entry.isHealing:
             // A pull says what the server has. What is to be sent whole from now on need not wait for that.
-            entry.due = corrected + Self.retryPause(after: entry.retries)
-            entry.retries += 1
+            putOff(&entry, for: nil)
         case .blocked(let by):
             entry.due = corrected + Self.blockedPauseMilliseconds
             entry.blocked = by
         case .gone where entry.generation == sent.generation && entry.settled != batch.push.number:
             // It is there again: the answer was late.
-            entry.due = corrected + Self.retryPause(after: entry.retries)
-            entry.retries += 1
+            putOff(&entry, for: nil)
         default: break
         }
+    }
+
+    /// - Parameter wait: As long as the server asks for. Nil: it does not say.
+    private func putOff(_ entry: inout RowEntry, for wait: Duration?) {
+        entry.due = corrected + (wait?.milliseconds ?? Self.retryPause(after: entry.retries))
+        entry.retries += 1
     }
 
     /// Doubles with each time that the row was put off since it was last settled, up to a quarter of an

@@ -93,16 +93,20 @@ struct PushAssembly {
                     ? totals[column.name].map { (column.name, $0.json) }
                     : (column.name, values[column.name] ?? .null)
             })
-        let whole = JSONObject(patch.members + unsent.unknown.values.members)
-        let change =
-            entry.heals
-            ? entry.healing(patch, totals, unsent.unknown, in: layout, device: device)
-            : change(kind, entry, whole, totals)
+        let deletion = kind == .delete ? entry.deletionClock(device) : nil
+        let change: PushRow.Change =
+            if kind == .delete {
+                .delete(Tombstone(generation: entry.generation, clock: deletion))
+            } else if entry.heals {
+                .create(entry.healing(patch, totals, unsent.unknown, in: layout, device: device))
+            } else {
+                change(kind, entry, JSONObject(patch.members + unsent.unknown.values.members), totals)
+            }
         rows.append(PushRow(table: layout.name, id: id, change: change))
         sent.append(
             SentRow(
                 ref: entry.ref, kind: kind, generation: entry.generation, mask: entry.dirty, lifeStamp: entry.lifeStamp,
-                deletion: kind == .delete ? entry.deletionClock(device) : nil,
+                deletion: deletion,
                 stamps: Dictionary(
                     uniqueKeysWithValues: layout.columns(in: entry.dirty).map {
                         ($0.name, entry.unsentStamp(of: $0.name))
@@ -113,9 +117,6 @@ struct PushAssembly {
     private func change(
         _ kind: SentRow.Kind, _ entry: RowEntry, _ values: JSONObject, _ totals: [String: [CounterTotal]]
     ) -> PushRow.Change {
-        if kind == .delete {
-            return .delete(Tombstone(generation: entry.generation, clock: entry.deletionClock(device)))
-        }
         let common = Clock(stamp: entry.lifeStamp, device: device)
         var clocks = ColumnClocks(common: common)
         for (name, _) in values {

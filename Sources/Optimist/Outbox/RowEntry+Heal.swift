@@ -45,14 +45,13 @@ extension RowEntry {
         layout.columns.filter { $0.isCounter || healedClock(of: $0, device: device) != nil }
     }
 
-    /// The row as it is sent: whole, as if it were new.
+    /// A living row as it is sent: whole, as if it were new.
     ///
     /// - Parameter unknown: What it has in columns that this app does not know. A sum is left out: it is no device's own.
     func healing(
         _ values: JSONObject, _ totals: [String: [CounterTotal]], _ unknown: RowPatch, in layout: TableLayout,
         device: String
-    ) -> PushRow.Change {
-        guard isAlive else { return .delete(Tombstone(generation: generation, clock: deletionClock(device))) }
+    ) -> RowPatch {
         let known = layout.columns.compactMap { column in
             (totals[column.name]?.latestClock ?? healedClock(of: column, device: device)).map { (column.name, $0) }
         }
@@ -63,8 +62,7 @@ extension RowEntry {
         for column in layout.columns where hasLost(column, device: device) {
             values[column.name] = baseValue(of: column)
         }
-        return .create(
-            RowPatch(generation: generation, clocks: packed, values: JSONObject(values.members + others)))
+        return RowPatch(generation: generation, clocks: packed, values: JSONObject(values.members + others))
     }
 
     /// Whether the server's row is as late in every column as what it had confirmed.

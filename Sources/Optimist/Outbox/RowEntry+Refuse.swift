@@ -33,20 +33,22 @@ extension RowEntry {
     mutating func giveUp(_ sentRow: SentRow, _ deletion: Tombstone?, in layout: TableLayout) -> Settlement {
         sent &= ~sentRow.mask
         let life = sentRow.generation + sentRow.generation % 2
-        let deletion = deletion.flatMap { $0.generation >= life && $0.generation % 2 == 0 ? $0 : nil }
-        if let deletion, deletion.generation <= generation {
-            confirmEnd(of: deletion.generation, answeredAt: deletion.clock)
+        let isEnd = deletion.map { $0.generation >= life && $0.generation % 2 == 0 } ?? false
+        let told = isEnd ? deletion : nil
+        let last = told?.generation ?? life
+        if last <= generation {
+            confirmEnd(of: last, answeredAt: told?.clock)
         } else {
             confirmEnd(of: life, answeredAt: nil)
         }
         guard generation == sentRow.generation else { return Settlement() }
-        if !isAlive, deletion == nil || deletion?.generation == generation {
+        if last == generation {
             becomeClean()
             return Settlement()
         }
         // An edit made since may be later than the deletion. The server says so when it has it.
         if layout.rules.editWins, isAlive, edited(since: sentRow, in: layout) != 0 { return Settlement() }
-        let reception = end(deletion?.generation ?? life, clock: deletion?.clock)
+        let reception = end(last, clock: told?.clock)
         return Settlement(change: reception.change, lost: reception.lost)
     }
 

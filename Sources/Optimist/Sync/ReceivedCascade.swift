@@ -151,7 +151,7 @@ struct ReceivedCascade {
                 entry.confirm(referrer.column, later)
                 try db.witness(later.stamp)
             }
-            if !isMoved, !entry.heals { try park(&entry, unlessServersDeletionOf: parent, in: table) }
+            if !isMoved { try park(&entry, unlessServersDeletionOf: parent, in: table) }
         case .cascade:
             var parent = parent
             if isMoved {
@@ -170,7 +170,7 @@ struct ReceivedCascade {
             if let loss = try Journal.Loss(lost, of: entry, by: .delete, in: table, besides: vacancy), entry.isPending {
                 try Journal(db).record(loss, of: child, at: milliseconds)
             }
-            if !entry.heals { try park(&entry, unlessServersDeletionOf: parent, in: table) }
+            try park(&entry, unlessServersDeletionOf: parent, in: table)
             giveUp(&entry)
         }
         try entries.save(entry)
@@ -216,11 +216,12 @@ struct ReceivedCascade {
         if entry.isAlive { entry.known = 0 }
     }
 
-    /// Keeps a row as the server has it, until the one that it refers to is there again: the server has not deleted that.
+    /// Keeps a row as the server has it, until the one that it refers to is there again: the server has not deleted that. A row
+    /// that it has lost, or has deleted too, it does not have.
     private mutating func park(
         _ entry: inout RowEntry, unlessServersDeletionOf parent: RowRef, in table: AppTable
     ) throws {
-        guard going[parent] == false, entry.isAlive, entry.isKnownToServer, !entry.hasOutlivedItsEnd,
+        guard going[parent] == false, entry.isAlive, entry.isKnownToServer, !entry.heals, !entry.hasOutlivedItsEnd,
             let values = try table.values(entry.ref.id), try !ParkedRows(db).contains(entry.ref)
         else { return }
         let whole = vacancy?.filled(values, of: entry.ref.id, in: table) ?? values

@@ -21,8 +21,14 @@ extension EditWinsTests {
         return try #require(try await phone.next())
     }
 
-    private func expectDeletion(at clock: Clock, in push: Push?) {
+    private func expectDeletion(at clock: Clock?, in push: Push?) {
         #expect(push?.rows.map(\.change) == [.delete(Tombstone(generation: 2, clock: clock))])
+    }
+
+    /// The server goes back, and is told again what it has lost.
+    private func expectHealed(_ deletion: Clock?) async throws {
+        try await phone.store.rewind(["note"], at: nil, to: [("m", 0), ("m2", 1)].map(RemoteEpoch.init))
+        expectDeletion(at: deletion, in: try await phone.next()?.push)
     }
 
     @Test(arguments: [true, false])
@@ -34,8 +40,7 @@ extension EditWinsTests {
         let mine = Clock(stamp: entry.lifeStamp, device: batch.push.device)
         expectDeletion(at: mine, in: batch.push)
         if isAnswered { try await phone.store.book([.accepted(seq: 4)], of: batch) }
-        try await phone.store.rewind(["note"], at: nil, to: [("m", 0), ("m2", 1)].map(RemoteEpoch.init))
-        expectDeletion(at: mine, in: try await phone.next()?.push)
+        try await expectHealed(mine)
     }
 
     @Test(arguments: [5_000, 50_000])
@@ -43,9 +48,7 @@ extension EditWinsTests {
         let batch = try await deleteWhileAnEditIsSent(.gone(seq: 3, Tombstone(generation: 2, clock: clock(other))))
         let entry = try #require(try await phone.store.entry(id: note.id))
         try await phone.store.book([.accepted(seq: 4)], of: batch)
-        try await phone.store.rewind(["note"], at: nil, to: [("m", 0), ("m2", 1)].map(RemoteEpoch.init))
-        let mine = Clock(stamp: entry.lifeStamp, device: batch.push.device)
-        expectDeletion(at: max(mine, clock(other)), in: try await phone.next()?.push)
+        try await expectHealed(max(Clock(stamp: entry.lifeStamp, device: batch.push.device), clock(other)))
     }
 
     @Test func `L3 M2 a deletion of which nobody has said when it was ends no life that has begun since`() async throws
@@ -126,12 +129,6 @@ extension EditWinsTests {
         var (entry, sent) = known(in: layout)
         book(.gone(seq: 4, Tombstone(generation: 6, clock: clock(5_000))), of: sent, &entry, in: layout)
         #expect(entry.generation == 6 && entry.acked == 6 && entry.confirmed.common == clock(5_000))
-    }
-
-    private func expectHealed(_ deletion: Clock?) async throws {
-        try await phone.store.rewind(["note"], at: nil, to: [("m", 0), ("m2", 1)].map(RemoteEpoch.init))
-        #expect(
-            try await phone.next()?.push.rows.map(\.change) == [.delete(Tombstone(generation: 2, clock: deletion))])
     }
 
     private func take(_ deletion: Tombstone) async throws {
@@ -260,9 +257,7 @@ extension EditWinsTests {
     @Test func `M2 L4 a row that outlives a deletion goes whole to a server that has forgotten what was deleted`()
         async throws
     {
-        phone.advance(10_000)
-        try await phone.execute("UPDATE note SET title = 'later'")
-        try await take(Tombstone(generation: 2, clock: clock(5_000), seq: 4))
+        try await outlive()
         let batch = try #require(try await phone.next())
         guard case .update = try #require(batch.push.rows.first).change else { throw CancellationError() }
         try await phone.store.book([.lifeUnknown], of: batch)
