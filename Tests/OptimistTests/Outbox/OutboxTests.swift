@@ -175,6 +175,22 @@ struct OutboxTests {
         #expect(try await state(todo) == "synced")
     }
 
+    @Test func `Q2 a row is rejected until the app decides, and parked until it fits`() async throws {
+        let todo = try await confirmed()
+        try await edit("UPDATE todo SET content = 'Mine'")
+        try await store.book([.rejected(Refusal(code: "forbidden", message: "No."))], of: try await next())
+        #expect(try await state(todo) == "rejected")
+        try await store.discard(try #require(try await store.rejections().first).id)
+        #expect(try await state(todo) == "synced")
+        try await edit(
+            "CREATE TRIGGER app BEFORE UPDATE ON todo WHEN NEW.content = 'Theirs' BEGIN SELECT json('{'); END")
+        let stamp: Int64 = 1_790_000_060_000
+        try await store.receive([pageRow(todo, seq: 2, stamp: stamp, ["content": "Theirs"])], from: "e1.0", to: "e1.2")
+        #expect(try await state(todo) == "parked")
+        try await store.receive([pageRow(todo, seq: 3, stamp: stamp, ["content": "Later"])], from: "e1.2", to: "e1.3")
+        #expect(try await state(todo) == "synced")
+    }
+
     @Test func `Q2 a row is pending while what the server has of it waits for the answer`() async throws {
         let (todo, batch) = try await begunAnew()
         try await store.receive([pageRow(todo, seq: 3, ["content": "Theirs"])], from: "e1.0", to: "e1.3")

@@ -57,18 +57,44 @@ struct CaptureTests {
     }
 
     @Test(arguments: [
-        "INSERT INTO todo(id, content) VALUES (x'00112233445566778899aabbccddeeff', 'b')",
-        "INSERT OR REPLACE INTO todo(id, content) SELECT id, 'b' FROM todo",
-        "INSERT INTO todo(id, content) SELECT id, 'b' FROM todo WHERE 1 ON CONFLICT(id) DO UPDATE SET content = 'b'",
-        "UPDATE todo SET content = other.c FROM (SELECT 'b' AS c) AS other",
-        "UPDATE OR REPLACE todo SET id = x'00112233445566778899aabbccddeeff'",
-        "DELETE FROM todo",
-        "UPDATE todo SET content = 'TICKETS'",
+        ("INSERT INTO todo(id, content) VALUES (x'00112233445566778899aabbccddeeff', 'b')", ["create b"]),
+        ("INSERT OR REPLACE INTO todo(id, content) SELECT id, 'b' FROM todo", ["create b"]),
+        (
+            "INSERT INTO todo(id, content) SELECT id, 'b' FROM todo WHERE 1 ON CONFLICT(id) DO UPDATE SET content = 'b'",
+            ["update b"]
+        ),
+        ("UPDATE todo SET content = other.c FROM (SELECT 'b' AS c) AS other", ["update b"]),
+        (
+            "UPDATE OR REPLACE todo SET id = x'00112233445566778899aabbccddeeff'",
+            ["create Tickets", "delete"]
+        ),
+        ("DELETE FROM todo", ["delete"]),
+        ("UPDATE todo SET content = 'TICKETS'", ["update TICKETS"]),
     ])
-    func `W2 every way of writing is captured`(sql: String) async throws {
+    func `W2 every way of writing is captured`(sql: String, sent: [String]) async throws {
         _ = try await confirmedTodo()
         try await store.write { try $0.execute(sql: sql) }
-        #expect(try await store.pendingCount() > 0)
+        let push = try #require(try await store.nextPush(PushLimit())).push
+        #expect(push.rows.map { Self.summary($0.change, "content") }.sorted() == sent)
+    }
+
+    private static func summary(_ change: PushRow.Change, _ column: String) -> String {
+        switch change {
+        case .create(let patch): "create \(patch.values[column]?.string ?? "nothing")"
+        case .update(let patch): "update \(patch.values[column]?.string ?? "nothing")"
+        case .delete: "delete"
+        }
+    }
+
+    @Test(arguments: [("CASCADE", "delete"), ("SET NULL", "update nothing")])
+    func `W2 what a foreign key does to other rows is captured`(action: String, sent: String) async throws {
+        let desk = try Desk(onDelete: action)
+        let trip = Project(title: "Trip")
+        try await desk.store.take([.project(trip), .step(Step(text: "Tickets"), in: trip)])
+        try await desk.store.write { _ = try Project.deleteAll($0) }
+        let push = try #require(try await desk.store.nextPush(PushLimit())).push
+        #expect(push.rows.filter { $0.table == "step" }.map { Self.summary($0.change, "project") } == [sent])
+        #expect(push.rows.filter { $0.table == "project" }.map { Self.summary($0.change, "title") } == ["delete"])
     }
 
     @Test func `W2 a row that another one replaces by a unique index is deleted on the server too`() async throws {

@@ -66,13 +66,19 @@ struct OpeningTests {
         #expect(try Data(contentsOf: file) == before)
     }
 
-    @Test func `L1 a file of a newer app is refused`() throws {
+    @Test func `L1 a file of a newer app is refused and stays as it was`() throws {
         let file = folder.appending(path: "app.sqlite")
-        _ = try Store(at: file, synced: [Todo.self]) { migrator in
-            Todo.migrate(&migrator)
-            migrator.registerMigration("next") { _ in }
+        do {
+            let store = try Store(at: file, synced: [Todo.self]) { migrator in
+                Todo.migrate(&migrator)
+                migrator.registerMigration("next") { _ in }
+            }
+            try store.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+            try store.pool.close()
         }
+        let before = try Data(contentsOf: file)
         #expect(failure(opening: file)?.code == .newerVersion)
+        #expect(try Data(contentsOf: file) == before)
     }
 
     @Test func `a table that cannot be synced is refused by name`() throws {

@@ -280,7 +280,7 @@ struct SyncEngineTests {
         await phone.stop()
     }
 
-    @Test func `R1 many pages arrive whole and in order`() async throws {
+    @Test func `R1 many pages bring every row, each as it was written`() async throws {
         let (a, b) = (try SyncedPhone(server), try SyncedPhone(server))
         a.start()
         try await a.store.write { db in
@@ -289,6 +289,7 @@ struct SyncEngineTests {
         try await a.untilClean()
         b.start()
         try await b.until { try await $0.todos().count == 12_000 }
+        #expect(try await b.store.todos() == a.store.todos())
         await a.stop()
         await b.stop()
     }

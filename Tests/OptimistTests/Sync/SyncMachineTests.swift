@@ -315,8 +315,17 @@ struct SyncMachineTests {
         run.handle(.streamAlive)
         run.finish(.pull, .pulled(.page(hasMore: false)))
         run.finish(.pull, .pulled(.page(hasMore: false)))
-        run.finish(.stream, .streamEnded(.transient))
-        #expect(run.working.contains(.stream))
+        while run.waits[.stream]?.count ?? 0 < 12 {
+            run.finish(.stream, .streamEnded(.transient))
+            while !run.working.contains(.stream) { run.step() }
+        }
+        #expect(run.attempts[.stream]?.prefix(3).allSatisfy { $0 == .zero } == true, "three prompt attempts")
+        let backoff = Backoff()
+        for (step, wait) in (run.waits[.stream] ?? []).enumerated() {
+            #expect(wait >= .zero && wait <= backoff.limit(afterFailures: step + 1))
+        }
+        run.finish(.push, .pushed(.nothing(nextDue: nil)))
+        while run.working.contains(.pull) { run.finish(.pull, .pulled(.page(hasMore: false))) }
         run.handle(.streamAlive)
         #expect(run.working.contains(.pull), "something may have been missed")
     }
@@ -345,7 +354,8 @@ struct SyncMachineTests {
                 [
                     .transient, .transient, .throttled(.seconds(5)), .refused, .pushRewound,
                     .protocolError("x"),
-                    .paused("p"), .signedOut("s"), .noPokes,
+                    .paused("p"), .signedOut("s"), .noPokes, .device("full"),
+                    .tooLarge(isProtocolLimit: .random(using: &random)),
                 ].randomElement(using: &random) ?? .transient
             switch Int.random(in: 0..<14, using: &random) {
             case 0: run.handle(.wrote)
