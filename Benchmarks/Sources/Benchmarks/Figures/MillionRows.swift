@@ -48,7 +48,7 @@ struct MillionRows: Benchmark {
         let states = Self.waits(arrivals.withLock { $0 })
         report(
             Figure(
-                "a live query meanwhile, from state to state, by its p99", .time(states),
+                "states of a live query meanwhile, by their p99", .time(states),
                 rival: ("when quiet", .time(quietStates)), ratio: states.p99 / quietStates.p99,
                 target: Thresholds.statesMeanwhile))
     }
