@@ -64,7 +64,7 @@ struct DeviceTests {
         }
         let jobs = try run(killedAfter: nil)
         try #require(jobs > 50)
-        let step = ProcessInfo.processInfo.environment["OPTIMIST_SOAK"] == nil ? 13 : 1
+        let step = ProcessInfo.processInfo.environment["OPTIMIST_SOAK"] == nil ? 37 : 1
         for job in stride(from: 1, through: jobs, by: step) { _ = try run(killedAfter: job) }
     }
 
