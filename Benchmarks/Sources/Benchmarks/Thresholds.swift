@@ -24,7 +24,8 @@ enum Thresholds {
     static let push = Target.rowsPerSecond(atLeast: 30_000)
     /// The latest one of a hundred local writes while a million rows come in, by the same when nothing does.
     static let writeMeanwhile = Target.ratio(atMost: 10)
-    /// The same of how long a live query of another table takes from one state to the next, after writes 10 ms apart.
+    /// The same of how long a live query of another table takes from one state to the next, with the 10 ms that the app pauses
+    /// between two writes.
     static let statesMeanwhile = Target.ratio(atMost: 10)
     /// Opening a file in which a million rows are pending.
     static let opening = Target.milliseconds(atMost: 100)

@@ -7,25 +7,24 @@ import Optimist
 import OptimistTesting
 import Testing
 
-@Suite("The judges of files and statuses", .timeLimit(.minutes(20)))
-struct FileChecksTests {
-    /// A world with one device that has received all there is, which is nothing.
-    private func quietWorld() -> World {
-        let world = World(
-            Plan(seed: 1, devices: 2, clocksAreRight: true, pageRows: nil, seconds: 10, events: []), isLogging: false)
+extension World {
+    /// A world in which nothing is to happen, five seconds after its two devices were switched on.
+    static func quiet() -> World {
+        let plan = Plan(seed: 1, devices: 2, clocksAreRight: true, pageRows: nil, seconds: 10, events: [])
+        let world = World(plan, isLogging: false)
         world.keepRunning()
-        world.scheduler.run(for: .seconds(5))
-        world.followStatuses()
         world.scheduler.run(for: .seconds(5))
         return world
     }
+}
 
-    /// Spoils the file of a device that does not run, as nobody who keeps to the rules could.
-    private func spoil(_ device: SimulatedDevice, _ sql: String) throws -> DatabaseQueue {
-        device.kill()
+@Suite("The judges of files and statuses", .timeLimit(.minutes(20)))
+struct FileChecksTests {
+    /// What is found in a file that nobody has open, when it was spoiled as nobody who keeps to the rules could.
+    private func findings(_ name: String, on disk: SimulatedDisk, of world: World, _ sql: String) throws -> [String] {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
-        let file = device.disk.mount().url(SimulatedDevice.fileName).path
+        let file = disk.mount().url(name).path
         let queue = try DatabaseQueue(path: file, configuration: configuration)
         try queue.writeWithoutTransaction { db in
             for name in try String.fetchAll(db, sql: "SELECT name FROM sqlite_master WHERE type = 'trigger'") {
@@ -34,8 +33,16 @@ struct FileChecksTests {
             try db.execute(sql: sql)
         }
         try queue.close()
-        return try DatabaseQueue(path: file, configuration: configuration)
+        try DatabaseQueue(path: file, configuration: configuration).read { try world.checkFile($0, "it") }
+        return world.withState(\.findings)
     }
+
+    /// The numbers from 1 to another, as SQL.
+    private static func numbers(to last: Int) -> String {
+        "WITH n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < \(last))"
+    }
+
+    private static let row = "INSERT INTO optimist_row(tbl, id, generation, clock"
 
     @Test(arguments: [
         ("", []),
@@ -51,28 +58,51 @@ struct FileChecksTests {
             ["damaged: the file of it"]
         ),
         (
-            """
-            DELETE FROM optimist_node;
-            WITH n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 201)
-            INSERT INTO optimist_node(number, device) SELECT 1000 + n, n FROM n
-            """,
+            "DELETE FROM optimist_node; \(numbers(to: 201)) INSERT INTO optimist_node(number, device) SELECT 1000 + n, n FROM n",
             ["grown: 201 devices on it"]
         ),
+        (
+            "\(numbers(to: 61)) \(row)) SELECT 1, randomblob(16), 1, 0 FROM n",
+            ["grown: 61 entries on it"]
+        ),
+        ("\(row), pending) VALUES (1, x'00', 1, 0, 1)", ["stuck: pending rows on it"]),
+        ("\(row), sent) VALUES (1, x'00', 1, 0, 1)", ["stuck: marks without a pending row on it"]),
         (
             "INSERT INTO optimist_parked(tbl, id, seq, row, reason) VALUES (1, x'00', 1, '{}', 'never fits')",
             ["stuck: parked rows on it"]
         ),
+        ("INSERT INTO optimist_join VALUES (1, 2)", ["stuck: joins on it"]),
+        ("INSERT INTO optimist_whole VALUES (1)", ["stuck: groups of all or nothing on it"]),
+        ("INSERT INTO optimist_unseen VALUES (1, x'00')", ["stuck: rows that a snapshot did not bring on it"]),
+        ("INSERT INTO optimist_unknown VALUES (1, x'00', '{}')", ["stuck: values of unknown columns on it"]),
     ])
-    func `a file that is damaged, has grown, or is not at rest is found`(sql: String, found: [String]) throws {
-        let world = quietWorld()
+    func `a device's file that is damaged, has grown, or is not at rest is found`(sql: String, found: [String]) throws {
+        let world = World.quiet()
         defer { world.end() }
-        try spoil(world.devices[0], sql).read { try world.checkFile($0, "it") }
-        #expect(world.withState(\.findings) == found)
+        let device = world.devices[0]
+        device.kill()
+        #expect(try findings(SimulatedDevice.fileName, on: device.disk, of: world, sql) == found)
     }
 
-    @Test func `a status that is not how things are is found`() throws {
-        let world = quietWorld()
+    @Test(arguments: [
+        ("", []),
+        (
+            "\(numbers(to: 21)) INSERT OR REPLACE INTO optimist_account_days SELECT 'account', n, 1 FROM n",
+            ["grown: 21 days on it"]
+        ),
+    ])
+    func `a server's file that has grown is found`(sql: String, found: [String]) throws {
+        let world = World.quiet()
         defer { world.end() }
+        world.server.kill()
+        #expect(try findings(World.serverFile, on: world.serverDisk, of: world, sql) == found)
+    }
+
+    @Test func `a status with wrong counts, or none, is found`() throws {
+        let world = World.quiet()
+        defer { world.end() }
+        world.followStatuses()
+        world.scheduler.run(for: .seconds(5))
         let device = world.devices[0]
         #expect(try world.read(device) { try world.judgeStatus(of: device, $0) } != nil)
         #expect(world.withState(\.findings) == [])

@@ -25,11 +25,8 @@ struct JudgeFilesTests {
     }
 
     @Test func `what a dead server has left counts when the next one has started`() throws {
-        let plan = Plan(seed: 1, devices: 2, clocksAreRight: true, pageRows: nil, seconds: 10, events: [])
-        let world = World(plan, isLogging: false)
+        let world = World.quiet()
         defer { world.end() }
-        world.keepRunning()
-        world.scheduler.run(for: .seconds(5))
         world.server.kill()
         try DatabaseQueue(path: world.serverDisk.mount().url(World.serverFile).path).write { db in
             try db.execute(

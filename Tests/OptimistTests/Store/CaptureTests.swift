@@ -65,7 +65,10 @@ struct CaptureTests {
         ),
         ("UPDATE todo SET content = other.c FROM (SELECT 'b' AS c) AS other", ["update b"]),
         (
-            "UPDATE OR REPLACE todo SET id = x'00112233445566778899aabbccddeeff'",
+            """
+            INSERT INTO todo(id, content) VALUES (x'00112233445566778899aabbccddeeff', 'b');
+            UPDATE OR REPLACE todo SET id = x'00112233445566778899aabbccddeeff' WHERE content = 'Tickets'
+            """,
             ["create Tickets", "delete"]
         ),
         ("DELETE FROM todo", ["delete"]),
@@ -79,14 +82,15 @@ struct CaptureTests {
     }
 
     private static func summary(_ change: PushRow.Change, _ column: String) -> String {
-        switch change {
-        case .create(let patch): "create \(patch.values[column]?.string ?? "nothing")"
-        case .update(let patch): "update \(patch.values[column]?.string ?? "nothing")"
+        func value(_ patch: RowPatch) -> String { patch.values[column].map { $0.string ?? "null" } ?? "nothing" }
+        return switch change {
+        case .create(let patch): "create \(value(patch))"
+        case .update(let patch): "update \(value(patch))"
         case .delete: "delete"
         }
     }
 
-    @Test(arguments: [("CASCADE", "delete"), ("SET NULL", "update nothing")])
+    @Test(arguments: [("CASCADE", "delete"), ("SET NULL", "update null")])
     func `W2 what a foreign key does to other rows is captured`(action: String, sent: String) async throws {
         let desk = try Desk(onDelete: action)
         let trip = Project(title: "Trip")

@@ -25,6 +25,22 @@ struct OpeningTests {
         } catch { return error as? OptimistError }
     }
 
+    /// Makes a file and closes it.
+    ///
+    /// - Returns: Its bytes.
+    private func leave(
+        _ file: URL, migrate: (inout DatabaseMigrator) -> Void = Todo.migrate,
+        changing change: (Database) throws -> Void = { _ in }
+    ) throws -> Data {
+        let store = try Store(at: file, synced: [Todo.self], migrate: migrate)
+        try store.pool.writeWithoutTransaction { db in
+            try change(db)
+            _ = try db.checkpoint(.truncate)
+        }
+        try store.pool.close()
+        return try Data(contentsOf: file)
+    }
+
     @Test(arguments: ["short", String(repeating: "This is a letter and no database. ", count: 50)])
     func `a file that is no database gives a clear error and stays as it was`(text: String) throws {
         let file = folder.appending(path: "letter.txt")
@@ -51,15 +67,11 @@ struct OpeningTests {
 
     @Test func `L5 a file of a newer engine is refused and stays as it was`() throws {
         let file = folder.appending(path: "new.sqlite")
-        do {
-            let store = try Store(at: file, synced: [Todo.self], migrate: Todo.migrate)
-            try store.pool.writeWithoutTransaction {
-                try $0.execute(sql: "UPDATE optimist_meta SET value = 99 WHERE name = 'version'")
-            }
-            try store.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
-            try store.pool.close()
-        }
-        let before = try Data(contentsOf: file)
+        let before = try leave(
+            file,
+            changing: { db in
+                try db.execute(sql: "UPDATE optimist_meta SET value = 99 WHERE name = 'version'")
+            })
         let error = try #require(failure(opening: file))
         #expect(error.code == .newerVersion)
         #expect(error.remedy == .update)
@@ -68,15 +80,10 @@ struct OpeningTests {
 
     @Test func `L1 a file of a newer app is refused and stays as it was`() throws {
         let file = folder.appending(path: "app.sqlite")
-        do {
-            let store = try Store(at: file, synced: [Todo.self]) { migrator in
-                Todo.migrate(&migrator)
-                migrator.registerMigration("next") { _ in }
-            }
-            try store.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
-            try store.pool.close()
+        let before = try leave(file) { migrator in
+            Todo.migrate(&migrator)
+            migrator.registerMigration("next") { _ in }
         }
-        let before = try Data(contentsOf: file)
         #expect(failure(opening: file)?.code == .newerVersion)
         #expect(try Data(contentsOf: file) == before)
     }

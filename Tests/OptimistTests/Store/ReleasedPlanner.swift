@@ -57,7 +57,8 @@ enum ReleasedPlanner {
         }
     }
 
-    /// Writes a file with a row in each state that a row can be in.
+    /// Writes a file with rows that are synced, edited, deleted, merged, refused, sent and edited since, received, parked,
+    /// and new and blocked. The last push is unanswered.
     static func make(_ file: URL) async throws {
         let store = try open(file, at: milliseconds - 86_400_000)
         try await store.bind(to: account)

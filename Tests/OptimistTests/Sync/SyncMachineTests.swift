@@ -309,21 +309,27 @@ struct SyncMachineTests {
         #expect(run.working.contains(.push))
     }
 
-    @Test func `R7 the stream comes back by the backoff, and pulls when it does`() {
+    @Test func `R7 the stream comes back by the backoff, and pulls when it does`() throws {
         var run = MachineRun(seed: 8)
         run.handle(.started([:]))
         run.handle(.streamAlive)
         run.finish(.pull, .pulled(.page(hasMore: false)))
         run.finish(.pull, .pulled(.page(hasMore: false)))
-        while run.waits[.stream]?.count ?? 0 < 12 {
+        for _ in 0..<14 {
             run.finish(.stream, .streamEnded(.transient))
-            while !run.working.contains(.stream) { run.step() }
+            while !run.working.contains(.stream) {
+                let hasStepped = run.step()
+                try #require(hasStepped, "nothing brings the stream back")
+            }
         }
         #expect(run.attempts[.stream]?.prefix(3).allSatisfy { $0 == .zero } == true, "three prompt attempts")
         let backoff = Backoff()
-        for (step, wait) in (run.waits[.stream] ?? []).enumerated() {
+        let waits = run.waits[.stream] ?? []
+        #expect(waits.count == 12)
+        for (step, wait) in waits.enumerated() {
             #expect(wait >= .zero && wait <= backoff.limit(afterFailures: step + 1))
         }
+        #expect(waits.max() ?? .zero > .seconds(10), "they grow")
         run.finish(.push, .pushed(.nothing(nextDue: nil)))
         while run.working.contains(.pull) { run.finish(.pull, .pulled(.page(hasMore: false))) }
         run.handle(.streamAlive)

@@ -56,13 +56,15 @@ struct UniqueValuesTests {
         let server = InMemoryServer()
         let phone = try await phone(server, writing: "Tickets")
         let engine = phone.start()
+        var told: String?
         for await status in engine.status {
             guard case .failed(let message) = status.phase else { continue }
-            #expect(message.contains("@unique"))
+            told = message
             break
         }
+        await phone.stop()
+        #expect(told?.contains("@unique") == true)
         #expect(server.pushes.isEmpty)
         #expect(try await phone.store.counts().pending == 1)
-        await phone.stop()
     }
 }

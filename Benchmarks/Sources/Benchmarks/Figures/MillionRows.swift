@@ -20,20 +20,20 @@ struct MillionRows: Benchmark {
         let watching = Task { for try await _ in notes { arrivals.withLock { $0.append(.now) } } }
         var quiet: [Double] = []
         for _ in 0..<200 { quiet.append(try await write(to: store)) }
-        let quietStates = arrivals.withLock { arrivals in
-            defer { arrivals = [] }
-            return Self.waits(arrivals)
-        }
+        let quietStates = Self.waits(arrivals.withLock { $0 })
         let writing = Task {
             var times: [Double] = []
             do { while true { times.append(try await write(to: store)) } } catch is CancellationError { return times }
         }
         let before = Memory.forgetPeak()
+        arrivals.withLock { $0 = [.now] }
         let seconds = try await effort.gauge.seconds {
             try await syncing(store, with: server) { await server.isDrained() }
         }
+        arrivals.withLock { $0.append(.now) }
         writing.cancel()
         watching.cancel()
+        do { try await watching.value } catch is CancellationError {}
         let meanwhile = Samples(try await writing.value)
 
         let name = "first sync of \(grouped(Double(count))) rows, while the app writes"
@@ -53,7 +53,7 @@ struct MillionRows: Benchmark {
                 target: Thresholds.statesMeanwhile))
     }
 
-    /// How long each state was waited for since the one before.
+    /// How long each state was waited for since the one before, or since the beginning, and none until the end.
     private static func waits(_ arrivals: [ContinuousClock.Instant]) -> Samples {
         Samples(zip(arrivals, arrivals.dropFirst()).map { ($1 - $0) / .seconds(1) })
     }
