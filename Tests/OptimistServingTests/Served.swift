@@ -39,8 +39,18 @@ final class Served: Sendable {
     /// Answers calls, to each of which the account is added.
     func call(
         _ calls: [(String, JSON)], push: Int64? = nil, device: String = "deviceAA", groups: [[String]] = [],
-        schemaVersion: Int? = nil
+        schemaVersion: Int? = nil, using: [String] = [RowSync.core, RowSync.capability]
     ) async throws -> [Invocation] {
+        try await answer(
+            calls, push: push, device: device, groups: groups, schemaVersion: schemaVersion, using: using
+        ).methodResponses
+    }
+
+    /// Answers calls with all that a response has.
+    func answer(
+        _ calls: [(String, JSON)], push: Int64? = nil, device: String = "deviceAA", groups: [[String]] = [],
+        schemaVersion: Int? = nil, using: [String], createdIDs: [String: String]? = nil
+    ) async throws -> Response {
         let settings = ServingSettings(
             schema: schema, epoch: epoch.withLock(\.self), makeRowID: { UUID().uuidString.lowercased() })
         let service = JMAPService(store: store, settings: settings, now: { self.now })
@@ -50,10 +60,10 @@ final class Served: Sendable {
             return Invocation(call.0, arguments, callID: "\(index)")
         }
         let request = Request(
-            methodCalls: invocations, device: push == nil ? nil : device, push: push, schemaVersion: schemaVersion,
-            groups: groups)
+            using: using, methodCalls: invocations, device: push == nil ? nil : device, push: push,
+            schemaVersion: schemaVersion, groups: groups, createdIDs: createdIDs)
         let outcome = try await service.answer(request.json.bytes, account: Self.account)
-        return try #require(Response(json: JSON(parsing: outcome.response))).methodResponses
+        return try #require(Response(json: JSON(parsing: outcome.response)))
     }
 
     /// Answers one call with its arguments.

@@ -189,8 +189,39 @@ struct VersionTests {
         #expect(newer[0].arguments["notCreated"]?[task.id]?["type"] == "schemaTooNew")
         #expect(newer[0].arguments["notCreated"]?[task.id]?["properties"] == ["shape"])
         #expect(newer[1].arguments["type"] == "unknownMethod")
-        let present = try await push(2, [("Task/set", create(task, row))], version: 3)
-        #expect(present[0].arguments["notCreated"]?[task.id]?["type"] == "invalidProperties")
+    }
+
+    @Test(arguments: [nil, 2, 3, 4])
+    func `L1: a column that the server does not know waits, whatever version the app says it has`(version: Int?)
+        async throws
+    {
+        let row: JSON = ["title": "a", "content": "a", "shape": "round", "@hlc": clock]
+        let known = row.object.map {
+            JSON.object(JSONObject($0.filter { $0.key != (version == 2 ? "title" : "content") }))
+        }
+        let pushed = try await served.call(
+            [("Task/set", create(task, known ?? .null))], push: 1, schemaVersion: version)
+        #expect(pushed[0].arguments["notCreated"]?[task.id]?["type"] == "schemaTooNew")
+        #expect(pushed[0].arguments["notCreated"]?[task.id]?["properties"] == ["shape"])
+        let plain = try await served.call("Task/set", create(task, ["title": "a", "shape": "round"]))
+        #expect(plain["notCreated"]?[task.id]?["type"] == "invalidProperties", "who has no push to wait in is told")
+    }
+
+    @Test func `L1: a value that only a newer app's schema allows waits, and is refused in an app of this one`()
+        async throws
+    {
+        for row: JSON in [
+            ["title": nil, "@hlc": clock], ["title": "far too long", "@hlc": clock], ["title": 5, "@hlc": clock],
+            ["@hlc": clock],
+        ] {
+            let newer = try await push(1, [("Task/set", create(task, row))], version: 4)
+            #expect(newer[0].arguments["notCreated"]?[task.id]?["type"] == "schemaTooNew", "\(row)")
+            let present = try await push(1, [("Task/set", create(task, row))], version: 3)
+            let error = present[0].arguments["notCreated"]?[task.id]?["type"]
+            #expect(error == "invalidProperties" || error == "tooLarge", "\(row)")
+        }
+        let odd = try await push(2, [("Task/set", create(task, ["title": "a", "@gen": 2, "@hlc": clock]))], version: 4)
+        #expect(odd[0].arguments["notCreated"]?[task.id]?["type"] == "invalidProperties", "no schema allows that")
     }
 
     @Test func `L1: a table's name at a version is the one that it had then`() {

@@ -121,6 +121,7 @@ def no_request(account, _):
                  account.writing(device=7), account.writing(groups="todo")):
         account.refused(body, 400, ERROR + "notRequest")
     account.refused(account.writing() | {"using": [CORE, ROWS, "urn:x-none"]}, 400, ERROR + "unknownCapability")
+    account.refused(account.writing(device="7Kp3aaaa", push=1) | {"using": [CORE]}, 400, ERROR + "notRequest")
 
 
 @claims
@@ -162,6 +163,9 @@ def unknown_methods(account, _):
     for arguments in ({"create": 7}, {"create": {"a": 7}}, {"update": []}, {"destroy": "all"}):
         account.call_refused("invalidArguments", "todo/set", arguments)
     account.call_refused("invalidArguments", "todo/changes", {"sinceState": account.initial_state, "maxChanges": 0})
+    for arguments in ({"maxChanges": "5"}, {"maxChanges": 1.5}, {"inline": 1}):
+        account.call_refused("invalidArguments", "todo/changes", {"sinceState": account.initial_state} | arguments)
+    account.call_refused("invalidArguments", "todo/set", {"ifInState": 7, "create": {str(uuid.uuid4()): {}}})
     account.call_refused("cannotCalculateChanges", "todo/changes", {"sinceState": "no state"})
     account.call_refused("invalidArguments", "todo/get", {"ids": 7})
 
@@ -178,6 +182,7 @@ def bad_rows(account, _):
         "missing": ({"done": True}, "invalidProperties"),
         "date": ({"content": "Never", "alarm": "tomorrow"}, "invalidProperties"),
         "long": ({"content": "x" * 65_537}, "tooLarge"),
+        "id": ({"content": "Never", "id": str(uuid.uuid4())}, "invalidProperties"),
     }
     name, answer = account.answer("todo/set", {"create": {key: row for key, (row, _) in columns.items()}})
     got = {key: error["type"] for key, error in answer["notCreated"].items()}
@@ -214,8 +219,10 @@ def other_accounts(account, other):
         account.call_refused("accountNotFound", "todo/get", {"ids": None, "accountId": id})
     account.call_refused("invalidArguments", "todo/set", row | {"accountId": 7})
     assert account.answer("todo/get", {"ids": [other.row]})[1]["notFound"] == [other.row]
-    _, answer = account.answer("todo/set", {"update": {other.row: {"content": "Mine now"}}, "destroy": [other.row]})
-    assert answer["notUpdated"][other.row]["type"] == "notFound" and not answer.get("destroyed"), answer
+    _, answer = account.answer("todo/set", {"update": {other.row: {"content": "Mine now"}}})
+    assert answer["notUpdated"][other.row]["type"] == "notFound", answer
+    _, answer = account.answer("todo/set", {"destroy": [other.row]})
+    assert answer["notDestroyed"][other.row]["type"] == "notFound" and not answer.get("destroyed"), answer
     assert account.changes() == account.before and other.changes() == other.before, "something was stored"
 
 

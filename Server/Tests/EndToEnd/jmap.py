@@ -27,11 +27,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from claims import Claims  # noqa: E402
 from program import Program  # noqa: E402
 
+CORE = "urn:ietf:params:jmap:core"
 ROW_SYNC = "urn:x-optimist:rowsync"
 claim = Claims()
 
 
-# jmapc knows mail. These are the todo type's methods, in the way in which it declares its own.
+# jmapc knows mail. These are the todo type's methods, in the way in which it declares its own. They need no capability.
 
 
 @dataclass
@@ -43,7 +44,7 @@ class Todo(Model):
 
 class TodoBase:
     method_namespace = "todo"
-    using = {ROW_SYNC}
+    using = set()
 
 
 @dataclass
@@ -115,13 +116,12 @@ class Site:
             command, input=json.dumps(body) if body is not None else None, capture_output=True, text=True, check=True)
         return json.loads(done.stdout)
 
+    def request(self, name, using=(CORE, ROW_SYNC), **arguments):
+        return {"using": list(using), "methodCalls": [[name, {"accountId": self.account, **arguments}, "0"]]}
+
     def call(self, name, **arguments):
         """Carries out one method with curl, and returns the arguments of its answer."""
-        request = {
-            "using": ["urn:ietf:params:jmap:core", ROW_SYNC],
-            "methodCalls": [[name, {"accountId": self.account, **arguments}, "0"]],
-        }
-        return self.curl("/jmap/", body=request)["methodResponses"][0][1]
+        return self.curl("/jmap/", body=self.request(name, **arguments))["methodResponses"][0][1]
 
     def jmapc(self, method):
         return self.client.request(method, raise_errors=True, single_response=True)
@@ -165,6 +165,33 @@ def change_and_destroy(site):
     assert site.jmapc(TodoGet(ids=[row])).data[0].content == "b"
     assert site.jmapc(TodoSet(destroy=[row])).destroyed == [row]
     assert site.call("todo/get", ids=[row])["notFound"] == [row]
+
+
+@claim
+def whole_rows(site):
+    """curl gets a whole row, changes one property and sends all of it back, with and without the capability"""
+    row = str(uuid.uuid4())
+    site.call("todo/set", create={row: {"content": "a", "@hlc": "019ab3c4d5e60000-device01"}})
+    for text, using in ("b", [CORE]), ("c", [CORE, ROW_SYNC]), ("aa", [CORE, ROW_SYNC]):
+        [whole] = site.call("todo/get", ids=[row], using=using)["list"]
+        assert any(name.startswith("@") for name in whole) == (ROW_SYNC in using), whole
+        answer = site.call("todo/set", update={row: whole | {"content": text}}, using=using)
+        assert row in answer["updated"] and not answer["notUpdated"], answer
+        assert site.jmapc(TodoGet(ids=[row])).data[0].content == text
+
+
+@claim
+def creation_ids(site):
+    """creation ids of an earlier request name its rows, and a row named twice is answered once"""
+    first = site.curl("/jmap/", body=site.request("todo/set", create={"k": {"content": "x"}}) | {"createdIds": {}})
+    row = first["createdIds"]["k"]
+    calls = site.request("todo/set", update={"#k": {"done": True}}) | {"createdIds": first["createdIds"]}
+    second = site.curl("/jmap/", body=calls)
+    assert second["methodResponses"][0][1]["updated"] == {row: None} and second["createdIds"] == {"k": row}, second
+    answer = site.call("todo/set", update={row: {"done": False}}, destroy=[row, row], using=[CORE])
+    assert answer["destroyed"] == [row] and answer["notUpdated"][row]["type"] == "willDestroy", answer
+    answer = site.call("todo/set", create={"k": {"content": "x"}}, destroy=["#k"], using=[CORE])
+    assert answer["destroyed"] == [answer["created"]["k"]["id"]] and not answer["notCreated"], answer
 
 
 @claim

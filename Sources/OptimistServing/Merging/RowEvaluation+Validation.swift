@@ -11,6 +11,7 @@ extension RowEvaluation {
         var invalid: [(column: String, why: String)] = []
         var oversized: [(column: String, why: String)] = []
         for (column, value) in patch.values {
+            if !hasOwnClocks, isAsItIs(column, value) { continue }
             guard let definition = type.columns[column] else {
                 invalid.append((column, "is unknown"))
                 continue
@@ -25,6 +26,15 @@ extension RowEvaluation {
         let (code, found) = invalid.isEmpty ? ("tooLarge", oversized) : ("invalidProperties", invalid)
         guard let first = found.first else { return nil }
         return refused(code, "The column \"\(first.column)\" \(first.why).", found.map(\.column))
+    }
+
+    /// Whether a client without clocks sends back what it got: nothing is written, and what stands may stand.
+    private func isAsItIs(_ column: String, _ value: JSON) -> Bool {
+        switch type.columns[column]?.type {
+        case nil: false
+        case .counter: value == .int(row.sum(of: column))
+        case _: row.isAlive && row.cells[column]?.value ?? .null == value
+        }
     }
 
     private static func isSum(_ value: JSON) -> Bool {

@@ -13,6 +13,8 @@ struct RowEvaluation {
     let stored: StoredRow?
     /// The columns whose values have arrived, of a row that entered a life: all.
     private(set) var taken: Set<String> = []
+    /// Whether the clocks of what is applied next are the sender's own: see ``RowOperation``.
+    var hasOwnClocks = true
 
     /// No client gets near it. Beyond it a generation would soon be one that no client can read.
     private static let maxGeneration = 1 << 30
@@ -109,7 +111,9 @@ extension RowEvaluation {
     private mutating func stamped(
         _ patch: RowPatch, generation: Int, _ clock: inout ServerClock
     ) -> (MergeRow, Set<String>) {
-        var stamping = Stamping(row: row, isSameLife: generation == row.generation, memory: memory, clock: clock)
+        var stamping = Stamping(
+            row: row, isSameLife: generation == row.generation, memory: memory, clock: clock,
+            believesEqualClocks: hasOwnClocks)
         var incoming = MergeRow(generation: generation)
         incoming.cells.reserveCapacity(patch.values.count)
         for (column, value) in patch.values {

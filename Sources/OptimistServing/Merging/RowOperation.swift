@@ -12,6 +12,16 @@ public struct RowOperation: Sendable {
 
     public var key: RowKey
     public var action: Action
+    /// What is wrong with it at first sight.
+    var objection: SetError?
+    /// Whether its clocks are the sender's own. Without a push number they may be the server's, from a row that a client
+    /// sends back whole: under the clock that the server has, another value is then a new write.
+    var hasOwnClocks = true
+
+    init(key: RowKey, action: Action) {
+        self.key = key
+        self.action = action
+    }
 
     /// Whether doing it once more changes nothing, as its sender says when it was written (S3).
     var isRepeatable: Bool {

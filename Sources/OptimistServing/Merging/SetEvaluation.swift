@@ -98,10 +98,11 @@ extension SetEvaluation {
         guard let type = context.schema.types[operation.key.type] else {
             return .refused(SetError("invalidArguments", "The schema has no such type."))
         }
-        if let error = context.validate(operation) { return .refused(error) }
+        if let error = operation.objection ?? context.validate(operation) { return .refused(error) }
         var row =
             try evaluations[operation.key]
             ?? RowEvaluation(key: operation.key, type: type, stored: reader.row(operation.key))
+        row.hasOwnClocks = operation.hasOwnClocks
         let step = row.apply(operation.action, clock: &clock)
         evaluations[operation.key] = row
         return step

@@ -10,6 +10,8 @@ struct Stamping {
     private let row: MergeRow
     /// Whether the operation belongs to the life that the row is in.
     private let isSameLife: Bool
+    /// Whether a clock that the row's value has already is the sender's own.
+    private let believesEqualClocks: Bool
     private(set) var memory: RowMemory
     private(set) var clock: ServerClock
     /// The columns whose clock is not the one that the sender gave.
@@ -17,19 +19,29 @@ struct Stamping {
     /// The server's tick for this operation: all that it stamps is one write.
     private var ownStamp: Stamp?
 
-    init(row: MergeRow, isSameLife: Bool, memory: RowMemory, clock: ServerClock) {
+    init(
+        row: MergeRow, isSameLife: Bool, memory: RowMemory, clock: ServerClock, believesEqualClocks: Bool = true
+    ) {
         self.row = row
         self.isSameLife = isSameLife
+        self.believesEqualClocks = believesEqualClocks
         self.memory = memory
         self.clock = clock
     }
 
     /// The clock of a column's value. Nil: the server's own value is the same already.
     mutating func stamp(_ value: JSON, _ column: String, _ given: Clock?, isStampedBySender: Bool) -> Clock? {
-        if let given { return accept(given, column, giver: given.device) }
+        if let given, isSendersOwn(given, value, column) { return accept(given, column, giver: given.device) }
         if isStampedBySender { adjusted.insert(column) }
-        if isSameLife, row.cells[column]?.value == value { return nil }
+        if isSameLife, row.cells[column]?.value ?? .null == value { return nil }
         return Clock(stamp: tick(), device: ServerClock.device)
+    }
+
+    /// Whether a clock is that of the write. It is not if the server's own value has it, and is another one: then the client
+    /// sends back what it was given.
+    private func isSendersOwn(_ given: Clock, _ value: JSON, _ column: String) -> Bool {
+        if believesEqualClocks || !isSameLife { return true }
+        return row.cells[column].map { $0.clock != given || $0.value == value } ?? true
     }
 
     /// The clock of a delete.

@@ -13,6 +13,7 @@ enum AnswerLimit {
 /// `T/changes`: the standard form, and the inline form that carries the rows of several tables up to one common state.
 extension Exchange {
     mutating func changes(_ type: String, _ invocation: Invocation, at index: Int) throws -> MethodAnswer {
+        try checkIsStandard(invocation.arguments, ["inline", "snapshot"])
         if invocation.wantsSnapshot { return try rowsInOrder(type, invocation) }
         let asked = try read(invocation)
         guard asked.isInline else { return try standardChanges(type, asked, invocation) }

@@ -27,7 +27,8 @@ extension Exchange {
                 "accountId": .string(account), "state": .string(state.description),
                 "list": .array(
                     try rows.map { row in
-                        .object(vocabulary.former(try self.row(row, columns: columns, properties), of: type))
+                        let shown = vocabulary.former(try self.row(row, columns: columns, properties), of: type)
+                        return .object(knowsRowSync ? shown : shown.withoutMarks)
                     }),
                 "notFound": .array(missing.map(JSON.string)),
             ], callID: invocation.callID)
@@ -48,9 +49,9 @@ extension Exchange {
     private func properties(of type: String, _ invocation: Invocation) throws(MethodError) -> Set<String>? {
         let asked = try texts(invocation.arguments["properties"], "properties")
         guard let names = asked?.map({ vocabulary.presentColumn($0, of: type) }) else { return nil }
-        let known = Set(schema.types[type]?.columns.keys.map(\.self) ?? []).union([
-            "id", "@gen", "@hlc", "@seq", "@mine",
-        ])
+        let marks: Set = ["@gen", "@hlc", "@seq", "@mine"]
+        let known = Set(schema.types[type]?.columns.keys.map(\.self) ?? []).union(["id"])
+            .union(knowsRowSync ? marks : [])
         guard let unknown = names.first(where: { !known.contains($0) }) else { return Set(names) }
         throw .invalidArguments("There is no column \"\(unknown.prefix(64))\".")
     }

@@ -10,6 +10,8 @@ extension Exchange {
         var callID: String
         var type: String
         var call: SetCall
+        /// Updates that are not carried out, by what names their row.
+        var ignored: [String: SetError] = [:]
         /// The first of its operations among all that are evaluated together.
         var start: Int
     }
@@ -45,7 +47,9 @@ extension Exchange {
         _ invocation: Invocation, at index: Int, _ planned: inout [Planned], _ operations: inout [RowOperation]
     ) throws(MethodError) {
         let (type, _) = try method(invocation.name)
-        guard var call = SetCall(json: presentNames(invocation.arguments, of: type)) else {
+        try checkIsStandard(invocation.arguments, ["destroyClocks"])
+        let arguments = presentNames(understood(invocation.arguments), of: type)
+        guard var call = SetCall(json: arguments) else {
             throw .invalidArguments("They are not those of a /set: see RFC 8620, section 5.3, and the @-members of RS.")
         }
         guard call.rowCount <= RowSync.Limit.rowsInSet else {
@@ -55,11 +59,43 @@ extension Exchange {
             throw MethodError("stateMismatch", "The state is \(state).")
         }
         let made = makeIDs(for: &call, type)
+        let ignored = settleTwice(&call)
         planned.append(
-            Planned(index: index, callID: invocation.callID, type: type, call: call, start: operations.count))
-        operations += zip(call.create, made).map { RowOperation(key: RowKey(type, $1), action: .create($0.patch)) }
-        operations += call.update.map { RowOperation(key: RowKey(type, rowID($0.id)), action: .update($0.patch)) }
-        operations += call.destroy.map { RowOperation(key: RowKey(type, rowID($0.id)), action: .destroy($0.tombstone)) }
+            Planned(
+                index: index, callID: invocation.callID, type: type, call: call, ignored: ignored,
+                start: operations.count))
+        func operation(_ id: String, _ action: RowOperation.Action, _ members: JSON = .null) -> RowOperation {
+            var operation = RowOperation(key: RowKey(type, id), action: action)
+            operation.hasOwnClocks = isPush
+            operation.objection = SetError(id: members["id"], of: id)
+            return operation
+        }
+        // In the order of the call's rows.
+        func rows(_ member: String) -> [JSON] { arguments[member]?.object?.map(\.value) ?? [] }
+        operations += zip(zip(call.create, made), rows("create")).map { operation($0.1, .create($0.0.patch), $1) }
+        operations += zip(call.update, rows("update")).filter { ignored[$0.0.id] == nil }.map {
+            operation(rowID($0.id), .update($0.patch), $1)
+        }
+        operations += call.destroy.map { operation(rowID($0.id), .destroy($0.tombstone)) }
+    }
+
+    /// Sees to rows that a call names twice: a second delete is none, and without clocks an update of a row that the call
+    /// destroys is not carried out.
+    ///
+    /// - Returns: The updates that are left out.
+    private func settleTwice(_ call: inout SetCall) -> [String: SetError] {
+        var destroyed: Set<String> = []
+        call.destroy.removeAll { !destroyed.insert(rowID($0.id)).inserted }
+        var updated: Set<String> = []
+        var ignored: [String: SetError] = [:]
+        for (id, _) in call.update {
+            if !isPush, destroyed.contains(rowID(id)) {
+                ignored[id] = SetError("willDestroy", "The same call destroys the row.")
+            } else if !updated.insert(rowID(id)).inserted {
+                ignored[id] = SetError("invalidPatch", "The call updates the row by its other name already.")
+            }
+        }
+        return ignored
     }
 
     /// Chooses the rows' ids, and replaces references to creation ids in the columns that refer to rows.
@@ -69,18 +105,19 @@ extension Exchange {
         let ids = call.create.map { creation in
             RowID.isValid(creation.id) ? creation.id : settings.makeRowID()
         }
-        for (creation, id) in zip(call.create, ids) where creation.id != id { createdIDs[creation.id] = id }
+        for (creation, id) in zip(call.create, ids) { createdIDs[creation.id] = id }
         if createdIDs.isEmpty { return ids }
         let references = schema.types[type]?.columns.filter { $0.value.type == .ref }.map(\.key) ?? []
         for column in references {
-            for index in call.create.indices { resolve(&call.create[index].patch.values[column]) }
-            for index in call.update.indices { resolve(&call.update[index].patch.values[column]) }
+            for index in call.create.indices { resolve(&call.create[index].patch.values, column) }
+            for index in call.update.indices { resolve(&call.update[index].patch.values, column) }
         }
         return ids
     }
 
-    private func resolve(_ value: inout JSON?) {
-        if let text = value?.string, text.hasPrefix("#") { value = .string(rowID(text)) }
+    private func resolve(_ values: inout JSONObject, _ column: String) {
+        guard let text = values[column]?.string, text.hasPrefix("#") else { return }
+        values[column] = .string(rowID(text))
     }
 
     /// The id that `#creationId` stands for. Anything else stands for itself.
@@ -106,50 +143,74 @@ extension Exchange {
         }
         let verdicts = waitingForUpdate(evaluation.verdicts, of: operations)
         for plan in planned {
-            let answer = answer(plan, verdicts, before: before)
+            let answer = answer(plan, zip(operations, verdicts).dropFirst(plan.start), before: before)
+            noteIDs(plan.call, answer)
             readyAnswers[plan.index] = MethodAnswer(
                 "\(vocabulary.formerType(plan.type))/set",
-                clientNames(answer.json(accountID: account), of: plan.type), callID: plan.callID)
+                readable(clientNames(answer.json(accountID: account), of: plan.type)), callID: plan.callID)
         }
     }
 
-    private func answer(_ plan: Planned, _ verdicts: [RowVerdict], before: SyncState) -> SetAnswer {
+    private func answer(
+        _ plan: Planned, _ verdicts: some Sequence<(RowOperation, RowVerdict)>, before: SyncState
+    ) -> SetAnswer {
         var answer = SetAnswer(oldState: before.description, newState: state.description)
-        var position = plan.start
-        func next() -> RowVerdict {
-            defer { position += 1 }
-            return verdicts[position]
-        }
+        var verdicts = verdicts.makeIterator()
+        // Made and destroyed by one call, a row was there in between.
+        let ended = isPush ? [] : Set(plan.call.destroy.map { rowID($0.id) })
         for (id, _) in plan.call.create {
-            switch next() {
-            case .accepted(let won):
-                answer.created.append((id, won))
-                answer.rowIDs[id] = createdIDs[id]
-            case .mergedInto(let winner): answer.created.append((id, RowPatch(mergedInto: winner)))
+            guard let (operation, verdict) = verdicts.next() else { break }
+            answer.rowIDs[id] = operation.key.id
+            switch verdict {
+            case .accepted(let won): answer.created.append((id, won))
+            case .mergedInto(let winner) where knowsRowSync && operation.key.id == id:
+                answer.created.append((id, RowPatch(mergedInto: winner)))
+            case .mergedInto(let winner):
+                answer.created.append((id, nil))
+                answer.rowIDs[id] = winner
+            case .gone where ended.contains(operation.key.id): answer.created.append((id, nil))
             case .gone(let deletion): answer.notCreated.append((id, .gone(deletion)))
             case .refused(let error): answer.notCreated.append((id, error))
             }
         }
         for (id, _) in plan.call.update {
-            switch next() {
-            case .accepted(let won): answer.updated.append((rowID(id), won))
-            case .mergedInto(let winner): answer.updated.append((rowID(id), RowPatch(mergedInto: winner)))
+            if let error = plan.ignored[id] {
+                answer.notUpdated.append((id, error))
+                continue
+            }
+            guard let (operation, verdict) = verdicts.next() else { break }
+            switch verdict {
+            case .accepted(let won): answer.updated.append((operation.key.id, won))
+            case .mergedInto(let winner): answer.updated.append((operation.key.id, RowPatch(mergedInto: winner)))
             case .gone(let deletion): answer.notUpdated.append((id, .gone(deletion)))
             case .refused(let error): answer.notUpdated.append((id, error))
             }
         }
         for (id, _) in plan.call.destroy {
-            switch next() {
-            case .accepted, .gone, .mergedInto: answer.destroyed.append(rowID(id))
+            guard let (operation, verdict) = verdicts.next() else { break }
+            switch verdict {
+            case .accepted, .gone, .mergedInto: answer.destroyed.append(operation.key.id)
             case .refused(let error): answer.notDestroyed.append((id, error))
             }
         }
         return answer
+    }
+
+    /// Remembers which ids creation ids stand for from here on: of rows that were not created, none.
+    private mutating func noteIDs(_ call: SetCall, _ answer: SetAnswer) {
+        for (creation, _) in answer.created { createdIDs[creation] = answer.rowIDs[creation] }
+        for (creation, _) in answer.notCreated { createdIDs[creation] = nil }
     }
 }
 
 extension SetError {
     static func gone(_ deletion: Tombstone?) -> SetError {
         SetError("notFound", "The row was deleted meanwhile.", deletion: deletion)
+    }
+
+    /// What is wrong with the id that a row's members name. Nil: they name none, or the row's own.
+    fileprivate init?(id: JSON?, of row: String) {
+        guard let id, id.string != row else { return nil }
+        self.init("invalidProperties", "The server chooses a row's id, and it never changes.", properties: ["id"])
     }
 }

@@ -15,7 +15,7 @@ struct Exchange {
     let transaction: (any AccountTransaction)?
     var clock: ServerClock
     /// The ids of rows by creation id.
-    var createdIDs: [String: String] = [:]
+    var createdIDs: [String: String]
     /// The types of /set calls that could not be read: whoever shares a group with their rows must not be applied.
     var unreadTypes: Set<String> = []
     /// The types in which rows changed.
@@ -42,6 +42,7 @@ struct Exchange {
         self.snapshot = snapshot
         self.transaction = transaction
         self.clock = clock
+        createdIDs = request.createdIDs ?? [:]
         vocabulary = Vocabulary(settings.schema, version: request.schemaVersion)
         origins = Set(request.origins.isEmpty ? request.device.map { [$0] } ?? [] : request.origins)
         opening = SyncState(epoch: settings.epoch, seq: snapshot.seq)
@@ -79,6 +80,9 @@ struct Exchange {
     }
 
     private mutating func answer(_ call: Invocation, at index: Int) throws -> MethodAnswer {
+        guard request.using.contains(RowSync.core) else {
+            throw MethodError("unknownMethod", "\"using\" does not name \(RowSync.core), which has the methods.")
+        }
         if call.name == "Core/echo" { return MethodAnswer(call.name, call.arguments, callID: call.callID) }
         let (type, verb) = try method(call.name)
         if let ready = readyAnswers.removeValue(forKey: index) { return ready }

@@ -43,11 +43,13 @@ public final class JMAPService: Sendable {
     public func answer(_ body: some Sequence<UInt8>, account: String) async throws -> Outcome {
         let request = try Request(reading: body)
         let done = try await carryOut(request, account: account)
-        return Outcome(response: write(done.answers), changedTypes: done.changedTypes, state: done.state)
+        return Outcome(response: write(done), changedTypes: done.changedTypes, state: done.state)
     }
 
     private struct Done: Sendable {
         var answers: [MethodAnswer]
+        /// If the client asked for them: the ids of rows by creation id.
+        var createdIDs: [String: String]?
         var changedTypes: Set<String>
         var state: SyncState
     }
@@ -71,10 +73,13 @@ public final class JMAPService: Sendable {
             request, account: account, settings: settings, snapshot: snapshot, transaction: transaction, clock: clock)
         try exchange.run()
         hybrid.withLock { $0.witness(exchange.clock.hybrid.last) }
-        return Done(answers: exchange.answers, changedTypes: exchange.changedTypes, state: exchange.state)
+        return Done(
+            answers: exchange.answers, createdIDs: request.createdIDs.map { _ in exchange.createdIDs },
+            changedTypes: exchange.changedTypes, state: exchange.state)
     }
 
-    private func write(_ answers: [MethodAnswer]) -> [UInt8] {
+    private func write(_ done: Done) -> [UInt8] {
+        let answers = done.answers
         var text: [UInt8] = []
         text.reserveCapacity(answers.reduce(256) { $0 + $1.arguments.count + 64 })
         text += "{\"methodResponses\":[".utf8
@@ -82,7 +87,12 @@ public final class JMAPService: Sendable {
             if index > 0 { text.append(UInt8(ascii: ",")) }
             answer.write(to: &text)
         }
-        text += "],\"sessionState\":\"\(sessionState)\",\"serverTime\":\"\(now().utcText)\"}".utf8
+        text.append(UInt8(ascii: "]"))
+        if let ids = done.createdIDs {
+            text += ",\"createdIds\":".utf8
+            JSONObject(ids.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }).write(to: &text)
+        }
+        text += ",\"sessionState\":\"\(sessionState)\",\"serverTime\":\"\(now().utcText)\"}".utf8
         return text
     }
 }

@@ -26,10 +26,20 @@ extension Request {
     }
 
     private func checkCapabilities() throws(RequestProblem) {
-        guard let unknown = using.first(where: { $0 != RowSync.core && $0 != RowSync.capability }) else { return }
-        throw RequestProblem(
-            type: RequestProblem.jmapPrefix + "unknownCapability", status: 400,
-            detail: "The server does not know the capability \"\(unknown.prefix(100))\".")
+        if let unknown = using.first(where: { $0 != RowSync.core && $0 != RowSync.capability }) {
+            throw RequestProblem(
+                type: RequestProblem.jmapPrefix + "unknownCapability", status: 400,
+                detail: "The server does not know the capability \"\(unknown.prefix(100))\".")
+        }
+        if using.contains(RowSync.capability) { return }
+        // To pass over them would carry out something else: a push that is not one transaction, for one.
+        let own = [
+            ("device", device != nil), ("push", push != nil), ("groups", !groups.isEmpty),
+            ("origins", !origins.isEmpty),
+            ("schemaVersion", schemaVersion != nil),
+        ]
+        guard let member = own.first(where: \.1)?.0 else { return }
+        throw .notRequest("\"\(member)\" belongs to \(RowSync.capability), which \"using\" does not name.")
     }
 
     private func checkLimits() throws(RequestProblem) {

@@ -50,6 +50,14 @@ extension JSON {
     public subscript(key: String) -> JSON? { object?[key] }
 }
 
+extension JSON? {
+    /// Reads a member that may be left out or null. Nil if it is there and of another type.
+    func optional<Value>(_ read: (JSON) -> Value?) -> Value?? {
+        guard let self, !self.isNull else { return .some(nil) }
+        return read(self).map { .some($0) }
+    }
+}
+
 extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral
 {

@@ -15,11 +15,14 @@ public struct ChangesCall: Hashable, Sendable {
         self.isInline = isInline
     }
 
+    /// Reads the arguments. Nil if they are not those of a /changes, or one of them is of the wrong type.
     public init?(json: JSONObject) {
-        guard let accountID = json["accountId"]?.string, let sinceState = json["sinceState"]?.string else { return nil }
+        guard let accountID = json["accountId"]?.string, let sinceState = json["sinceState"]?.string,
+            let maxChanges = json["maxChanges"].optional(\.int), let isInline = json["inline"].optional(\.bool)
+        else { return nil }
         self.init(
-            accountID: accountID, sinceState: sinceState, maxChanges: json["maxChanges"]?.int.map(Int.init),
-            isInline: json["inline"]?.bool ?? false)
+            accountID: accountID, sinceState: sinceState, maxChanges: maxChanges.map(Int.init),
+            isInline: isInline ?? false)
     }
 
     public var json: JSONObject {

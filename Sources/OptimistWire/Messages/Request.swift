@@ -37,10 +37,13 @@ public struct Request: Hashable, Sendable {
     public var schemaVersion: Int?
     /// Rows as `Type:id` that succeed or fail together. Only in a push. RS only.
     public var groups: [[String]]
+    /// The ids that earlier requests gave to creation ids, for `#creationId`. Nil: the answer tells none.
+    public var createdIDs: [String: String]?
 
     public init(
         using: [String] = [RowSync.core, RowSync.capability], methodCalls: [Invocation], device: String? = nil,
-        push: Int64? = nil, schemaVersion: Int? = nil, groups: [[String]] = [], origins: [String] = []
+        push: Int64? = nil, schemaVersion: Int? = nil, groups: [[String]] = [], origins: [String] = [],
+        createdIDs: [String: String]? = nil
     ) {
         self.using = using
         self.methodCalls = methodCalls
@@ -49,6 +52,7 @@ public struct Request: Hashable, Sendable {
         self.push = push
         self.schemaVersion = schemaVersion
         self.groups = groups
+        self.createdIDs = createdIDs
     }
 
     /// Reads a request. Nil if it is not one, by RFC 8620 §3.3.
@@ -80,7 +84,11 @@ public struct Request: Hashable, Sendable {
             else { return nil }
             self.groups = lists.map { ($0 ?? []).compactMap(\.self) }
         }
-        schemaVersion = object["schemaVersion"]?.int.map(Int.init)
+        guard let version = object["schemaVersion"].optional(\.int), let createdIDs = object["createdIds"].ids else {
+            return nil
+        }
+        schemaVersion = version.map(Int.init)
+        self.createdIDs = createdIDs
     }
 
     public var json: JSON {
@@ -91,7 +99,26 @@ public struct Request: Hashable, Sendable {
         if let schemaVersion { object.append("schemaVersion", .int(Int64(schemaVersion))) }
         if !groups.isEmpty { object.append("groups", .array(groups.map { .array($0.map(JSON.string)) })) }
         object.append("methodCalls", .array(methodCalls.map(\.json)))
+        if let createdIDs { object.append("createdIds", .ids(createdIDs)) }
         return .object(object)
+    }
+}
+
+extension JSON {
+    /// A map of creation ids to ids.
+    fileprivate static func ids(_ ids: [String: String]) -> JSON {
+        .object(JSONObject(ids.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }))
+    }
+}
+
+extension JSON? {
+    /// A map of creation ids to ids, nil where there is none. Nil altogether if it is something else.
+    fileprivate var ids: [String: String]?? {
+        guard let object = optional(\.object) else { return nil }
+        guard let members = object?.members else { return .some(nil) }
+        let ids = members.compactMap { member in member.value.string.map { (member.key, $0) } }
+        guard ids.count == members.count else { return nil }
+        return .some(Dictionary(ids, uniquingKeysWith: { $1 }))
     }
 }
 
@@ -101,11 +128,17 @@ public struct Response: Hashable, Sendable {
     public var sessionState: String
     /// The server's time of day as a UTC date.
     public var serverTime: String?
+    /// The ids of creation ids, if the request named some: those, and the ones of the rows that it created.
+    public var createdIDs: [String: String]?
 
-    public init(methodResponses: [Invocation], sessionState: String, serverTime: String? = nil) {
+    public init(
+        methodResponses: [Invocation], sessionState: String, serverTime: String? = nil,
+        createdIDs: [String: String]? = nil
+    ) {
         self.methodResponses = methodResponses
         self.sessionState = sessionState
         self.serverTime = serverTime
+        self.createdIDs = createdIDs
     }
 
     public init?(json: JSON) {
@@ -114,13 +147,14 @@ public struct Response: Hashable, Sendable {
         else { return nil }
         self.init(
             methodResponses: responses.compactMap(\.self), sessionState: sessionState,
-            serverTime: json["serverTime"]?.string)
+            serverTime: json["serverTime"]?.string, createdIDs: json["createdIds"].ids ?? nil)
     }
 
     public var json: JSON {
         var object: JSONObject = [
             "methodResponses": .array(methodResponses.map(\.json)), "sessionState": .string(sessionState),
         ]
+        if let createdIDs { object.append("createdIds", .ids(createdIDs)) }
         if let serverTime { object.append("serverTime", .string(serverTime)) }
         return .object(object)
     }

@@ -15,20 +15,25 @@ public struct SetCall: Hashable, Sendable {
 
     public var rowCount: Int { create.count + update.count + destroy.count }
 
-    /// Reads the arguments. Nil if they are not those of a /set.
+    /// Reads the arguments. Nil if they are not those of a /set, or one of them is of the wrong type.
     public init?(json: JSONObject) {
-        guard let accountID = json["accountId"]?.string else { return nil }
-        self.init(accountID: accountID, ifInState: json["ifInState"]?.string)
+        guard let accountID = json["accountId"]?.string, let ifInState = json["ifInState"].optional(\.string) else {
+            return nil
+        }
+        self.init(accountID: accountID, ifInState: ifInState)
         guard let create = Self.patches(json["create"]), let update = Self.patches(json["update"]) else { return nil }
         self.create = create
         self.update = update
         guard let destroy = json["destroy"], !destroy.isNull else { return }
         guard let ids = destroy.array?.map(\.string), !ids.contains(nil) else { return nil }
-        let clocks = json["destroyClocks"]?.object
-        let tombstones = Dictionary(
-            (clocks?.members ?? []).map { ($0.key, Tombstone(json: $0.value)) }, uniquingKeysWith: { first, _ in first }
-        )
-        self.destroy = ids.compactMap(\.self).map { ($0, tombstones[$0] ?? nil) }
+        guard let clocks = json["destroyClocks"].optional(\.object) else { return nil }
+        var tombstones: [String: Tombstone] = [:]
+        for (id, value) in clocks?.members ?? [] {
+            // Without it, this would be another delete: one that happens now.
+            guard let tombstone = Tombstone(json: value) else { return nil }
+            tombstones[id] = tombstone
+        }
+        self.destroy = ids.compactMap(\.self).map { ($0, tombstones[$0]) }
     }
 
     private static func patches(_ json: JSON?) -> [(id: String, patch: RowPatch)]? {

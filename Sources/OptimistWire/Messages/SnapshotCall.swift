@@ -19,13 +19,11 @@ public struct SnapshotCall: Hashable, Sendable {
 
     /// Reads the arguments. Nil if they are not those of a snapshot.
     public init?(json: JSONObject) {
-        guard let accountID = json["accountId"]?.string, let place = json["snapshot"]?.object else { return nil }
-        for name in ["at", "after"] {
-            if let value = place[name], !value.isNull, value.string == nil { return nil }
-        }
-        self.init(
-            accountID: accountID, at: place["at"]?.string, after: place["after"]?.string,
-            maxChanges: json["maxChanges"]?.int.map(Int.init))
+        guard let accountID = json["accountId"]?.string, let place = json["snapshot"]?.object,
+            let at = place["at"].optional(\.string), let after = place["after"].optional(\.string),
+            let maxChanges = json["maxChanges"].optional(\.int)
+        else { return nil }
+        self.init(accountID: accountID, at: at, after: after, maxChanges: maxChanges.map(Int.init))
     }
 
     public var json: JSONObject {

@@ -4,6 +4,7 @@ import Foundation
 import GRDB
 import Optimist
 import OptimistCore
+import OptimistServing
 import OptimistTesting
 import OptimistWire
 import Synchronization
@@ -45,6 +46,22 @@ struct UpgradeTests {
         try await reader.sync()
         #expect(try await reader.isEqualToBackend())
         #expect(backend.rows("tag").count == 1)
+    }
+
+    @Test func `L1 a column that the server does not have yet costs nobody the sight of the row`() async throws {
+        var schema = Schema.planner
+        schema.types["todo"]?.columns["alarm"] = nil
+        let server = InMemoryServer(schema: schema)
+        let phone = try SyncedPhone(server)
+        let todo = Todo(content: "Tickets", alarm: Date(timeIntervalSince1970: 1_800_000_000))
+        try await phone.store.write { try todo.insert($0) }
+        phone.start()
+        let answered = "SELECT EXISTS (SELECT 1 FROM optimist_row WHERE due IS NOT NULL OR pending IS NULL)"
+        try await phone.until { try await $0.read { try Bool.fetchOne($0, sql: answered) } == true }
+        #expect(try await phone.store.todos().map(\.content) == ["Tickets"])
+        #expect(try await phone.store.counts().pending == 1)
+        #expect(try await phone.store.rejections().isEmpty)
+        await phone.stop()
     }
 
     @Test func `S5 Retry-After may be a date, by the server's own clock`() {

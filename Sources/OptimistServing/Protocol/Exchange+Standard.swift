@@ -1,0 +1,68 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// Clients that know only the RFC: their requests do not name the capability.
+///
+/// They see rows without the members that begin with "@", and what they send of these counts as not sent: a client may send
+/// back a whole row that it got from elsewhere, and its write is a new one all the same.
+extension Exchange {
+    /// Whether the client knows generations, clocks and inline pages.
+    var knowsRowSync: Bool { request.using.contains(RowSync.capability) }
+
+    /// The arguments of a /set as the client can mean them.
+    func understood(_ arguments: JSONObject) -> JSONObject {
+        if knowsRowSync { return arguments }
+        var arguments = arguments
+        arguments["destroyClocks"] = nil
+        for member in ["create", "update"] {
+            guard let rows = arguments[member]?.object else { continue }
+            arguments[member] = .object(JSONObject(rows.map { ($0.key, $0.value.withoutMarks) }))
+        }
+        return arguments
+    }
+
+    /// The answer of a /set as the client can read it.
+    func readable(_ answer: JSONObject) -> JSONObject {
+        if knowsRowSync { return answer }
+        return JSONObject(
+            answer.map { member, value in
+                guard let rows = value.object else { return (member, value) }
+                switch member {
+                case "created": return (member, .object(JSONObject(rows.map { ($0.key, $0.value.withoutMarks) })))
+                case "updated":
+                    let seen = rows.map { id, row in
+                        let row = row.withoutMarks
+                        return (id, row.object?.isEmpty == true ? .null : row)
+                    }
+                    return (member, .object(JSONObject(seen)))
+                case "notCreated", "notUpdated", "notDestroyed":
+                    return (member, .object(JSONObject(rows.map { ($0.key, $0.value.withoutRows) })))
+                default: return (member, value)
+                }
+            })
+    }
+
+    /// Refuses arguments that only the capability has, since to pass over them would do something else.
+    func checkIsStandard(_ arguments: JSONObject, _ names: [String]) throws(MethodError) {
+        if knowsRowSync { return }
+        guard let name = names.first(where: { arguments[$0].map { !$0.isNull && $0 != false } ?? false }) else {
+            return
+        }
+        throw .invalidArguments("\"\(name)\" belongs to \(RowSync.capability), which \"using\" does not name.")
+    }
+}
+
+extension JSONObject {
+    /// Without the members that begin with "@".
+    var withoutMarks: JSONObject { JSONObject(members.filter { !$0.key.hasPrefix("@") }) }
+}
+
+extension JSON {
+    fileprivate var withoutMarks: JSON { object.map { .object($0.withoutMarks) } ?? self }
+
+    /// An error without what only a device can use: the server's row, and how it was deleted.
+    fileprivate var withoutRows: JSON {
+        object.map { .object(JSONObject($0.members.filter { $0.key != "current" && $0.key != "deletion" })) } ?? self
+    }
+}
