@@ -18,7 +18,11 @@ struct ServeCommand: AsyncParsableCommand {
             start writes a sample schema there, schema.json: edit it, raise its version, and start again.
             """)
 
-    @Option(help: "The address to listen on. Put a proxy that speaks TLS before any other than this one.")
+    @Option(
+        help: """
+            The address to listen on. Put a proxy that speaks TLS before any other than this one, except while you \
+            develop in your own network.
+            """)
     var host = "127.0.0.1"
 
     @Flag(help: "Believe X-Forwarded-For and X-Forwarded-Proto: a proxy of yours stands before the server.")

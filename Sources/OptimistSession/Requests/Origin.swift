@@ -33,11 +33,32 @@ struct Origin: Equatable, Sendable, CustomStringConvertible {
             || Self.isLoopbackIPv4(host)
     }
 
+    /// Whether it can only be in the network that this device is in: a private or link-local address, or a name ending in
+    /// `.local`, which the devices of a network give themselves.
+    ///
+    /// > Source: RFC 1918, section 3; RFC 3927, section 2.1; RFC 4193, section 3.1; RFC 4291, section 2.5.6; RFC 6762,
+    /// > section 3.
+    var isInLocalNetwork: Bool {
+        if host.contains(":") {
+            let first = host.drop { $0 == "[" }.prefix { $0 != ":" }
+            return UInt16(first, radix: 16).map { 0xFC00...0xFDFF ~= $0 || 0xFE80...0xFEBF ~= $0 } ?? false
+        }
+        guard let address = Self.ipv4(host) else { return host.hasSuffix(".local") }
+        switch (address[0], address[1]) {
+        case (10, _), (172, 16...31), (192, 168), (169, 254): return true
+        default: return false
+        }
+    }
+
     private static let defaultPorts = ["https": 443, "http": 80]
 
-    private static func isLoopbackIPv4(_ host: String) -> Bool {
+    private static func isLoopbackIPv4(_ host: String) -> Bool { ipv4(host)?[0] == 127 }
+
+    /// The four numbers of an address. A number with a leading zero is none: some read it as octal.
+    private static func ipv4(_ host: String) -> [UInt8]? {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+        let numbers = parts.compactMap { part in UInt8(part).flatMap { String($0) == part ? $0 : nil } }
+        return parts.count == 4 && numbers.count == 4 ? numbers : nil
     }
 }
 

@@ -9,19 +9,29 @@ struct ServerAddress: Sendable {
     private let url: URL
     private let origin: Origin?
     private let authority: String
+    /// Whether credentials may be sent there as the address says.
+    private let isSafe: Bool
 
-    init(_ url: URL) {
+    /// - Parameter allowsPlainHTTPToPrivateAddresses: Whether an address of the local network needs no encryption.
+    init(_ url: URL, allowsPlainHTTPToPrivateAddresses: Bool = false) {
         self.url = url
         origin = Origin(url)
         authority = origin?.authority ?? ""
+        isSafe =
+            origin.map { $0.isPrivate || allowsPlainHTTPToPrivateAddresses && $0.isInLocalNetwork } ?? false
     }
 
     /// Makes the head of a request.
     ///
     /// - Parameter target: A path with its query, or a whole address.
-    /// - Throws: `OptimistError` with code `foreignOrigin`, or `plaintextRefused`.
+    /// - Throws: `OptimistError` with code `foreignOrigin`, also for a `Host` field, or `plaintextRefused`.
     func head(_ method: HTTPRequest.Method, _ target: String, _ fields: HTTPFields) throws -> HTTPRequest {
-        if let origin, origin.isPrivate, Self.isPlainPath(target) {
+        if fields.contains(where: { $0.name.canonicalName == "host" }) {
+            throw OptimistError(
+                .foreignOrigin, "The session itself names the host of a request, so one with a Host field was not sent."
+            )
+        }
+        if let origin, isSafe, Self.isPlainPath(target) {
             return HTTPRequest(
                 method: method, scheme: origin.scheme, authority: authority, path: target, headerFields: fields)
         }
@@ -32,9 +42,12 @@ struct ServerAddress: Sendable {
             throw OptimistError(
                 .foreignOrigin, "The address is not on the server that the session belongs to, so nothing was sent.")
         }
-        guard found.isPrivate else {
+        guard isSafe else {
+            let hint =
+                found.isInLocalNetwork
+                ? " For development, `allowsPlainHTTPToPrivateAddresses` allows http in a local network." : ""
             throw OptimistError(
-                .plaintextRefused, "The server's address must begin with https, unless it is on this machine.")
+                .plaintextRefused, "The server's address must begin with https, unless it is on this machine.\(hint)")
         }
         return head
     }

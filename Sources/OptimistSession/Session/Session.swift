@@ -16,7 +16,7 @@ public final class Session: Sendable {
 
     let address: ServerAddress
     let transport: any Transport
-    let surroundings: Surroundings
+    package let surroundings: Surroundings
     let configuration: SessionConfiguration
     let logger: Logger
     let vault: Vault
@@ -27,7 +27,8 @@ public final class Session: Sendable {
     let deadlines: Deadlines
 
     /// - Parameters:
-    ///   - server: Must be https, or on this machine.
+    ///   - server: Must be https, or on this machine. See also
+    ///     ``SessionConfiguration/allowsPlainHTTPToPrivateAddresses``.
     ///   - transport: Carries the requests. The session alone decides what is sent again.
     ///   - credentials: Where tokens and the id of the installation are kept.
     ///   - configuration: How many requests at a time, and how the server's answers are to be read.
@@ -40,7 +41,8 @@ public final class Session: Sendable {
         surroundings: Surroundings = Surroundings(), logger: Logger = Logger(label: "optimist.session")
     ) {
         self.server = server
-        address = ServerAddress(server)
+        address = ServerAddress(
+            server, allowsPlainHTTPToPrivateAddresses: configuration.allowsPlainHTTPToPrivateAddresses)
         self.transport = transport
         self.configuration = configuration
         self.surroundings = surroundings
@@ -123,7 +125,8 @@ public final class Session: Sendable {
     /// It waits while the credentials are read or renewed, and while other requests fill the slots. Cancelling returns
     /// at once and disturbs nobody else (T8).
     ///
-    /// - Returns: The last answer. None that ``SessionConfiguration/answers`` takes for a refused token is returned.
+    /// - Returns: The last answer. None that ``SessionConfiguration/answers`` takes for a refused token is returned: it is
+    ///   the cause of the error, as a ``RefusedAnswer``.
     /// - Throws: `OptimistError` with code `signedOut` (see `OptimistError.signOutReason`),
     ///   `credentialRefused`, `refreshPostponed`, `credentialsLocked`, `foreignOrigin` or `plaintextRefused`;
     ///   ``TransportError`` when no whole answer came; `CancellationError`. A request of ``SessionRequest/Urgency/background``
@@ -139,8 +142,11 @@ public final class Session: Sendable {
     ///
     /// - Parameters:
     ///   - request: What to send.
-    ///   - idleTimeout: The longest silence. Past it, the call throws ``TransportError`` of kind `timedOut`. Default: any.
-    ///   - consume: Gets the head of the answer and the body as it comes.
+    ///   - idleTimeout: The longest that a read of the body waits, up to twice that. Past it, the call throws
+    ///     ``TransportError`` of kind `timedOut`. The time between two reads does not count. Default: any.
+    ///   - consume: Gets the head of the answer and the body as it comes. An answer without success comes whole, or with an
+    ///     empty body if its own falls silent, breaks off or is too large. Its longest silence is `idleTimeout`, or
+    ///     ``SessionRequest/headTimeout`` without one.
     /// - Throws: As ``send(_:)``, and whatever `consume` throws.
     public func stream<Result: Sendable>(
         _ request: SessionRequest, idleTimeout: Duration? = nil,

@@ -15,10 +15,17 @@ public struct SessionConfiguration: Sendable {
     /// What the server's answers mean for the session.
     public var answers: AnswerTable
     public var endpoints: Endpoints
+    /// Whether the session may use plain http to an address that is in the device's own network: a private or link-local
+    /// address, or a name ending in `.local`. Everywhere else plain http stays refused. Default: no.
+    ///
+    /// For development only, with a phone and a server on one network: whoever is in that network can read the password
+    /// and the tokens. Set it in debug builds, `#if DEBUG`.
+    public var allowsPlainHTTPToPrivateAddresses: Bool
 
     public init(
         deviceName: String = SessionConfiguration.systemName, slots: Int = 6, refreshBackoff: Backoff = Backoff(),
-        retryBackoff: Backoff = Backoff(), answers: AnswerTable = .optimist, endpoints: Endpoints = Endpoints()
+        retryBackoff: Backoff = Backoff(), answers: AnswerTable = .optimist, endpoints: Endpoints = Endpoints(),
+        allowsPlainHTTPToPrivateAddresses: Bool = false
     ) {
         precondition(slots >= 1, "with no slot, nothing is ever sent")
         self.deviceName = deviceName
@@ -27,6 +34,7 @@ public struct SessionConfiguration: Sendable {
         self.retryBackoff = retryBackoff
         self.answers = answers
         self.endpoints = endpoints
+        self.allowsPlainHTTPToPrivateAddresses = allowsPlainHTTPToPrivateAddresses
     }
 
     /// Where the server signs people in and out, relative to its address.
