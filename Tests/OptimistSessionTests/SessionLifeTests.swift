@@ -30,6 +30,23 @@ struct SessionLifeTests {
         #expect(session.account == nil)
     }
 
+    @Test(arguments: [("900", 900), (#""900""#, 900), (#""soon""#, nil), ("null", nil)] as [(String, Int64?)])
+    func `a lifetime that the server sends as text is understood`(_ sent: (value: String, seconds: Int64?)) async throws
+    {
+        let server = InMemoryTransport.unhurried { _ in
+            TransportResponse(
+                .ok,
+                #"{"access_token":"access-1","refresh_token":"refresh-1","account_id":"a1","expires_in":\#(sent.value)}"#
+            )
+        }
+        let store = InMemoryCredentialStore()
+        let session = Session(
+            server: URL(string: Bench.address)!, transport: server, credentials: store,
+            surroundings: Surroundings(clock: ManualClock()))
+        try await session.signIn(email: "ada@example.com", password: "secret")
+        #expect(store.load()?.lifetime == sent.seconds.map { .seconds($0) })
+    }
+
     @Test func `nobody signed in means that requests fail at once`() async {
         let bench = Bench(signedIn: false)
         #expect(await bench.send(1).first?.error?.signOutReason == .neverSignedIn)

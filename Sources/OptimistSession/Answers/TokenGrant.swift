@@ -9,11 +9,23 @@ import OptimistCore
 struct TokenGrant: Decodable {
     private var accessToken: String
     private var refreshToken: String?
-    private var expiresIn: Double?
+    private var expiresIn: Seconds?
     private var accountID: String?
 
     /// At most ten years: what a server says may be absurd.
-    private var lifetime: Double? { expiresIn.map { min(max($0, 0), 10 * 365 * 86_400) } }
+    private var lifetime: Double? { expiresIn?.value.map { min(max($0, 0), 10 * 365 * 86_400) } }
+
+    /// A number. Some servers send it as text. Anything else counts as if it were missing, so that it costs nobody a sign-in.
+    private struct Seconds: Decodable {
+        var value: Double?
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            let number =
+                (try? container.decode(Double.self)) ?? (try? container.decode(String.self)).flatMap { Double($0) }
+            value = number.flatMap { $0.isFinite ? $0 : nil }
+        }
+    }
 
     private enum CodingKeys: String, CodingKey {
         case accessToken = "access_token"
