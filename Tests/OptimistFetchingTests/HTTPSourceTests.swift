@@ -42,13 +42,16 @@ struct HTTPSourceTests {
         }
     }
 
-    private static func session(_ transport: InMemoryTransport) throws -> Session {
+    private static func session(
+        _ transport: InMemoryTransport, surroundings: Surroundings = Surroundings()
+    ) throws -> Session {
         let credentials = Credentials(
             accessToken: Secret("access"), refreshToken: Secret("refresh"), expiresAt: nil, lifetime: nil,
             account: Account(id: "a", email: "ada@example.org"), origin: "https://example.org")
         return Session(
             server: try #require(URL(string: "https://example.org")), transport: transport,
-            credentials: InMemoryCredentialStore(credentials), reachability: ManualReachability())
+            credentials: InMemoryCredentialStore(credentials), reachability: ManualReachability(),
+            surroundings: surroundings)
     }
 
     /// The first part of a text, after which the connection is lost.
@@ -288,6 +291,28 @@ struct HTTPSourceTests {
             await #expect(throws: HTTPStatusError(status: .notFound)) { try await loader.value(for: "a") }
         }
         #expect(transport.requests.count == 1)
+    }
+
+    @Test func `C4 a refusal whose body never comes is an error that says so`() async throws {
+        let clock = ManualClock()
+        let (chunks, feed) = AsyncStream.makeStream(of: [UInt8].self)
+        let transport = InMemoryTransport(surroundings: Surroundings(clock: clock)) { _ in
+            TransportResponse(head: HTTPResponse(status: .notFound), body: ResponseBody(chunks))
+        }
+        let source = HTTPSource(try Self.session(transport, surroundings: Surroundings(clock: clock)))
+        let loader = Loader<String, String> { fetch in
+            try await source.fetch(fetch, from: "/texts/a") { String(decoding: $0, as: UTF8.self) }
+        }
+        let value = Task { try await loader.value(for: "a") }
+        let time = Task {
+            while !Task.isCancelled {
+                for _ in 0..<50 { await Task.yield() }
+                if let next = clock.untilNextSleeper { clock.advance(by: next) }
+            }
+        }
+        await #expect(throws: HTTPStatusError(status: .notFound)) { try await value.value }
+        time.cancel()
+        feed.finish()
     }
 
     @Test func `more than the limit is not read`() async throws {

@@ -41,6 +41,80 @@ struct SessionRequestTests {
         #expect(transport.requests.isEmpty)
     }
 
+    private static let onLocalNetwork = [
+        "http://10.0.0.7:8080", "http://172.16.0.1", "http://172.31.255.255", "http://192.168.1.20:8080",
+        "http://169.254.3.4", "http://[fd12:3456::1]:8080", "http://[fe80::1]", "http://adas-mac.local:8080",
+    ]
+
+    private static let elsewhere = [
+        "http://example.com", "http://8.8.8.8", "http://172.32.0.1", "http://192.169.0.1", "http://11.0.0.1",
+        "http://010.0.0.1", "http://10.0.0.1.example.com", "http://local", "http://adas-mac.local.example.com",
+        "http://[2001:db8::1]", "http://[::ffff:192.168.1.1]", "http://100.64.0.1",
+    ]
+
+    private func signIn(to server: String, allowsPlainHTTP: Bool) async throws {
+        let transport = InMemoryTransport.unhurried { _ in .tokens("1", account: "a1") }
+        let session = Session(
+            server: try #require(URL(string: server)), transport: transport, credentials: .inMemory,
+            configuration: SessionConfiguration(allowsPlainHTTPToPrivateAddresses: allowsPlainHTTP))
+        try await session.signIn(email: "ada@example.com", password: "secret")
+    }
+
+    @Test(arguments: onLocalNetwork)
+    func `plain http to a private address needs the setting for development`(server: String) async throws {
+        try await signIn(to: server, allowsPlainHTTP: true)
+        await #expect { try await signIn(to: server, allowsPlainHTTP: false) } throws: {
+            guard let error = $0 as? OptimistError else { return false }
+            return error.code == .plaintextRefused && error.message.contains("allowsPlainHTTPToPrivateAddresses")
+        }
+    }
+
+    @Test(arguments: elsewhere)
+    func `the setting for development allows plain http nowhere else`(server: String) async {
+        await #expect { try await signIn(to: server, allowsPlainHTTP: true) } throws: {
+            ($0 as? OptimistError)?.code == .plaintextRefused
+        }
+    }
+
+    @Test(arguments: ["Host", "host"])
+    func `a request with a Host field of the app's is not sent`(name: String) async throws {
+        let bench = Bench()
+        let fields: HTTPFields = [try #require(HTTPField.Name(name)): "elsewhere.example"]
+        let result = await bench.send(1, SessionRequest(.get, "/rows", headerFields: fields)).first
+        #expect(result?.error?.code == .foreignOrigin)
+        #expect(bench.transport.requests.isEmpty)
+    }
+
+    @Test func `T7: whether a request is repeatable is as its method and key say when it is sent`() async throws {
+        var request = SessionRequest(.get, "/rows")
+        request.method = .post
+        #expect(!request.isRepeatable)
+        let bench = Bench()
+        for _ in 0..<3 { bench.server.onRequest { throw TransportError(.broken, .maybeProcessed) } }
+        #expect(await bench.send(1, request).first?.value == nil)
+        #expect(bench.server.sends("/rows") == 1)
+        request.idempotencyKey = "order-7"
+        #expect(request.isRepeatable)
+        request.idempotencyKey = nil
+        #expect(!request.isRepeatable)
+        request.isRepeatable = true
+        #expect(request.isRepeatable)
+    }
+
+    @Test func `T2: a 401 that an endpoint means is the cause of the error, with its body`() async throws {
+        let bench = Bench()
+        for _ in 0..<3 { bench.server.onRequest { TransportResponse(.unauthorized, "wrong PIN") } }
+        // The first is refused with a renewed token, the second before that would be renewed once more.
+        for code in [OptimistError.Code.credentialRefused, .credentialRefused] {
+            let error = try #require(await bench.send(1).first?.error)
+            #expect(error.code == code)
+            let answer = try #require(error.cause as? RefusedAnswer)
+            #expect(answer.head.status == .unauthorized)
+            #expect(answer.body == Array("wrong PIN".utf8))
+            #expect(!String(reflecting: error).contains("PIN"))
+        }
+    }
+
     @Test func `T7: what is safe is sent three times, with pauses, and then the answer is handed over`() async throws {
         let bench = Bench()
         for _ in 0..<3 { bench.server.onRequest { TransportResponse(.serviceUnavailable) } }

@@ -21,17 +21,22 @@ struct Patience {
 
     mutating func succeeded() { tokens = min(10, tokens + 0.1) }
 
-    /// Books a failure.
+    /// Books a failure that another attempt may follow. One that none can follow costs the host nothing more, and is not
+    /// booked.
     ///
     /// - Parameters:
     ///   - failures: How many attempts of this request have failed, this one included.
     ///   - retryAfter: What the server asked for. Longer than the backoff's ceiling is left to the caller.
+    ///   - remaining: What is left of the request's time. Nil: it has no end.
     /// - Returns: How long to wait before the next attempt, or nil when there should be none.
-    mutating func failed(_ failures: Int, retryAfter: Duration?) -> Duration? {
+    mutating func failed(
+        _ failures: Int, retryAfter: Duration? = nil, within remaining: Duration?
+    ) -> Duration? {
+        let demanded = retryAfter ?? .zero
+        let delay = max(demanded, backoff.delay(afterFailures: failures, using: &randomness))
+        guard demanded <= backoff.ceiling, remaining.map({ delay < $0 }) ?? true else { return nil }
         tokens = max(0, tokens - 1)
-        let delay = backoff.delay(afterFailures: failures, using: &randomness)
-        guard tokens > 5, (retryAfter ?? .zero) <= backoff.ceiling else { return nil }
-        return max(delay, retryAfter ?? .zero)
+        return tokens > 5 ? delay : nil
     }
 
     /// - Parameter times: How often in a row a request has reached nobody.
@@ -41,7 +46,7 @@ struct Patience {
 
 extension TransportError {
     /// Whether the same request would fail in the same way again.
-    var isLasting: Bool { [.tooLarge, .unsupported, .untrusted].contains(kind) }
+    var isLasting: Bool { [.tooLarge, .unsupported, .untrusted, .alreadyRead].contains(kind) }
 
     /// Whether no network or no server was there, so that nothing was sent.
     var hasReachedNobody: Bool { phase == .notSent && !isLasting }

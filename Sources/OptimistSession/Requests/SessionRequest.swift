@@ -13,9 +13,14 @@ public struct SessionRequest: Sendable {
     ///
     /// One for callers with a schedule of their own: retries happen at one level.
     public var attempts: Int
-    /// Whether sending it twice does no more than sending it once. Default: as its method says, and yes if it was
-    /// made with an ``idempotencyKey``.
-    public var isRepeatable: Bool
+    /// Whether sending it twice does no more than sending it once. Until it is set: as ``method`` says, and yes if there is
+    /// an ``idempotencyKey``.
+    public var isRepeatable: Bool {
+        get { declaredRepeatable ?? (Self.idempotentMethods.contains(method) || idempotencyKey != nil) }
+        set { declaredRepeatable = newValue }
+    }
+    /// What the app said. Nil: nothing.
+    private var declaredRepeatable: Bool?
     /// Tells the server that several attempts are one request: printable ASCII. Sent in `Idempotency-Key`, the same with each
     /// attempt. Nil, the default: none.
     ///
@@ -25,9 +30,11 @@ public struct SessionRequest: Sendable {
     public var urgency: Urgency
     /// The longest wait for the head of each answer. Default: 15 s.
     public var headTimeout: Duration
-    /// The longest the whole call may take, every attempt and wait included. Default: 60 s. Streams have none.
+    /// The longest the whole call may take, every attempt and wait included. Default: 60 s. A stream has none: for it, this
+    /// is the longest that reading an answer without success may take.
     public var deadline: Duration
-    /// The most bytes accepted as an answer. Default: 32 MiB. Streams have no such limit.
+    /// The most bytes accepted as an answer. Default: 32 MiB. A stream has no such limit, except for an answer without
+    /// success.
     public var answerLimitBytes: Int
 
     public init(
@@ -41,7 +48,7 @@ public struct SessionRequest: Sendable {
         self.headerFields = headerFields
         self.body = body
         self.attempts = attempts
-        self.isRepeatable = isRepeatable ?? (Self.idempotentMethods.contains(method) || idempotencyKey != nil)
+        declaredRepeatable = isRepeatable
         self.idempotencyKey = idempotencyKey
         self.urgency = urgency
         self.headTimeout = headTimeout

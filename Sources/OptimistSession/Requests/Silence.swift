@@ -2,33 +2,70 @@
 
 import Synchronization
 
-/// Watches a stream for silence: a connection that is dead often says nothing at all.
+/// Watches a body for silence: a connection that is dead often says nothing at all.
+///
+/// Only the time counts in which a read waits. A reader that takes long over a chunk does not make the server silent.
 final class Silence: Sendable {
+    private struct State {
+        var reads = 0
+        var isReading = false
+    }
+
     private let longest: Duration
     private let clock: any Clock<Duration>
-    private let chunks = Mutex(0)
+    private let state = Mutex(State())
 
     init(longest: Duration, clock: any Clock<Duration>) {
         self.longest = longest
         self.clock = clock
     }
 
-    func listening(to body: ResponseBody) -> ResponseBody {
-        ResponseBody(
-            body.map { chunk in
-                self.chunks.withLock { $0 += 1 }
-                return chunk
-            })
+    /// Runs work on a body, and ends it when the body falls silent.
+    ///
+    /// - Throws: ``TransportError`` of kind `timedOut` after a silence; whatever the work throws.
+    func watching<Result: Sendable>(
+        _ body: ResponseBody, _ work: @escaping @Sendable (ResponseBody) async throws -> Result
+    ) async throws -> Result {
+        let heard = ResponseBody(HeardChunks(body: body, silence: self))
+        return try await firstOf([{ try await work(heard) }, { try await self.watch() }])
     }
 
-    /// Throws `timedOut` when nothing has come for between one and two times the longest silence.
-    func watch() async throws -> Never {
-        var heard = -1
+    /// Throws `timedOut` when one read has waited for between one and two times the longest silence.
+    private func watch() async throws -> Never {
+        var seen: Int?
         while true {
-            let count = chunks.withLock { $0 }
-            guard count != heard else { throw TransportError(.timedOut, .responseStarted) }
-            heard = count
+            let read = state.withLock { $0.isReading ? $0.reads : nil }
+            guard read == nil || read != seen else { throw TransportError(.timedOut, .responseStarted) }
+            seen = read
             try await clock.sleep(for: longest)
+        }
+    }
+
+    fileprivate func readBegins() {
+        state.withLock { state in
+            state.reads += 1
+            state.isReading = true
+        }
+    }
+
+    fileprivate func readEnds() { state.withLock { $0.isReading = false } }
+}
+
+/// A body whose reads are noted.
+private struct HeardChunks: AsyncSequence, Sendable {
+    let body: ResponseBody
+    let silence: Silence
+
+    func makeAsyncIterator() -> Iterator { Iterator(base: body.makeAsyncIterator(), silence: silence) }
+
+    struct Iterator: AsyncIteratorProtocol {
+        var base: ResponseBody.AsyncIterator
+        let silence: Silence
+
+        mutating func next() async throws -> [UInt8]? {
+            silence.readBegins()
+            defer { silence.readEnds() }
+            return try await base.next()
         }
     }
 }

@@ -7,8 +7,8 @@ import Synchronization
 
 extension Session {
     func call(_ request: SessionRequest) async throws -> (head: HTTPResponse, body: [UInt8]) {
-        try await untilSessionEnds(lane: .calls, request.urgency, deadline: request.deadline) { id in
-            let (answer, _) = try await self.answer(to: request, id, collects: true)
+        try await untilSessionEnds(lane: .calls, request.urgency, deadline: request.deadline) { id, progress in
+            let (answer, _) = try await self.answer(to: request, id, progress, .whole)
             return (answer.head, try await answer.body.collect(upTo: request.answerLimitBytes))
         }
     }
@@ -17,15 +17,13 @@ extension Session {
         _ request: SessionRequest, idleTimeout: Duration?,
         _ consume: @escaping @Sendable (HTTPResponse, ResponseBody) async throws -> Result
     ) async throws -> Result {
-        try await untilSessionEnds(lane: .streams, request.urgency, deadline: nil) { id in
-            let (answer, stamp) = try await self.answer(to: request, id, collects: false)
+        try await untilSessionEnds(lane: .streams, request.urgency, deadline: nil) { id, progress in
+            let reading = Reading.refusals(idleTimeout: idleTimeout ?? request.headTimeout)
+            let (answer, stamp) = try await self.answer(to: request, id, progress, reading)
             return try await Self.$consumed.withValue(stamp) {
                 guard let idleTimeout else { return try await consume(answer.head, answer.body) }
                 let silence = Silence(longest: idleTimeout, clock: self.surroundings.clock)
-                return try await firstOf([
-                    { try await consume(answer.head, silence.listening(to: answer.body)) },
-                    { try await silence.watch() },
-                ])
+                return try await silence.watching(answer.body) { try await consume(answer.head, $0) }
             }
         }
     }
@@ -33,14 +31,15 @@ extension Session {
     /// Runs one logical request, and stops it when its time is over, and with the reason when the session it belongs to ends.
     private func untilSessionEnds<Result: Sendable>(
         lane: SessionMachine.LaneName, _ urgency: SessionRequest.Urgency, deadline: Duration?,
-        _ work: @escaping @Sendable (RequestID) async throws -> Result
+        _ work: @escaping @Sendable (RequestID, RequestProgress) async throws -> Result
     ) async throws -> Result {
         let call = Interruptible<Result>()
-        let id = core.arrive(in: lane, urgency) { call.interrupt($0) }
+        let progress = RequestProgress(deadline: deadline, clock: surroundings.clock)
+        let id = core.arrive(in: lane, urgency) { call.interrupt(progress.explaining($0)) }
         let alarm = deadline.map {
-            deadlines.add(after: $0) { call.interrupt(TransportError(.timedOut, .maybeProcessed)) }
+            deadlines.add(after: $0) { call.interrupt(TransportError(.timedOut, progress.phase)) }
         }
-        let result = await call.run(surroundings.spawn) { try await work(id) }
+        let result = await call.run(surroundings.spawn) { try await work(id, progress) }
         if let alarm { deadlines.remove(alarm) }
         let (failure, errands) = core.leave(id)
         run(errands)
@@ -53,7 +52,7 @@ extension Session {
     /// A whole answer is in memory, and so is any that is no success; otherwise its body is still to come. The stamp
     /// is that of the token it was asked for with.
     private func answer(
-        to request: SessionRequest, _ id: RequestID, collects: Bool
+        to request: SessionRequest, _ id: RequestID, _ progress: RequestProgress, _ reading: Reading
     ) async throws -> (TransportResponse, Stamp) {
         let unsigned = try transportRequest(request)
         var ledger = Ledger(request)
@@ -64,37 +63,48 @@ extension Session {
             do {
                 // The session may have ended since the token was given.
                 try Task.checkCancellation()
+                progress.sends()
                 var answer = try await transport.send(unsigned.signed(with: binding.accessToken))
+                progress.hears()
                 serverTime.hear(answer.head)
                 let isSuccess = answer.head.status.kind == .successful
-                if isSuccess, !collects {
+                if isSuccess, case .refusals = reading {
                     accept(binding)
                     return (answer, binding.stamp)
                 }
-                let body = try await answer.body.collect(upTo: request.answerLimitBytes)
+                let (body, breakOff) = try await collected(answer, request, reading)
                 answer.body = ResponseBody(body)
                 switch isSuccess ? .nothing : configuration.answers.ofRequest(answer.head, body) {
                 case .ended(let reason):
+                    progress.refused(by: RefusedAnswer(head: answer.head, body: body))
                     if let event = await ended(binding.stamp, reason) {
                         run(core.handle(event))
                         if case .ended = event { throw OptimistError.signedOut(reason) }
                     }
-                    guard ledger.mayReplay() else { throw OptimistError.credentialRefused }
+                    guard ledger.mayReplay() else { throw progress.explaining(OptimistError.credentialRefused) }
                 case .tokenRefused:
-                    guard ledger.mayReplay() else { throw OptimistError.credentialRefused }
+                    progress.refused(by: RefusedAnswer(head: answer.head, body: body))
+                    guard ledger.mayReplay() else { throw progress.explaining(OptimistError.credentialRefused) }
                     refused = binding.stamp
                 case .nothing:
                     accept(binding)
-                    let delay = delay(after: answer.head, &ledger)
-                    guard let delay else { return (answer, binding.stamp) }
+                    if let breakOff, case .whole = reading { throw breakOff }
+                    guard let delay = delay(after: answer.head, &ledger, within: progress.remaining) else {
+                        return (answer, binding.stamp)
+                    }
+                    progress.failed(.responseStarted)
                     try await pause(id, for: delay)
                 }
             } catch let error as TransportError where request.urgency == .background && error.hasReachedNobody {
+                progress.failed(error.phase)
                 ledger.bookNobody()
                 let delay = patience.withLock { $0.failedToReach(ledger.unreached) }
                 try await pause(id, for: delay, orUntilOnline: true)
             } catch let error as TransportError {
-                guard let delay = delay(after: error, &ledger) else { throw error }
+                progress.failed(error.phase)
+                guard let delay = delay(after: error, &ledger, within: progress.remaining) else {
+                    throw progress.overall(error)
+                }
                 try await pause(id, for: delay)
             }
         }
@@ -113,21 +123,24 @@ extension Session {
     }
 
     /// Returns how long to wait before the next attempt, or nil when the answer is final.
-    private func delay(after answer: HTTPResponse, _ ledger: inout Ledger) -> Duration? {
+    private func delay(after answer: HTTPResponse, _ ledger: inout Ledger, within remaining: Duration?) -> Duration? {
         guard answer.isTemporaryFailure else {
             patience.withLock { $0.succeeded() }
             return nil
         }
-        let mayRetry = ledger.book(isSafe: ledger.isRepeatable)
+        guard ledger.book(isSafe: ledger.isRepeatable) else { return nil }
         let retryAfter = answer.retryAfter(now: serverTime.now)
-        let delay = patience.withLock { $0.failed(ledger.failures, retryAfter: retryAfter) }
-        return mayRetry ? delay : nil
+        return patience.withLock { $0.failed(ledger.failures, retryAfter: retryAfter, within: remaining) }
     }
 
-    private func delay(after error: TransportError, _ ledger: inout Ledger) -> Duration? {
-        let mayRetry = ledger.book(isSafe: !error.isLasting && (ledger.isRepeatable || error.phase == .notSent))
-        let delay = patience.withLock { $0.failed(ledger.failures, retryAfter: nil) }
-        return mayRetry ? delay : nil
+    private func delay(after error: TransportError, _ ledger: inout Ledger, within remaining: Duration?) -> Duration? {
+        let isUnsent = error.phase == .notSent
+        guard ledger.book(isSafe: !error.isLasting && (ledger.isRepeatable || isUnsent)) else { return nil }
+        return patience.withLock { patience in
+            guard isUnsent else { return patience.failed(ledger.failures, within: remaining) }
+            let delay = patience.failedToReach(ledger.failures)
+            return remaining.map { delay < $0 } ?? true ? delay : nil
+        }
     }
 
     private func transportRequest(_ request: SessionRequest) throws -> TransportRequest {

@@ -1,6 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The body of an answer, in chunks that are fetched when asked for. It can be iterated once.
+import Synchronization
+
+/// The body of an answer, in chunks that are fetched when asked for. It can be iterated once: a second iteration throws
+/// ``TransportError`` of kind `alreadyRead`.
 ///
 /// Dropping it, or cancelling the task that iterates it, closes the connection below.
 public struct ResponseBody: AsyncSequence, Sendable {
@@ -8,6 +11,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     typealias Pull = () async throws -> [UInt8]?
 
     private let start: @Sendable () -> Pull
+    private let reader = Reader()
 
     /// Wraps the chunks of a transport.
     public init<Chunks: AsyncSequence & Sendable>(_ chunks: Chunks) where Chunks.Element == [UInt8] {
@@ -28,7 +32,16 @@ public struct ResponseBody: AsyncSequence, Sendable {
         }
     }
 
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(pull: start()) }
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(pull: reader.isFirst() ? start() : { throw TransportError(.alreadyRead, .responseStarted) })
+    }
+
+    /// Lets the first reader read. What transports hand over often stops the process when it is iterated again.
+    private final class Reader: Sendable {
+        private let hasCome = Atomic(false)
+
+        func isFirst() -> Bool { !hasCome.exchange(true, ordering: .relaxed) }
+    }
 
     public struct AsyncIterator: AsyncIteratorProtocol {
         let pull: Pull
@@ -42,7 +55,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
     /// Reads the whole body.
     ///
     /// - Parameter limit: The most bytes to accept. Reading stops as soon as there are more.
-    /// - Throws: ``TransportError`` of kind `tooLarge` past the limit; whatever the transport throws; `CancellationError`.
+    /// - Throws: ``TransportError`` of kind `tooLarge` past the limit, `alreadyRead` if it was read before; whatever the
+    ///   transport throws; `CancellationError`.
     public func collect(upTo limit: Int) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         for try await chunk in self {

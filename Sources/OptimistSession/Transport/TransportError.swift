@@ -1,5 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+public import Foundation
+
 /// Why no whole answer came, and how far the request had got.
 public struct TransportError: Error, Sendable {
     public let kind: Kind
@@ -34,6 +36,8 @@ public struct TransportError: Error, Sendable {
         public static let tooLarge = Self("tooLarge")
         /// The request itself cannot be sent: a scheme or a header field that the transport does not know.
         public static let unsupported = Self("unsupported")
+        /// The body was read before. It comes once.
+        public static let alreadyRead = Self("alreadyRead")
     }
 
     /// How far the request had got. It decides what may be sent again.
@@ -47,8 +51,40 @@ public struct TransportError: Error, Sendable {
     }
 }
 
+extension TransportError {
+    /// One sentence that is safe to log and to show. Switch on ``kind``, not on this.
+    public var message: String {
+        switch kind {
+        case .refused: "The server accepts no connections just now."
+        case .unresolvable: "The address of the server could not be found."
+        case .unreachable: "The server cannot be reached. This device may be offline."
+        case .untrusted: "The server could not prove who it is, so nothing was sent."
+        case .timedOut where phase == .notSent: "The request could not be sent in time."
+        case .timedOut: "The server took too long to answer."
+        case .tooLarge: "The answer of the server is larger than the app accepts."
+        case .unsupported: "The request cannot be sent as it is."
+        case .alreadyRead: "The answer was read before, and it comes only once."
+        default: "The connection to the server was lost."
+        }
+    }
+}
+
+extension TransportError: LocalizedError {
+    public var errorDescription: String? { message }
+
+    public var recoverySuggestion: String? {
+        switch phase {
+        case _ where isLasting: nil
+        case .notSent: "Nothing was sent, so it is safe to try again."
+        case .maybeProcessed: "The server may have received the request. Check before you send it again."
+        case .responseStarted: "Try again."
+        }
+    }
+}
+
 extension TransportError: CustomStringConvertible, CustomDebugStringConvertible {
-    public var description: String { "transport.\(kind) (\(phase))" }
+    /// As in `transport.refused (notSent): The server accepts no connections just now.`
+    public var description: String { "transport.\(kind) (\(phase)): \(message)" }
 
     public var debugDescription: String {
         cause.map { "\(description) (cause: \(String(reflecting: $0)))" } ?? description

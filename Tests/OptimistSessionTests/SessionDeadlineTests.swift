@@ -1,0 +1,121 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import OptimistCore
+import OptimistSession
+import OptimistTesting
+import Synchronization
+import Testing
+
+/// What a request has come to when its time is over, and what its failures cost the others.
+@Suite(.timeLimit(.minutes(20)))
+struct SessionDeadlineTests {
+    private func failure(_ work: () async throws -> some Sendable) async -> TransportError? {
+        do {
+            _ = try await work()
+            return nil
+        } catch { return error as? TransportError }
+    }
+
+    @Test func `a request that never left the queue was not sent`() async throws {
+        let bench = Bench(configuration: SessionConfiguration(slots: 1))
+        let door = Door()
+        bench.server.onRequest {
+            await door.pass()
+            return TransportResponse(.ok)
+        }
+        let first = Task { try await bench.session.send(SessionRequest(.get, "/rows", deadline: .seconds(3600))) }
+        await door.knock()
+        let second = Task { try await bench.session.send(SessionRequest(.post, "/rows", deadline: .seconds(10))) }
+        await bench.clock.sleepers(atLeast: 2)
+        bench.clock.advance(by: .seconds(10))
+        let error = await failure { try await second.value }
+        #expect(error?.kind == .timedOut)
+        #expect(error?.phase == .notSent)
+        door.open()
+        _ = try await first.value
+        #expect(bench.server.sends("/rows") == 1)
+    }
+
+    @Test func `a background request that was offline until its deadline was not sent`() async throws {
+        let bench = Bench()
+        for _ in 0..<1000 { bench.server.onRequest { throw TransportError(.unreachable, .notSent) } }
+        let request = SessionRequest(.post, "/rows", urgency: .background, deadline: .seconds(60))
+        let error = await failure { try await bench.whileTimePasses { try await bench.session.send(request) } }
+        #expect(error?.kind == .timedOut)
+        #expect(error?.phase == .notSent)
+    }
+
+    @Test func `a request that was on its way at its deadline may have been processed`() async throws {
+        let bench = Bench()
+        let door = Door()
+        bench.server.onRequest {
+            await door.pass()
+            return TransportResponse(.ok)
+        }
+        let call = Task { try await bench.session.send(SessionRequest(.post, "/rows", deadline: .seconds(10))) }
+        await door.knock()
+        bench.clock.advance(by: .seconds(10))
+        #expect(await failure { try await call.value }?.phase == .maybeProcessed)
+        door.open()
+    }
+
+    @Test func `a request whose first attempt may have arrived is not called unsent for its last`() async throws {
+        let bench = Bench()
+        bench.server.onRequest { throw TransportError(.broken, .maybeProcessed) }
+        bench.server.onRequest { throw TransportError(.refused, .notSent) }
+        let request = SessionRequest(.get, "/rows", attempts: 2)
+        let error = await failure { try await bench.whileTimePasses { try await bench.session.send(request) } }
+        #expect(error?.kind == .refused)
+        #expect(error?.phase == .maybeProcessed)
+    }
+
+    @Test(arguments: [SessionRequest.Urgency.interactive, .background])
+    func `T7: a Retry-After past the deadline returns the answer at once`(urgency: SessionRequest.Urgency) async throws
+    {
+        let bench = Bench()
+        bench.server.onRequest { TransportResponse(.tooManyRequests, headerFields: [.retryAfter: "20"]) }
+        let request = SessionRequest(.get, "/rows", urgency: urgency, deadline: .seconds(10))
+        #expect(try await bench.session.send(request).head.status == .tooManyRequests)
+        #expect(bench.clock.elapsed == .zero)
+    }
+
+    private static let harmless: [(SessionRequest, TransportError)] = [
+        (SessionRequest(.get, "/rows"), TransportError(.unreachable, .notSent)),
+        (SessionRequest(.post, "/rows"), TransportError(.refused, .notSent)),
+        (SessionRequest(.get, "/rows"), TransportError(.untrusted, .notSent)),
+        (SessionRequest(.get, "/rows"), TransportError(.tooLarge, .responseStarted)),
+        (SessionRequest(.post, "/rows"), TransportError(.broken, .maybeProcessed)),
+        (SessionRequest(.get, "/rows", attempts: 1), TransportError(.broken, .maybeProcessed)),
+    ]
+
+    @Test(arguments: harmless)
+    func `T7: what reached nobody or is not sent again leaves the host's budget as it is`(
+        _ failing: (request: SessionRequest, error: TransportError)
+    ) async throws {
+        let bench = Bench(configuration: SessionConfiguration(retryBackoff: Backoff(base: .zero)))
+        for _ in 0..<20 {
+            for _ in 0..<3 { bench.server.onRequest { throw failing.error } }
+            #expect(await failure { try await bench.session.send(failing.request) } != nil)
+            bench.server.books.withLock { $0.answers = [] }
+        }
+        let before = bench.server.sends("/rows")
+        bench.server.onRequest { TransportResponse(.serviceUnavailable) }
+        #expect(try await bench.session.send(SessionRequest(.get, "/rows")).head.status == .ok)
+        #expect(bench.server.sends("/rows") == before + 2)
+    }
+
+    @Test func `every kind of transport error has a sentence of its own`() {
+        let kinds: [TransportError.Kind] = [
+            .refused, .unresolvable, .unreachable, .untrusted, .timedOut, .broken, .tooLarge, .unsupported,
+            .alreadyRead,
+        ]
+        let sentences = kinds.map { TransportError($0, .maybeProcessed).localizedDescription }
+        #expect(Set(sentences).count == kinds.count)
+        for (kind, sentence) in zip(kinds, sentences) {
+            #expect(sentence.hasSuffix(".") && !sentence.contains("transport"))
+            #expect(TransportError(kind, .notSent).description.contains("\(kind)"))
+        }
+    }
+}

@@ -1,0 +1,130 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import OptimistCore
+import OptimistSession
+import OptimistTesting
+import Synchronization
+import Testing
+
+/// Bodies that stop coming, and readers that take their time.
+@Suite(.timeLimit(.minutes(20)))
+struct SessionSilenceTests {
+    /// An answer whose body never comes.
+    private static func silent(_ status: HTTPResponse.Status) -> TransportResponse {
+        let (chunks, feed) = AsyncStream.makeStream(of: [UInt8].self)
+        // The stream lives as long as its continuation.
+        let body = chunks.map { chunk in
+            _ = feed
+            return chunk
+        }
+        return TransportResponse(head: HTTPResponse(status: status), body: ResponseBody(body))
+    }
+
+    @Test(arguments: [Duration.seconds(30), nil])
+    func `T7: a stream's refusal whose body never comes counts by its head`(idleTimeout: Duration?) async throws {
+        let bench = Bench()
+        bench.server.onRequest { Self.silent(.notFound) }
+        let answer = try await bench.whileTimePasses {
+            try await bench.session.stream(SessionRequest(.get, "/events"), idleTimeout: idleTimeout) { head, body in
+                (head.status, try await body.collect(upTo: 100))
+            }
+        }
+        #expect(answer.0 == .notFound)
+        #expect(answer.1.isEmpty)
+    }
+
+    @Test func `T7: a refusal that trickles is read no longer than the request's deadline`() async throws {
+        let bench = Bench()
+        let clock = bench.clock
+        bench.server.onRequest {
+            let drops = AsyncStream<[UInt8]> {
+                try? await clock.sleep(for: .seconds(10))
+                return Task.isCancelled ? nil : [1]
+            }
+            return TransportResponse(head: HTTPResponse(status: .notFound), body: ResponseBody(drops))
+        }
+        let status = try await bench.whileTimePasses {
+            try await bench.session.stream(SessionRequest(.get, "/events"), idleTimeout: .seconds(30)) { head, _ in
+                head.status
+            }
+        }
+        #expect(status == .notFound)
+        #expect(clock.elapsed <= .seconds(70))
+    }
+
+    @Test(arguments: [true, false])
+    func `T1: a refused token whose answer's body never comes is renewed`(isStream: Bool) async throws {
+        let bench = Bench()
+        bench.server.onRequest {
+            isStream
+                ? Self.silent(.unauthorized)
+                : TransportResponse(
+                    head: HTTPResponse(status: .unauthorized),
+                    body: ResponseBody(
+                        AsyncThrowingStream<[UInt8], any Error> { $0.finish(throwing: Self.breakOff) }))
+        }
+        let request = SessionRequest(.post, "/rows")
+        let status = try await bench.whileTimePasses {
+            if !isStream { return try await bench.session.send(request).head.status }
+            return try await bench.session.stream(request, idleTimeout: .seconds(30)) { head, _ in head.status }
+        }
+        #expect(status == .ok)
+        #expect(bench.server.refreshes == 1)
+    }
+
+    private static let breakOff = TransportError(.broken, .responseStarted)
+
+    @Test func `a reader that takes ten minutes over a chunk does not make the server silent`() async throws {
+        let bench = Bench()
+        let clock = bench.clock
+        bench.server.onRequest {
+            TransportResponse(
+                head: HTTPResponse(status: .ok),
+                body: ResponseBody(
+                    AsyncStream { feed in
+                        feed.yield([1])
+                        feed.yield([2])
+                        feed.finish()
+                    }))
+        }
+        let read = try await bench.whileTimePasses {
+            try await bench.session.stream(SessionRequest(.get, "/events"), idleTimeout: .seconds(30)) { _, body in
+                var read: [UInt8] = []
+                for try await chunk in body {
+                    try await clock.sleep(for: .seconds(600))
+                    read += chunk
+                }
+                return read
+            }
+        }
+        #expect(read == [1, 2])
+    }
+
+    @Test func `a body that is iterated twice throws and does not stop the process`() async throws {
+        for body in [ResponseBody([1]), Self.silent(.ok).body] {
+            _ = body.makeAsyncIterator()
+            await #expect { try await body.collect(upTo: 10) } throws: {
+                ($0 as? TransportError)?.kind == .alreadyRead
+            }
+        }
+    }
+}
+
+extension Bench {
+    /// Does something, and moves the clock to the next who sleeps whenever somebody does.
+    func whileTimePasses<Result: Sendable>(
+        _ work: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        let clock = clock
+        let time = Task {
+            while !Task.isCancelled {
+                for _ in 0..<50 { await Task.yield() }
+                if let next = clock.untilNextSleeper { clock.advance(by: next) }
+            }
+        }
+        defer { time.cancel() }
+        return try await work()
+    }
+}
