@@ -209,6 +209,62 @@
             #expect(farthest < 16 << 20, "the sender was \(farthest) bytes ahead")
         }
 
+        /// On Linux `URLSession` does not say why a handshake failed.
+        @Test func `a server whose certificate nobody trusts is untrusted, was sent nothing, and is tried once`()
+            async throws
+        {
+            let server = try await UntrustedServer()
+            try await Carrier.asyncHTTPClient.withTransport { transport in
+                let session = try Session.signedIn(to: "localhost:\(server.port)", scheme: "https", transport)
+                await #expect { try await session.send(SessionRequest(.get, "/")) } throws: {
+                    guard let error = $0 as? TransportError else { return false }
+                    return error.kind == .untrusted && error.phase == .notSent
+                }
+            }
+            #expect(server.connections == 1)
+            try await server.close()
+        }
+
+        @Test(arguments: Carrier.overSockets)
+        func `a packed answer comes unpacked`(carrier: Carrier) async throws {
+            let packed = Gzip.unpackedTwentyTimes
+            let peer = Peer { _ in
+                [.head(200, length: packed.count, fields: ["Content-Encoding": "gzip"]), .bytes(packed)]
+            }
+            try await carrier.withTransport(to: peer) { transport, authority in
+                let answer = try await transport.send(TransportRequest(authority))
+                let body = try await answer.body.collect(upTo: 1000)
+                #expect(String(decoding: body, as: UTF8.self) == String(repeating: "unpacked ", count: 20))
+            }
+        }
+
+        @Test func `what unpacks to more than 100 times its size is too large, whatever the caller accepts`()
+            async throws
+        {
+            let bomb = Gzip.zeros(64 << 20)
+            let peer = Peer { _ in
+                [.head(200, length: bomb.count, fields: ["Content-Encoding": "gzip"]), .bytes(bomb)]
+            }
+            try await Carrier.asyncHTTPClient.withTransport(to: peer) { transport, authority in
+                let answer = try await transport.send(TransportRequest(authority))
+                await #expect { try await answer.body.collect(upTo: .max) } throws: {
+                    ($0 as? TransportError)?.kind == .tooLarge
+                }
+            }
+        }
+
+        @Test(arguments: Carrier.allCases)
+        func `a body that is iterated twice throws`(carrier: Carrier) async throws {
+            let peer = Peer { _ in [.head(200, length: 2), .bytes(Array("ok".utf8))] }
+            try await carrier.withTransport(to: peer) { transport, authority in
+                let answer = try await transport.send(TransportRequest(authority))
+                #expect(try await answer.body.collect(upTo: 10).count == 2)
+                await #expect { try await answer.body.collect(upTo: 10) } throws: {
+                    ($0 as? TransportError)?.kind == .alreadyRead
+                }
+            }
+        }
+
         @Test(arguments: Carrier.overSockets)
         func `a small body that unpacks to a large one ends at the limit`(carrier: Carrier) async throws {
             let bomb = Gzip.zeros(64 << 20)
@@ -226,8 +282,10 @@
 
     extension Session {
         /// A session that needs no refresh.
-        fileprivate static func signedIn(to authority: String, _ transport: any Transport) throws -> Session {
-            let origin = "http://\(authority)"
+        fileprivate static func signedIn(
+            to authority: String, scheme: String = "http", _ transport: any Transport
+        ) throws -> Session {
+            let origin = "\(scheme)://\(authority)"
             return Session(
                 server: try #require(URL(string: origin)), transport: transport,
                 credentials: InMemoryCredentialStore(
@@ -241,6 +299,12 @@
     ///
     /// > Source: RFC 1951, section 3.2.6, and RFC 1952, section 2.3.
     private enum Gzip {
+        /// `"unpacked "`, twenty times.
+        static let unpackedTwentyTimes: [UInt8] = [
+            0x1F, 0x8B, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0x2B, 0xCD, 0x2B, 0x48, 0x4C, 0xCE,
+            0x4E, 0x4D, 0x51, 0x28, 0x1D, 0x3A, 0x0C, 0x00, 0xC8, 0xE9, 0xA8, 0x16, 0xB4, 0x00, 0x00, 0x00,
+        ]
+
         /// So many zeros as gzip: one literal, and copies of 258 bytes each from one byte before, in fixed codes. What would
         /// follow the last is left out: nobody is to come so far.
         static func zeros(_ count: Int) -> [UInt8] {

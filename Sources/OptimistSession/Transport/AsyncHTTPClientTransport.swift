@@ -5,6 +5,7 @@
     import HTTPTypes
     import NIOCore
     import NIOHTTP1
+    import NIOHTTPCompression
     import NIOPosix
 
     /// The transport for Linux, on AsyncHTTPClient. Available with the package trait of that name.
@@ -13,6 +14,8 @@
     /// - It follows no redirect, since one to another host would take the credential with it.
     /// - A refused connection is an error at once; the library would go on trying for ten seconds.
     /// - A kept connection that the server had closed meanwhile is replaced once, for what may be repeated.
+    /// - It asks for answers packed with gzip or deflate, unless the request says what it accepts, and unpacks them. One
+    ///   that grows to more than 100 times its size is `tooLarge`: that bounds what one read can unpack.
     public final class AsyncHTTPClientTransport: Transport {
         /// One for the whole process, which is never shut down.
         public static let shared = AsyncHTTPClientTransport()
@@ -24,6 +27,7 @@
             var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
             configuration.connectionPool.retryConnectionEstablishment = false
             configuration.timeout.connect = .seconds(10)
+            configuration.decompression = .enabled(limit: .ratio(100))
             client = HTTPClient(
                 eventLoopGroupProvider: .shared(.singletonMultiThreadedEventLoopGroup), configuration: configuration)
         }
@@ -99,41 +103,6 @@
         case let error as ChannelError: error == .ioOnClosedChannel
         case let error as IOError: error.errnoCode == ECONNRESET || error.errnoCode == EPIPE
         default: false
-        }
-    }
-
-    extension TransportError {
-        /// - Throws: `CancellationError` instead of returning, when that is what happened.
-        fileprivate static func translating(_ error: any Error, _ phase: Phase) throws -> TransportError {
-            if Task.isCancelled || error is CancellationError { throw CancellationError() }
-            switch error {
-            case let error as NIOConnectionError:
-                let codes = error.connectionErrors.compactMap { ($0.error as? IOError)?.errnoCode }
-                if codes.contains(ECONNREFUSED) { return TransportError(.refused, .notSent, cause: error) }
-                return TransportError(codes.isEmpty ? .unresolvable : .unreachable, .notSent, cause: error)
-            case let error as IOError where error.errnoCode == ECONNREFUSED:
-                return TransportError(.refused, .notSent, cause: error)
-            case let error as ChannelError:
-                if case .connectTimeout = error { return TransportError(.timedOut, .notSent, cause: error) }
-                return TransportError(.broken, phase, cause: error)
-            case let error as HTTPClientError:
-                return TransportError(error, phase)
-            default:
-                return TransportError(.broken, phase, cause: error)
-            }
-        }
-
-        private init(_ error: HTTPClientError, _ phase: Phase) {
-            switch error {
-            case .connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout:
-                self.init(.timedOut, .notSent, cause: error)
-            case .deadlineExceeded, .readTimeout, .writeTimeout:
-                self.init(.timedOut, phase, cause: error)
-            case .invalidURL, .emptyHost, .emptyScheme:
-                self.init(.unsupported, .notSent, cause: error)
-            default:
-                self.init(.broken, phase, cause: error)
-            }
         }
     }
 #endif

@@ -117,13 +117,15 @@
             return switch error.code {
             case .cannotConnectToHost: TransportError(.refused, .notSent, cause: error)
             case .cannotFindHost, .dnsLookupFailed: TransportError(.unresolvable, .notSent, cause: error)
-            case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff:
+            case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff, .callIsActive:
                 TransportError(.unreachable, .notSent, cause: error)
             case .timedOut: TransportError(.timedOut, phase, cause: error)
             case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
-                .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid:
+                .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
+                .clientCertificateRequired:
                 TransportError(.untrusted, .notSent, cause: error)
-            case .badURL, .unsupportedURL: TransportError(.unsupported, .notSent, cause: error)
+            case .badURL, .unsupportedURL, .appTransportSecurityRequiresSecureConnection:
+                TransportError(.unsupported, .notSent, cause: error)
             default: TransportError(.broken, phase, cause: error)
             }
         }

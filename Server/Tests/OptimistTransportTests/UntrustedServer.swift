@@ -1,0 +1,64 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+#if canImport(Glibc)
+    import NIOCore
+    import NIOPosix
+    import NIOSSL
+    import Synchronization
+
+    /// A server on this machine whose certificate nobody has signed but itself. It counts connections and answers nothing.
+    final class UntrustedServer: Sendable {
+        private final class Count: Sendable {
+            let value = Mutex(0)
+        }
+
+        private let count: Count
+        private let channel: any Channel
+
+        var port: Int { channel.localAddress?.port ?? 0 }
+        var connections: Int { count.value.withLock { $0 } }
+
+        init() async throws {
+            let context = try NIOSSLContext(
+                configuration: .makeServerConfiguration(
+                    certificateChain: NIOSSLCertificate.fromPEMBytes(Array(Self.certificate.utf8))
+                        .map { .certificate($0) },
+                    privateKey: .privateKey(NIOSSLPrivateKey(bytes: Array(Self.key.utf8), format: .pem))))
+            let count = Count()
+            self.count = count
+            channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .childChannelInitializer { channel in
+                    count.value.withLock { $0 += 1 }
+                    return channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+                    }
+                }
+                .bind(host: "127.0.0.1", port: 0).get()
+        }
+
+        func close() async throws { try await channel.close() }
+
+        // Made for this test, with `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500
+        // -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1`. It protects nothing.
+        private static let key = """
+            -----BEGIN PRIVATE KEY-----
+            MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg1DgtUIVt51TM76UF
+            gVHZS3y3mAR+GcrIWFc6g6Xqg+KhRANCAAT1DlZgbGL6CYwB6jC1NZ47gcvpNjkQ
+            F/SmQcxLMQDFSccCF5EHgi8PC3ev2MkJEqK9ZskkkDn005vcEKC8WGID
+            -----END PRIVATE KEY-----
+            """
+        private static let certificate = """
+            -----BEGIN CERTIFICATE-----
+            MIIBmjCCAUGgAwIBAgIUPSo74JDvCAfykhfS0/8wB4wBkggwCgYIKoZIzj0EAwIw
+            FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyNTAwMTgzMloYDzIxMjYxMTAx
+            MDAxODMyWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+            PQMBBwNCAAT1DlZgbGL6CYwB6jC1NZ47gcvpNjkQF/SmQcxLMQDFSccCF5EHgi8P
+            C3ev2MkJEqK9ZskkkDn005vcEKC8WGIDo28wbTAdBgNVHQ4EFgQU8uo9mhtswrDT
+            6HNJdkdRo3GvPdYwHwYDVR0jBBgwFoAU8uo9mhtswrDT6HNJdkdRo3GvPdYwDwYD
+            VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwCgYIKoZI
+            zj0EAwIDRwAwRAIgRcnQrXxzhdtCDryNw4VRAstCgU5kTybNokvWSJtbT2YCICYJ
+            7QEhgeX6l9eBZKWmmwK758DSD0kxE/TL/++vQ6va
+            -----END CERTIFICATE-----
+            """
+    }
+#endif
