@@ -2,6 +2,7 @@
 
 import Foundation
 import HTTPTypes
+import OptimistCore
 public import OptimistSession
 import OptimistWire
 import Synchronization
@@ -16,6 +17,7 @@ public final class JMAPRemote: Remote {
     private let session: Session
     private let schemaVersion: Int
     private let connection = Mutex<Connection?>(nil)
+    private let connecting = SharedWork<RemoteAccount>()
 
     /// How often the server is asked to say that it is alive. Twice as long without a word ends the stream.
     private static let ping = Duration.seconds(30)
@@ -95,7 +97,7 @@ public final class JMAPRemote: Remote {
 
     private func connected() async throws -> Connection {
         if let connection = connection.withLock({ $0 }) { return connection }
-        _ = try await connect()
+        _ = try await connecting.value(session.surroundings.spawn) { try await self.connect() }
         guard let connection = connection.withLock({ $0 }) else { throw RemoteFailure.unreachable("not connected") }
         return connection
     }

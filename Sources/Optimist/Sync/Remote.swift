@@ -11,7 +11,8 @@ public import OptimistWire
 /// Every function throws ``RemoteFailure``, and `CancellationError` when its task is cancelled. Any other error counts
 /// as ``RemoteFailure/unreachable(_:)``.
 public protocol Remote: Sendable {
-    /// Says whose rows these are. Called before the first push or pull of each run, and after a `protocolError`.
+    /// Says whose rows these are. Called before the first push or pull of each run, and after a `protocolError`; never while
+    /// another call is under way, unless that one was cancelled.
     func connect() async throws -> RemoteAccount
 
     /// Sends the present state of some rows.

@@ -32,6 +32,8 @@ public actor SyncEngine {
 
     private var machine: SyncMachine
     var account: RemoteAccount?
+    /// Several lanes may need the connection at the same time.
+    private let connecting = SharedWork<RemoteAccount>()
     var pulls = Pulls()
     private(set) var elapsed: Stopwatch
     private var epoch = 0
@@ -339,12 +341,17 @@ public actor SyncEngine {
 
     func connected() async throws -> RemoteAccount {
         if let account { return account }
+        let account = try await connecting.value(surroundings.spawn) { try await self.connectAndBind() }
+        self.account = account
+        return account
+    }
+
+    private func connectAndBind() async throws -> RemoteAccount {
         let account = try await connect()
         if let install = try await session?.installID() ?? installID { try await store.recognise(install: install) }
         try await store.bind(to: account.id)
         if let schema = account.schema { try await store.check(against: schema) }
         if let served = account.tables { try await store.skip(tablesBut: served) }
-        self.account = account
         return account
     }
 

@@ -64,6 +64,8 @@ final class FakeBackend: Remote {
         var milliseconds: (@Sendable () -> Int64)?
         var pushes: [Push] = []
         var requests: [String] = []
+        /// How often a device has asked whose rows these are.
+        var connections = 0
         /// How many pages were made.
         var pages = 0
     }
@@ -148,7 +150,10 @@ final class FakeBackend: Remote {
     }
 
     func connect() async throws -> RemoteAccount {
-        RemoteAccount(id: "fake#1", initialCursor: "e1.0", tables: settings.withLock { $0.tables })
+        settings.withLock { $0.connections += 1 }
+        // Long enough for others to come.
+        for _ in 0..<100 { await Task.yield() }
+        return RemoteAccount(id: "fake#1", initialCursor: "e1.0", tables: settings.withLock { $0.tables })
     }
 
     func push(_ push: Push) async throws -> PushAnswer {

@@ -39,6 +39,14 @@ struct FirstSyncTests {
             ])
     }
 
+    @Test func `the lanes of one engine share one connection, and do not each ask for it`() async throws {
+        let reader = try Reader(backend)
+        try await reader.store.write { try Tag(name: "mine").insert($0) }
+        try await reader.sync()
+        #expect(backend.requests.contains("push"))
+        #expect(backend.settings.withLock { $0.connections } == 1)
+    }
+
     @Test func `R6 a parent is as urgent as its most urgent child, and a circle comes to an end`() {
         func layout(_ number: Int64, _ name: String, _ parents: Set<String>, priority: Int = 0) -> TableLayout {
             let columns = zip(Int64(1)..., parents.sorted()).map { bit, parent in
