@@ -118,7 +118,7 @@ public actor SyncEngine {
         var wait = Duration.milliseconds(100)
         while true {
             if let turn = SyncTurn(for: store.file) { return turn }
-            status.show(.paused(reason: "Another part of this app is syncing."))
+            status.show(.paused(reason: .otherProcess))
             try await surroundings.clock.sleep(for: wait)
             wait = min(wait * 2, .seconds(2))
         }
@@ -182,7 +182,7 @@ public actor SyncEngine {
     private static func report(_ state: SessionState, to inbox: Inbox) {
         switch state {
         case .restoring, .locked: break
-        case .signedOut(let reason): inbox.put(.signedOut(reason.rawValue))
+        case .signedOut(let reason): inbox.put(.signedOut(PauseReason(reason)))
         case .active, .refreshing, .degraded: inbox.put(.signedIn)
         }
     }

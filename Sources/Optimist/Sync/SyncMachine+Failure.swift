@@ -10,7 +10,8 @@ extension SyncMachine.Failure {
         case let failure as RemoteFailure: self.init(failure)
         case let error as OptimistError where [.damagedMetadata, .invalidTable].contains(error.code):
             self = .fatal(error.message)
-        case let error as OptimistError where error.code == .otherAccount: self = .paused(error.message)
+        case let error as OptimistError where error.code == .otherAccount:
+            self = .paused(PauseReason(.otherAccount, error.message))
         case let error as DatabaseError where Self.isDamage(error.resultCode):
             self = .fatal("The database cannot be read (\(error.resultCode)). Nothing was deleted.")
         case let error as DatabaseError: self = .device(Self.message(of: error.resultCode))
@@ -36,8 +37,8 @@ extension SyncMachine.Failure {
         switch failure {
         case .notSent, .unreachable, .upgradeRequired, .noSnapshots, .cursorLost, .forked: self = .transient
         case .throttled(let wait): self = .throttled(wait)
-        case .signedOut(let reason): self = .signedOut(reason)
-        case .forbidden(let reason): self = .paused(reason)
+        case .signedOut(let reason): self = .signedOut(PauseReason(.signedOut, reason))
+        case .forbidden(let reason): self = .paused(PauseReason(.accountRefused, reason))
         case .tooLarge(let isProtocolLimit): self = .tooLarge(isProtocolLimit: isProtocolLimit)
         case .refused: self = .refused
         case .pushRewound: self = .pushRewound

@@ -24,7 +24,7 @@ struct SyncMachine: Sendable {
         /// There is a session again.
         case signedIn
         /// The session ended.
-        case signedOut(String)
+        case signedOut(PauseReason)
     }
 
     enum PushOutcome: Sendable {
@@ -47,9 +47,9 @@ struct SyncMachine: Sendable {
         /// This device's disk: later.
         case device(String)
         case throttled(Duration)
-        case paused(String)
+        case paused(PauseReason)
         /// The session of the request has ended.
-        case signedOut(String)
+        case signedOut(PauseReason)
         case tooLarge(isProtocolLimit: Bool)
         case refused
         case pushRewound
@@ -95,7 +95,7 @@ struct SyncMachine: Sendable {
     private var hasHeardOfNetwork = false
     /// What the session itself said of whether somebody is signed in. Nil: nothing, as where there is none.
     private var isSignedIn: Bool?
-    private var pause: String?
+    private var pause: PauseReason?
     private var failure: String?
     /// What this device's disk said to the last attempt of each lane.
     private var deviceTroubles: [Lane: String] = [:]
@@ -324,7 +324,7 @@ struct SyncMachine: Sendable {
     }
 
     /// Stops every lane until the app, or a new session, says otherwise.
-    private mutating func halt(pause: String? = nil, failure: String? = nil) {
+    private mutating func halt(pause: PauseReason? = nil, failure: String? = nil) {
         self.pause = pause ?? self.pause
         self.failure = failure ?? self.failure
         streamIsOpen = false

@@ -25,8 +25,9 @@ public struct SyncStatus: Sendable, Hashable {
         /// This device's disk is full, or does not answer as it should. It is tried again by itself. The message is safe to
         /// show.
         case deviceTrouble(message: String)
-        /// Waiting for the app: nobody is signed in, or the account may not be used. The reason is safe to show.
-        case paused(reason: String)
+        /// Waiting for the app: nobody is signed in, or the account may not be used. The reason has a code to switch on and a
+        /// sentence to show.
+        case paused(reason: PauseReason)
         /// Sync has stopped, since going on could do harm. Nothing was deleted. The message is safe to show.
         case failed(message: String)
     }

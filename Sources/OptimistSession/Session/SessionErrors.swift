@@ -5,7 +5,7 @@ public import OptimistCore
 extension OptimistError.Code {
     /// Nobody is signed in, or the session has ended. The remedy is to sign in.
     public static let signedOut = Self("session.signedOut")
-    /// The access token was refused, and so was the one fetched after it.
+    /// The access token was refused, and so was the one fetched after it. The cause is a ``RefusedAnswer``.
     public static let credentialRefused = Self("session.credentialRefused")
     /// New tokens could not be fetched and will be asked for later.
     public static let refreshPostponed = Self("session.refreshPostponed")
@@ -31,20 +31,7 @@ extension OptimistError.Code {
 
 extension OptimistError {
     static func signedOut(_ reason: SignOutReason) -> Self {
-        let sentence =
-            switch reason {
-            case .neverSignedIn: "Nobody is signed in."
-            case .signedOut: "You have signed out."
-            case .replaced: "Somebody else has signed in since."
-            case .otherServer: "The kept credentials belong to another server."
-            case .credentialsUnreadable: "The kept credentials could not be read."
-            case .refreshExpired: "The session was not used for too long."
-            case .signedInElsewhere: "The account was signed in on another device."
-            case .revoked: "The session was ended from elsewhere."
-            case .reuseDetected: "The session was ended because its token was used twice."
-            default: "The server has ended the session."
-            }
-        return OptimistError(.signedOut, sentence, remedy: .signIn, cause: SessionEnded(reason: reason))
+        OptimistError(.signedOut, reason.message, remedy: .signIn, cause: SessionEnded(reason: reason))
     }
 
     static func refreshPostponed(by delay: Duration) -> Self {

@@ -28,4 +28,20 @@ public struct SignOutReason: Hashable, Sendable, RawRepresentable, CustomStringC
     public static let reuseDetected = Self(rawValue: "reuse_detected")
     /// The server refuses the refresh token and does not say why.
     public static let refused = Self(rawValue: "refused")
+
+    /// One sentence that is safe to show. Never compare it.
+    public var message: String {
+        switch self {
+        case .neverSignedIn: "Nobody is signed in."
+        case .signedOut: "You have signed out."
+        case .replaced: "Somebody else has signed in since."
+        case .otherServer: "The kept credentials belong to another server."
+        case .credentialsUnreadable: "The kept credentials could not be read."
+        case .refreshExpired: "The session was not used for too long."
+        case .signedInElsewhere: "The account was signed in on another device."
+        case .revoked: "The session was ended from elsewhere."
+        case .reuseDetected: "The session was ended because its token was used twice."
+        default: "The server has ended the session."
+        }
+    }
 }

@@ -52,7 +52,7 @@ struct ProcessesTests {
         await until("other pushes", in: phone.store)
         let engine = phone.start()
         await phone.clock.sleepers(atLeast: 1)
-        #expect(try await engine.status.current().phase == .paused(reason: "Another part of this app is syncing."))
+        #expect(try await engine.status.current().phase == .paused(reason: .otherProcess))
         #expect(server.connects == 0)
         #expect(try await phone.store.outbox().contains(where: \.isInFlight))
 

@@ -80,7 +80,8 @@ struct NetworkPolicyTests {
         try await phone.untilClean()
         server.setOutage(.forbidden("The server refuses this account."))
         try await phone.store.write { try Todo(content: "pending").insert($0) }
-        let revoked = SyncStatus.Phase.paused(reason: "The server refuses this account.")
+        let revoked = SyncStatus.Phase.paused(
+            reason: PauseReason(.accountRefused, "The server refuses this account."))
         for await status in engine.status where status.phase == revoked { break }
         #expect(try await phone.store.todos().map(\.content) == ["pending", "synced"])
         #expect(try await phone.store.counts().pending == 1)

@@ -261,7 +261,10 @@ struct SyncEngineTests {
         try await phone.store.write { try Todo(content: "Private").insert($0) }
         let engine = phone.start()
         for await status in engine.status {
-            if case .paused = status.phase { break }
+            guard case .paused(let reason) = status.phase else { continue }
+            #expect(reason.code == .otherAccount)
+            #expect(reason.message.hasSuffix("."))
+            break
         }
         #expect(server.pushes.isEmpty)
         #expect(try await phone.store.counts().pending == 1)

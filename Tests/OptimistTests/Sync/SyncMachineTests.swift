@@ -203,18 +203,18 @@ struct SyncMachineTests {
         var run = MachineRun(seed: 6)
         run.handle(.started([:]))
         run.handle(.signedIn)
-        run.finish(.pull, .pulled(.failed(.signedOut("Somebody else has signed in since."))))
+        run.finish(.pull, .pulled(.failed(.signedOut(PauseReason(.signedOut, "Somebody else has signed in since.")))))
         #expect(run.machine.phase == .offline)
         #expect(run.working.contains(.pull))
-        run.handle(.signedOut("revoked"))
-        #expect(run.machine.phase == .paused(reason: "revoked"))
+        run.handle(.signedOut(PauseReason(.signedOut, "revoked")))
+        #expect(run.machine.phase == .paused(reason: PauseReason(.signedOut, "revoked")))
     }
 
     @Test func `S7 a session that ended stops everything, and the next one starts it`() {
         var run = MachineRun(seed: 5)
         run.handle(.started([:]))
-        run.handle(.signedOut("revoked"))
-        #expect(run.machine.phase == .paused(reason: "revoked"))
+        run.handle(.signedOut(PauseReason(.signedOut, "revoked")))
+        #expect(run.machine.phase == .paused(reason: PauseReason(.signedOut, "revoked")))
         #expect(run.abandoned == 1)
         run.handle(.wrote)
         for _ in 0..<20 { run.step() }
@@ -228,7 +228,7 @@ struct SyncMachineTests {
         var run = MachineRun(seed: 5)
         run.handle(.started([:]))
         run.finish(.push, .pushed(.failed(.throttled(.seconds(600)), rows: 1, units: 1)))
-        run.handle(.signedOut("revoked"))
+        run.handle(.signedOut(PauseReason(.signedOut, "revoked")))
         run.handle(.signedIn)
         #expect(run.working == [.pull, .stream])
         run.handle(.wrote)
@@ -239,18 +239,21 @@ struct SyncMachineTests {
     @Test func `S6 a pause that a request brought is tried again, by the watchdog and when the app wakes`() {
         var run = MachineRun(seed: 5)
         run.handle(.started([:]))
-        run.finish(.push, .pushed(.failed(.paused("403 of a captive portal"), rows: 1, units: 1)))
-        #expect(run.machine.phase == .paused(reason: "403 of a captive portal"))
+        run.finish(
+            .push, .pushed(.failed(.paused(PauseReason(.accountRefused, "403 of a captive portal")), rows: 1, units: 1))
+        )
+        #expect(run.machine.phase == .paused(reason: PauseReason(.accountRefused, "403 of a captive portal")))
         run.handle(.foreground)
         #expect(run.working == [.push, .pull, .stream])
-        run.finish(.pull, .pulled(.failed(.paused("403"))))
+        run.finish(.pull, .pulled(.failed(.paused(PauseReason(.accountRefused, "403")))))
         while run.working.isEmpty { run.step() }
         #expect(run.now == .seconds(60))
     }
 
     /// Whatever the answers are, they never make a loop without a wait.
     @Test(arguments: [
-        SyncMachine.Failure.transient, .throttled(.zero), .pushRewound, .paused("p"), .protocolError("x"),
+        SyncMachine.Failure.transient, .throttled(.zero), .pushRewound, .paused(PauseReason(.accountRefused, "p")),
+        .protocolError("x"),
     ])
     func `S5 no failure is repeated without bound at one moment`(failure: SyncMachine.Failure) {
         var run = MachineRun(seed: 6)
@@ -360,7 +363,8 @@ struct SyncMachineTests {
                 [
                     .transient, .transient, .throttled(.seconds(5)), .refused, .pushRewound,
                     .protocolError("x"),
-                    .paused("p"), .signedOut("s"), .noPokes, .device("full"),
+                    .paused(PauseReason(.accountRefused, "p")), .signedOut(PauseReason(.signedOut, "s")), .noPokes,
+                    .device("full"),
                     .tooLarge(isProtocolLimit: .random(using: &random)),
                 ].randomElement(using: &random) ?? .transient
             switch Int.random(in: 0..<14, using: &random) {
@@ -369,7 +373,7 @@ struct SyncMachineTests {
             case 2: run.handle(.online(.random(using: &random)))
             case 3: run.handle(.foreground)
             case 4: run.handle(.signedIn)
-            case 5: if Bool.random(using: &random) { run.handle(.signedOut("x")) }
+            case 5: if Bool.random(using: &random) { run.handle(.signedOut(PauseReason(.signedOut, "x"))) }
             case 6: run.finish(.push, .pushed(.sent(needsPull: false)))
             case 7: run.finish(.push, .pushed(.nothing(nextDue: Bool.random(using: &random) ? .seconds(3) : nil)))
             case 8: run.finish(.push, .pushed(.failed(failure, rows: 9, units: .random(in: 1...9, using: &random))))

@@ -152,7 +152,7 @@ extension DeviceAnswer.Status {
             case .syncing: ("syncing", nil)
             case .offline: ("offline", nil)
             case .deviceTrouble(let message): ("deviceTrouble", message)
-            case .paused(let reason): ("paused", reason)
+            case .paused(let reason): ("paused", reason.message)
             case .failed(let message): ("failed", message)
             }
         lastSync = status.counts.lastSync?.ISO8601Format(.withMilliseconds)
