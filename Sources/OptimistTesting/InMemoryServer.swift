@@ -47,13 +47,15 @@ public final class InMemoryServer: Sendable {
     /// - Parameters:
     ///   - schema: What the rows look like. Default: the planner's to-dos.
     ///   - validate: Refuses rows. Default: none.
+    ///   - workBudget: How much work one push may be. Default: any amount, so that tests end the same way on every machine.
     ///   - now: The server's time of day. Clocks of devices more than 60 s ahead of it are replaced. Default: the real one.
     public init(
         schema: Schema = .planner, validate: @escaping Validation = { _ in nil },
-        now: @escaping @Sendable () -> Date = { Date() }
+        workBudget: WorkBudget = .unlimited, now: @escaping @Sendable () -> Date = { Date() }
     ) {
-        let settings = ServingSettings(schema: schema, epoch: Self.epoch, makeRowID: { UUID().uuidString.lowercased() })
-        {
+        let settings = ServingSettings(
+            schema: schema, epoch: Self.epoch, makeRowID: { UUID().uuidString.lowercased() }, workBudget: workBudget
+        ) {
             validate(PushRow($0)).flatMap { SetError($0) }
         }
         service = JMAPService(store: store, settings: settings, now: now)

@@ -13,6 +13,8 @@ struct ModelStore {
     var schema = ModelStore.projects
     var maxAnswerBytes = AnswerLimit.requestBytes
     var maxSpread = Consequences.maxSpread
+    /// What the pushes came to, in rows looked at.
+    let meter = WorkMeter(.unlimited, for: WorkCaller())
 
     /// Lists and to-dos that belong to them.
     static let projects = Schema(
@@ -36,10 +38,11 @@ struct ModelStore {
                 operations, groups: groups,
                 in: .init(
                     schema: schema, origins: origins, unreadTypes: unreadTypes,
-                    maxAnswerBytes: maxAnswerBytes, maxSpread: maxSpread),
+                    maxAnswerBytes: maxAnswerBytes, maxSpread: maxSpread,
+                    meter: meter),
                 over: transaction, clock: ServerClock(hybrid: clock, milliseconds: milliseconds))
             clock.witness(evaluation.clock.hybrid.last)
-            if !evaluation.changes.isEmpty { _ = transaction.append(evaluation.changes, day: 0) }
+            if !evaluation.changes.isEmpty { _ = try transaction.append(evaluation.changes, day: 0) }
             account = transaction.account
             return evaluation.verdicts
         } catch {

@@ -231,6 +231,44 @@ struct UniqueTests {
         #expect(store.row(.todo(1))?.isAlive == true)
     }
 
+    @Test(arguments: [UniqueIndex.OnCollision.reject, .mergeInto], [true, false])
+    func `M6 each value's winner is decided once, however many rows of a push have it`(
+        onCollision: UniqueIndex.OnCollision, isUpdate: Bool
+    ) {
+        let count = 5000
+        var store = Self.store(onCollision)
+        if isUpdate { store.push((0..<count).map { Self.list($0, .string("name \($0)")) }) }
+        let before = store.meter.steps
+        let verdicts = store.push(
+            (0..<count).map {
+                isUpdate ? .update(.list($0), ["name": ""], at: .at(1)) : Self.list($0, "")
+            })
+        #expect(verdicts[0].won == nil && verdicts[0].error == nil)
+        #expect(
+            verdicts.dropFirst().allSatisfy {
+                onCollision == .reject
+                    ? $0.error?.winner == RowKey.list(0).id : $0 == .mergedInto(RowKey.list(0).id)
+            })
+        #expect(store.meter.steps - before < 20 * count)
+    }
+
+    @Test func `M6 a row into which many are merged is weighed without being weighed anew each time`() {
+        var row = WorkingRow(
+            row: MergeRow(generation: 1, cells: ["name": Cell("Trip", .at(0))]), memory: RowMemory(),
+            cause: .init(unit: 0, key: .list))
+        for number in 0..<200 {
+            let note = JSON.string(String(repeating: "x", count: number % 7))
+            let taken = row.absorb(
+                MergeRow(
+                    generation: 1, cells: [number % 3 == 0 ? "note" : "name": Cell(note, .at(Int64(number)))],
+                    counters: ["likes": ["origin\(number % 50)": CounterTotal(Int64(number), .at(Int64(number)))]]))
+            #expect(taken.contains("likes"))
+            #expect(row.weight == RowWeight(of: row.row, row.memory))
+        }
+        row.row.cells["note"] = nil
+        #expect(row.weight == nil)
+    }
+
     @Test func `a push of many collisions is settled quickly`() {
         var store = Self.store(.mergeInto)
         let lists = (0..<2000).map { Self.list($0, .string("name \($0 % 100)")) }

@@ -72,7 +72,7 @@ public final class OptimistServer: Service {
             settings: ServingSettings(
                 schema: configuration.schema, epoch: database.epoch,
                 makeRowID: { surroundings.makeID().uuidString.lowercased() },
-                tombstoneDays: configuration.tombstoneDays),
+                tombstoneDays: configuration.tombstoneDays, workBudget: configuration.workBudget),
             now: surroundings.now)
         routes = Routes(
             service: service, accounts: registry, pokes: pokes, gazetteer: gazetteer, surroundings: surroundings,

@@ -43,6 +43,8 @@ public struct ServerConfiguration: Sendable {
     public var surroundings: Surroundings
     public var logger: Logger
 
+    /// How long one request may keep all others from writing. Tests change it.
+    var workBudget: WorkBudget = .standard
     /// How much work a password's hash is. Tests lower it.
     var passwordCost: Passwords.Cost = .standard
 

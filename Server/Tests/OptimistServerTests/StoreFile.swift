@@ -40,7 +40,8 @@ final class StoreFile: Sendable {
         }
         let commits = GroupCommit(writer: database.pool)
         let store = SQLiteSyncStore(database, commits: commits)
-        let settings = ServingSettings(schema: schema, epoch: epoch, makeRowID: { UUID().uuidString.lowercased() })
+        let settings = ServingSettings(
+            schema: schema, epoch: epoch, makeRowID: { UUID().uuidString.lowercased() }, workBudget: .unlimited)
         let noon = Date(timeIntervalSince1970: Double(day) * 86_400 + 43_200)
         return Opened(
             database: database, store: store, commits: commits,

@@ -370,8 +370,8 @@ public actor SyncEngine {
             let refusal = Refusal(
                 code: "tooLarge",
                 message: batch.sent.count == 1
-                    ? "The row is larger than the server accepts."
-                    : "What was written together is larger than the server accepts.")
+                    ? "The change is larger than the server accepts, or too much work for it."
+                    : "What was written together is larger than the server accepts, or too much work for it.")
             if try await store.refuse(refusal, batch) { poke() }
         } else {
             try await store.hold(batch)

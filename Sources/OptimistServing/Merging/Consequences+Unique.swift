@@ -19,6 +19,7 @@ extension Consequences {
     /// - Returns: Whether rows were changed, so that all has to be looked at again.
     mutating func settleCollisions(_ isPushed: (RowKey, IndexEntry) -> Bool) throws -> Bool {
         let collisions = try collisions()
+        try findReferences(to: collisions)
         var hasMerged = false
         for collision in collisions where try stands(collision) {
             guard let cause = rows.rows[collision.loser]?.cause else { continue }
@@ -33,6 +34,15 @@ extension Consequences {
         let lost = collisions.filter(\.isOverStored)
         for collision in lost.isEmpty ? collisions : lost { refuse(collision) }
         return false
+    }
+
+    /// Reads at once which rows refer to those that may become one with others.
+    private func findReferences(to collisions: [Collision]) throws {
+        let losers = collisions.filter { $0.index.onCollision == .mergeInto }.map(\.loser)
+        for (type, column, definition) in rows.schema.references(to: Set(losers.map(\.type))) {
+            let named = Set(losers.filter { $0.type == definition.target }.map(\.indexKey))
+            _ = try rows.holders(type, column, Array(named))
+        }
     }
 
     /// Whether the two still collide, after what was done about others.
@@ -57,7 +67,8 @@ extension Consequences {
         for (name, type) in rows.schema.types.sorted(by: { $0.key < $1.key }) {
             for index in type.uniqueIndexes {
                 let newcomers = try newcomers(name, index)
-                let holders = try rows.holders(name, index.name, newcomers.map(\.entryKey))
+                // Decided once for each value, however many have it.
+                let holders = try rows.holders(name, index.name, Array(Set(newcomers.map(\.entryKey))))
                 let winners = try holders.compactMapValues { $0.count > 1 ? try winner(among: $0, index) : nil }
                 for (key, entryKey) in newcomers {
                     guard let winner = winners[entryKey], winner.key != key else { continue }
@@ -74,6 +85,7 @@ extension Consequences {
     /// The changed rows that did not have their values before, in the order in which they changed.
     private func newcomers(_ name: String, _ index: UniqueIndex) throws -> [(key: RowKey, entryKey: IndexKey)] {
         try rows.order.compactMap { key in
+            try rows.step()
             guard key.type == name, let row = rows.rows[key]?.row, row.isAlive, let entryKey = index.key(of: row),
                 try !hasKept(key, index)
             else { return nil }
@@ -89,7 +101,11 @@ extension Consequences {
 
     /// The row that had the values first: before this push, or else in its order.
     private func winner(among holders: [RowKey], _ index: UniqueIndex) throws -> (key: RowKey, isStored: Bool)? {
-        let kept = try holders.filter { try hasKept($0, index) }
+        try rows.load(holders)
+        let kept = try holders.filter { key in
+            try rows.step()
+            return try hasKept(key, index)
+        }
         if let first = try kept.min(by: { try bornSeq($0) < bornSeq($1) }) { return (first, true) }
         return rows.first(of: holders).map { ($0, false) }
     }

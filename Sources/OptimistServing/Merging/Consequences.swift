@@ -31,7 +31,7 @@ struct Consequences {
 
     /// Puts a row here as its operations left it.
     mutating func add(_ evaluation: RowEvaluation, cause: WorkingRow.Cause) {
-        rows.put(WorkingRow(row: evaluation.row, memory: evaluation.memory, cause: cause), at: evaluation.key)
+        rows.add(WorkingRow(row: evaluation.row, memory: evaluation.memory, cause: cause), at: evaluation.key)
         let isNewlyDead = evaluation.stored?.row.isAlive == true && !evaluation.row.isAlive
         if isNewlyDead { dead.append(evaluation.key) }
         if evaluation.row.isAlive, !evaluation.taken.isEmpty {
@@ -68,6 +68,7 @@ extension Consequences {
         unchecked = []
         try rows.load(checks.flatMap { check in references(of: check.key, check.columns).map(\.target) })
         for check in checks {
+            try rows.step()
             for (column, target) in references(of: check.key, check.columns) {
                 guard let working = rows.rows[check.key], working.row.isAlive else { break }
                 guard try rows.row(target)?.isAlive == false, try rows.row(target)?.generation != 0 else { continue }
@@ -226,10 +227,10 @@ extension Consequences {
                 let named = totals.map { ($0.key.contains(".") ? $0.key : "\($0.key).\(key.id)", $0.value) }
                 return Dictionary(named, uniquingKeysWith: { $1 })
             }
-            taken = working.row.merge(incoming).taken
+            taken = working.absorb(incoming)
             working.altered.formUnion(taken)
         }
-        if let error = try rows.row(winner)?.objectionToSize(with: rows.memory(winner)) { blame(cause, error) }
+        if let error = rows.rows[winner]?.objectionToSize { blame(cause, error) }
         unchecked.append((winner, taken))
     }
 }

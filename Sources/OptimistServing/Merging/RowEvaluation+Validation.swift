@@ -57,25 +57,7 @@ extension RowEvaluation {
         return missing.first.map { refused("invalidProperties", "The column \"\($0)\" is required.", missing) }
     }
 
-    func objectionToSize() -> RowStep? { row.objectionToSize(with: memory).map(RowStep.refused) }
-}
-
-extension MergeRow {
-    /// Why no row may be like this, if it is too large. What is kept beside its columns may take up as much room again:
-    /// each device adds to that, and who writes may name as many devices as he likes.
-    func objectionToSize(with memory: RowMemory) -> SetError? {
-        let limit = RowSync.Limit.rowBytes
-        let size = cells.reduce(0) { $0 + $1.key.utf8.count + $1.value.value.weight }
-        if size > limit { return SetError("tooLarge", "A row holds at most \(limit) bytes, not \(size).") }
-        let beside = totalsWeight + memory.weight
-        if beside <= limit { return nil }
-        return SetError("tooLarge", "The totals and clocks of a row take up at most \(limit) bytes, not \(beside).")
-    }
-
-    /// How much room the totals of the counters take.
-    private var totalsWeight: Int {
-        counters.values.joined().reduce(0) { $0 + $1.key.utf8.count + 8 + $1.value.clock.weight }
-    }
+    func objectionToSize() -> RowStep? { RowWeight(of: row, memory).objection.map(RowStep.refused) }
 }
 
 extension RowMemory {
@@ -87,7 +69,7 @@ extension RowMemory {
 
 extension Clock {
     /// How many bytes its text has.
-    fileprivate var weight: Int { 17 + device.utf8.count }
+    var weight: Int { 17 + device.utf8.count }
 }
 
 extension JSON {

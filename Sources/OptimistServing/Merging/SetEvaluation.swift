@@ -39,10 +39,14 @@ struct SetEvaluation {
         var maxAnswerBytes = AnswerLimit.requestBytes
         /// How many rows the push may delete or change without naming them.
         var maxSpread = Consequences.maxSpread
+        /// Ends the evaluation when it is too much work. Nil: it takes as long as it takes.
+        var meter: WorkMeter?
     }
 
     /// The rounds after which a push is put off, so that none takes for ever.
     private static let maxRounds = 64
+    /// The most rows at fault that the others of their unit are told: each of them hears as many.
+    private static let maxCulprits = 16
 
     /// - Parameters:
     ///   - operations: What is asked, in order.
@@ -56,7 +60,7 @@ struct SetEvaluation {
         self.operations = operations
         self.context = context
         self.clock = clock
-        reader = RowReader(snapshot, schema: context.schema)
+        reader = RowReader(snapshot, schema: context.schema, meter: context.meter)
         units = Units(operations, groups, unreadTypes: context.unreadTypes)
         lives = Self.lives(operations)
         try reader.load(operations.lazy.flatMap { [$0.key] + context.schema.references(of: $0) })
@@ -75,7 +79,10 @@ extension SetEvaluation {
     private mutating func evaluateRows() throws {
         steps.reserveCapacity(operations.count)
         evaluations.reserveCapacity(operations.count)
-        for operation in operations { steps.append(try step(operation)) }
+        for operation in operations {
+            try context.meter?.step()
+            steps.append(try step(operation))
+        }
         for unit in units.all.indices {
             let culprits = units.all[unit].operations.filter { steps[$0].isRefusal }
             if !culprits.isEmpty { fail(unit, [:]) }
@@ -120,7 +127,7 @@ extension SetEvaluation {
             if let error = errors[operations[index].key] { steps[index] = .refused(error) }
         }
         let culprits = indices.filter { steps[$0].isRefusal }.map { operations[$0].key }
-        let names = Set((culprits + others).map(\.description)).sorted()
+        let names = Array(Set((culprits + others).map(\.description)).sorted().prefix(Self.maxCulprits))
         for index in indices where !steps[index].isRefusal {
             steps[index] = .refused(SetError("groupFailed", "Another row of its group failed.", blockedBy: names))
         }
@@ -219,6 +226,7 @@ extension SetEvaluation {
     private func apply(to consequences: inout Consequences) throws {
         var causes: [(index: Int, cause: WorkingRow.Cause)] = []
         for (index, operation) in operations.enumerated() {
+            try context.meter?.step()
             guard let unit = units.number(of: operation.key), !units.hasFailed(unit) else { continue }
             let cause = WorkingRow.Cause(unit: unit, key: operation.key)
             causes.append((index, cause))
@@ -307,6 +315,7 @@ extension SetEvaluation {
 
     private func change(of key: RowKey, _ rows: WorkingRows) throws -> RowChange? {
         guard let working = rows.rows[key], let type = context.schema.types[key.type] else { return nil }
+        try context.meter?.step()
         let stored = try reader.row(key)
         if let stored, stored.row == working.row, stored.memory == working.memory { return nil }
         if stored == nil, working.row.generation == 0 { return nil }

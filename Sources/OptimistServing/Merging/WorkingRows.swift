@@ -4,18 +4,39 @@ import OptimistWire
 
 /// A row on its way through one transaction.
 struct WorkingRow {
-    var row: MergeRow
-    var memory: RowMemory
+    var row: MergeRow { didSet { weight = nil } }
+    var memory: RowMemory { didSet { weight = nil } }
     /// The operation that brought the row here: its fault it is if something is not allowed.
     var cause: Cause
     /// The columns in which the server put a value of its own.
     var altered: Set<String> = []
+    /// How large the row is. Nil: nobody has asked since it changed.
+    private(set) var weight: RowWeight?
+
+    init(row: MergeRow, memory: RowMemory, cause: Cause) {
+        self.row = row
+        self.memory = memory
+        self.cause = cause
+    }
 
     /// An operation's row, and the unit that it belongs to.
     struct Cause: Hashable {
         var unit: Int
         var key: RowKey
     }
+
+    /// Merges columns and totals of the same life. It takes as long as those are many, however large the row is by now.
+    ///
+    /// - Returns: The columns that the row took.
+    mutating func absorb(_ incoming: MergeRow) -> Set<String> {
+        let rest = (weight ?? RowWeight(of: row, memory)) - RowWeight(of: row, namedBy: incoming)
+        let taken = row.merge(incoming).taken
+        weight = rest + RowWeight(of: row, namedBy: incoming)
+        return taken
+    }
+
+    /// Why there must be no such row. Nil: there may.
+    var objectionToSize: SetError? { (weight ?? RowWeight(of: row, memory)).objection }
 }
 
 /// The rows as they will be after a transaction, over those that are stored.
@@ -36,6 +57,12 @@ struct WorkingRows {
     }
 
     func stored(_ key: RowKey) throws -> StoredRow? { try reader.row(key) }
+
+    /// Notes that a row is looked at.
+    ///
+    /// - Throws: ``WorkStopped`` when that is too much for one request.
+    func step() throws { try reader.meter?.step() }
+
     func load(_ keys: some Sequence<RowKey>) throws { try reader.load(keys) }
 
     /// The row as it will be. Nil: never heard of.
@@ -43,20 +70,24 @@ struct WorkingRows {
 
     func memory(_ key: RowKey) throws -> RowMemory { try rows[key]?.memory ?? reader.row(key)?.memory ?? RowMemory() }
 
-    mutating func put(_ row: WorkingRow, at key: RowKey) {
-        let type = schema.types[key.type]
-        if type?.hasIndexes == true {
-            for entry in type?.indexEntries(of: rows[key]?.row ?? MergeRow()) ?? [] {
-                entries[key.type]?[entry]?.remove(key)
-            }
-            for entry in type?.indexEntries(of: row.row) ?? [] {
-                entries[key.type, default: [:]][entry, default: []].insert(key)
-            }
+    /// Puts a row here that is not here yet.
+    mutating func add(_ row: WorkingRow, at key: RowKey) {
+        positions[key] = order.count
+        order.append(key)
+        store(row, at: key, formerly: [])
+    }
+
+    private mutating func store(_ row: WorkingRow, at key: RowKey, formerly former: Set<IndexEntry>) {
+        let present = indexEntries(of: row, key)
+        for entry in former where !present.contains(entry) { entries[key.type]?[entry]?.remove(key) }
+        for entry in present where !former.contains(entry) {
+            entries[key.type, default: [:]][entry, default: []].insert(key)
         }
-        if rows.updateValue(row, forKey: key) == nil {
-            positions[key] = order.count
-            order.append(key)
-        }
+        rows[key] = row
+    }
+
+    private func indexEntries(of row: WorkingRow, _ key: RowKey) -> Set<IndexEntry> {
+        schema.types[key.type]?.indexEntries(of: row.row) ?? []
     }
 
     /// The one of some rows that changed first.
@@ -64,9 +95,17 @@ struct WorkingRows {
 
     /// Changes a row, which is stored or here already.
     mutating func change(_ key: RowKey, cause: WorkingRow.Cause, _ body: (inout WorkingRow) -> Void) throws {
-        var row = try rows[key] ?? WorkingRow(row: self.row(key) ?? MergeRow(), memory: memory(key), cause: cause)
-        body(&row)
-        put(row, at: key)
+        try step()
+        // Taken out, so that a large row is changed where it is and not copied.
+        if var row = rows.removeValue(forKey: key) {
+            let former = indexEntries(of: row, key)
+            body(&row)
+            store(row, at: key, formerly: former)
+        } else {
+            var row = WorkingRow(row: try self.row(key) ?? MergeRow(), memory: try memory(key), cause: cause)
+            body(&row)
+            add(row, at: key)
+        }
     }
 
     /// The living rows that will stand under some keys of an index, sorted, by key.
@@ -74,7 +113,7 @@ struct WorkingRows {
         var found = try reader.holders(type, index, keys).mapValues { ids in
             ids.map { RowKey(type, $0) }.filter { rows[$0] == nil }
         }
-        for key in keys {
+        for key in Set(keys) {
             guard let mine = entries[type]?[IndexEntry(index: index, key: key)], !mine.isEmpty else { continue }
             found[key] = (found[key, default: []] + mine).sorted { $0.id < $1.id }
         }
@@ -87,6 +126,7 @@ struct WorkingRows {
         var here = key
         var seen: Set = [key]
         while let next = try follower(of: here), seen.insert(next).inserted {
+            try step()
             here = next
             if try row(here)?.isAlive == true { break }
         }
@@ -105,12 +145,14 @@ struct WorkingRows {
 final class RowReader {
     private let snapshot: any AccountSnapshot
     private let schema: Schema
+    let meter: WorkMeter?
     private var rows: [RowKey: StoredRow?] = [:]
     private var holders: [String: [IndexEntry: [String]]] = [:]
 
-    init(_ snapshot: any AccountSnapshot, schema: Schema) {
+    init(_ snapshot: any AccountSnapshot, schema: Schema, meter: WorkMeter?) {
         self.snapshot = snapshot
         self.schema = schema
+        self.meter = meter
     }
 
     func row(_ key: RowKey) throws -> StoredRow? {

@@ -54,7 +54,7 @@ struct Exchange {
 
     /// Carries out every call, in order.
     ///
-    /// - Throws: ``RequestProblem`` `pushRewound`, or the database's error. Then nothing must be kept.
+    /// - Throws: ``RequestProblem`` `pushRewound`, ``WorkStopped``, or the database's error. Then nothing must be kept.
     mutating func run() throws {
         if let number = request.push, let device = request.device, let transaction {
             guard try transaction.notePush(number, device: device, day: clock.day) else {
@@ -66,6 +66,7 @@ struct Exchange {
         for (index, call) in request.methodCalls.enumerated() {
             do {
                 let answer = try answer(call, at: index)
+                try snapshot.meter?.step(bytes: answer.arguments.count)
                 // A /set has been carried out: its answer always goes out.
                 if answer.arguments.count > room, !call.isSet {
                     throw MethodError.requestTooLarge("The answers to this request are too large: ask in smaller ones.")

@@ -39,7 +39,8 @@ public final class JMAPService: Sendable {
     /// Answers a request of an account. It returns once what it wrote is durable.
     ///
     /// - Throws: `RequestProblem` when it is not carried out at all, or the store's error. Then nothing was stored.
-    ///   Cancelling does not undo what was begun.
+    ///   Cancelled before all is done it throws `CancellationError`, and nothing was stored either; what is being made
+    ///   durable by then stays.
     public func answer(_ body: some Sequence<UInt8>, account: String) async throws -> Outcome {
         let request = try Request(reading: body)
         let done = try await carryOut(request, account: account)
@@ -55,19 +56,40 @@ public final class JMAPService: Sendable {
     }
 
     private func carryOut(_ request: Request, account: String) async throws -> Done {
+        let caller = WorkCaller()
+        do {
+            return try await withTaskCancellationHandler {
+                try await carryOut(request, account, for: caller)
+            } onCancel: {
+                caller.leave()
+            }
+        } catch let stopped as WorkStopped {
+            switch stopped {
+            case .overBudget: throw RequestProblem.tooMuchWork
+            case .cancelled: throw CancellationError()
+            }
+        }
+    }
+
+    private func carryOut(_ request: Request, _ account: String, for caller: WorkCaller) async throws -> Done {
         if request.isPush || request.methodCalls.contains(where: \.isSet) {
             return try await store.write(account: account) { transaction in
-                try self.run(request, account, snapshot: transaction, transaction: transaction)
+                // The time begins here, once the request has the writer.
+                transaction.meter = WorkMeter(self.settings.workBudget, for: caller)
+                return try self.run(request, account, snapshot: transaction, transaction: transaction)
             }
         }
         return try await store.read(account: account) { snapshot in
-            try self.run(request, account, snapshot: snapshot, transaction: nil)
+            // Nobody waits for a reader.
+            snapshot.meter = WorkMeter(.unlimited, for: caller)
+            return try self.run(request, account, snapshot: snapshot, transaction: nil)
         }
     }
 
     private func run(
         _ request: Request, _ account: String, snapshot: any AccountSnapshot, transaction: (any AccountTransaction)?
     ) throws -> Done {
+        try snapshot.meter?.look()
         let clock = ServerClock(hybrid: hybrid.withLock(\.self), milliseconds: now().millisecondsSince1970)
         var exchange = Exchange(
             request, account: account, settings: settings, snapshot: snapshot, transaction: transaction, clock: clock)

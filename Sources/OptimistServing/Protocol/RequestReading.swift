@@ -93,6 +93,9 @@ extension RequestProblem {
         .init(type: jmapPrefix + "limit", status: status, detail: detail, limit: name)
     }
 
+    static let tooMuchWork = Self.limit(
+        "maxWork", "This is too much work for one request, and nothing of it was kept: send fewer rows at a time.")
+
     static let pushRewound = Self(
         type: jmapPrefix + "pushRewound", status: 409,
         detail: "This device has already sent a later push: its database has gone back. It needs a new device id.")

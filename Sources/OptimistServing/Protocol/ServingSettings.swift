@@ -18,22 +18,26 @@ public struct ServingSettings: Sendable {
     public var tombstoneDays: Int
     /// The most rows of one page of changes or of a snapshot, whatever a client asks for.
     public var pageRows: Int
+    /// How long one request may keep all others from writing.
+    public var workBudget: WorkBudget
     public var validate: Validation
 
     /// - Parameters:
     ///   - tombstoneDays: Default: 90.
     ///   - pageRows: At least 1. Default: 20,000.
+    ///   - workBudget: Default: ``WorkBudget/standard``.
     ///   - validate: Default: everything may be that the schema allows.
     public init(
         schema: Schema, epoch: String, makeRowID: @escaping @Sendable () -> String,
         tombstoneDays: Int = RowSync.Limit.tombstoneDays, pageRows: Int = RowSync.Limit.maxPageRows,
-        validate: @escaping Validation = { _ in nil }
+        workBudget: WorkBudget = .standard, validate: @escaping Validation = { _ in nil }
     ) {
         self.schema = schema
         self.epoch = epoch
         self.makeRowID = makeRowID
         self.tombstoneDays = tombstoneDays
         self.pageRows = max(1, pageRows)
+        self.workBudget = workBudget
         self.validate = validate
     }
 }

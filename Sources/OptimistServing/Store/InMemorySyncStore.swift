@@ -89,6 +89,7 @@ public final class InMemorySyncStore: SyncStore {
 /// An account within an open transaction.
 final class InMemoryTransaction: AccountTransaction {
     var account: InMemoryAccount
+    var meter: WorkMeter?
     private let epochNames: [String]
     /// What the account was. Its rows are not looked at: see `formerRows`.
     private let former: AccountNotes
@@ -174,11 +175,12 @@ final class InMemoryTransaction: AccountTransaction {
         return expired.count > limit
     }
 
-    func append(_ changes: [RowChange], day: Int) -> Int64 {
+    func append(_ changes: [RowChange], day: Int) throws -> Int64 {
         account.notes.begin(day: day)
         if let epoch = epochNames.last, account.notes.epochs[epoch] == nil { account.notes.epochs[epoch] = seq }
         account.notes.seq += 1
         for (ordinal, change) in changes.enumerated() {
+            try meter?.step()
             formerRows.append((change, account.put(change, ordinal: ordinal)))
         }
         return seq

@@ -29,6 +29,9 @@ public protocol SyncStore: Sendable {
 
 /// What a transaction sees of one account. Every statement behind it is bound to that account.
 public protocol AccountSnapshot {
+    /// Counts what is done for the request that the snapshot was opened for. A store steps it for each row that it reads or
+    /// writes, and hands on what it throws. Nil: nobody counts.
+    var meter: WorkMeter? { get nonmutating set }
     /// The account's last transaction.
     var seq: Int64 { get }
     /// The last transaction of which deleted rows have been forgotten. Nobody can go on from a state before it.

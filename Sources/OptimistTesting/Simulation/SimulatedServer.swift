@@ -108,7 +108,7 @@ public final class SimulatedServer: Sendable {
             store: store,
             settings: ServingSettings(
                 schema: schema, epoch: epoch, makeRowID: { surroundings.makeID().uuidString.lowercased() },
-                pageRows: pageRows, validate: validate),
+                pageRows: pageRows, workBudget: .unlimited, validate: validate),
             now: surroundings.now)
         state.withLock { $0.running = Running(process: process, store: store, service: service) }
         sweep()

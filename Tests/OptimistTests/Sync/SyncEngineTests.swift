@@ -4,6 +4,7 @@ import Foundation
 import GRDB
 import Optimist
 import OptimistCore
+import OptimistServing
 import OptimistTesting
 import OptimistWire
 import Synchronization
@@ -147,6 +148,36 @@ struct SyncEngineTests {
         #expect(server.seq == 1, "the repetition was no transaction of its own")
         await a.stop()
         await b.stop()
+    }
+
+    @Test func `S9 a push that is too much work for the server is halved until it goes through, or is one unit`()
+        async throws
+    {
+        let looks = Mutex(0)
+        let server = InMemoryServer(
+            workBudget: WorkBudget(.milliseconds(30)) {
+                looks.withLock {
+                    $0 += 1
+                    return .milliseconds($0)
+                }
+            })
+        let phone = try SyncedPhone(server)
+        for number in 0..<1000 { try await phone.store.write { try Todo(content: "\(number)").insert($0) } }
+        phone.start()
+        try await phone.untilClean()
+        #expect(server.rows("todo").count == 1000)
+        #expect(server.pushes.first?.rows.count == 1000 && server.seq > 1)
+        #expect(try await phone.store.rejections().isEmpty)
+        // What was written together is never split.
+        try await phone.store.write { db in
+            for number in 1000..<1900 { try Todo(content: "\(number)").insert(db) }
+        }
+        try await phone.until { try await !$0.rejections().isEmpty }
+        try await phone.store.write { try Todo(content: "and on").insert($0) }
+        try await phone.untilClean()
+        #expect(server.rows("todo").count == 1001)
+        #expect(try await phone.store.rejections().allSatisfy { $0.code == "tooLarge" })
+        await phone.stop()
     }
 
     @Test(arguments: [true, false])

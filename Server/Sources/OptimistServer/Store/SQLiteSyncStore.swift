@@ -55,6 +55,7 @@ package struct SQLiteSyncStore: SyncStore {
 final class SQLiteAccount: AccountTransaction {
     let db: Database
     let account: String
+    var meter: WorkMeter?
     private let epochNames: [String]
     private(set) var seq: Int64
     var floor: Int64
@@ -97,9 +98,11 @@ final class SQLiteAccount: AccountTransaction {
         let rows = try Row.fetchCursor(query, arguments: [account, type, isOne ? ids[0] : ids.jsonText])
         while let row = try rows.next() {
             let id: String = row[0]
+            let content = try row.bytes(at: 4)
+            try meter?.step(bytes: content.count)
             guard
                 let stored = StoredRow(
-                    content: try row.bytes(at: 4), hidden: try row.bytesIfAny(at: 5), seq: row[1], ordinal: row[2],
+                    content: content, hidden: try row.bytesIfAny(at: 5), seq: row[1], ordinal: row[2],
                     bornSeq: row[3])
             else { throw StoreError.damagedRow(RowKey(type, id)) }
             found[id] = stored
@@ -117,7 +120,10 @@ final class SQLiteAccount: AccountTransaction {
                 """)
         var found: [IndexKey: [String]] = [:]
         let rows = try Row.fetchCursor(query, arguments: [account, type, index, isOne ? texts[0] : texts.jsonText])
-        while let row = try rows.next() { found[IndexKey(row[0]), default: []].append(row[1]) }
+        while let row = try rows.next() {
+            try meter?.step()
+            found[IndexKey(row[0]), default: []].append(row[1])
+        }
         return found
     }
 
@@ -129,7 +135,7 @@ final class SQLiteAccount: AccountTransaction {
                 """)
         let cursor = try Row.fetchCursor(query, arguments: [account, type, ids.jsonText])
         var living = LivingRows(maxBytes: maxBytes)
-        while let row = try cursor.next(), living.add(try LoggedRow(row)) {}
+        while let row = try cursor.next(), living.add(try logged(row)) {}
         return living
     }
 
@@ -143,7 +149,7 @@ final class SQLiteAccount: AccountTransaction {
         let cursor = try Row.fetchCursor(
             try db.cachedStatement(sql: Self.livingInOrder), arguments: [account, type, id ?? ""])
         var living = LivingRows(limit: limit, maxBytes: maxBytes)
-        while let row = try cursor.next(), living.add(try LoggedRow(row)) {}
+        while let row = try cursor.next(), living.add(try logged(row)) {}
         return living
     }
 
@@ -168,7 +174,7 @@ final class SQLiteAccount: AccountTransaction {
         var page = ChangePage(rows: [])
         var size = 0
         while let row = try cursor.next() {
-            let logged = try LoggedRow(row)
+            let logged = try logged(row)
             size += logged.byteCount
             if page.rows.count == limit || (!page.rows.isEmpty && size > maxBytes) {
                 page.next = logged.place
@@ -177,6 +183,12 @@ final class SQLiteAccount: AccountTransaction {
             page.rows.append(logged)
         }
         return page
+    }
+
+    private func logged(_ row: Row) throws -> LoggedRow {
+        let logged = try LoggedRow(row)
+        try meter?.step(bytes: logged.byteCount)
+        return logged
     }
 
     func notePush(_ number: Int64, device: String, day: Int) throws -> Bool {
@@ -204,6 +216,7 @@ final class SQLiteAccount: AccountTransaction {
                     hidden = excluded.hidden
                 """)
         for (ordinal, change) in changes.enumerated() {
+            try meter?.step()
             let stored = StoredRow(change, seq: seq, ordinal: ordinal)
             let content = String(decoding: stored.content(id: change.key.id), as: UTF8.self)
             let hidden = stored.hidden.map { String(decoding: $0, as: UTF8.self) }

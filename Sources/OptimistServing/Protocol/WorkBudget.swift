@@ -1,0 +1,95 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Synchronization
+
+/// How long one request that writes may keep the store's writer to itself.
+///
+/// Writes run one after another, so everybody waits for the longest. A request that is past its budget is refused with
+/// the protocol's `limit` error, and nothing of it is kept: a device then sends halves, down to the row that is too much.
+public struct WorkBudget: Sendable {
+    /// Nil: as long as it takes.
+    let limit: Duration?
+    /// What the time is measured by: how long it is since some moment.
+    public let now: @Sendable () -> Duration
+
+    /// - Parameters:
+    ///   - limit: The most time from the moment at which the request has the writer. What it does with fewer than
+    ///     some hundred rows is never refused, however slow the machine.
+    ///   - now: How long it is since some moment. Default: by a clock that stands still while the machine sleeps.
+    public init(_ limit: Duration, now: @escaping @Sendable () -> Duration = Self.stopwatch()) {
+        self.init(limit: limit, now: now)
+    }
+
+    private init(limit: Duration?, now: @escaping @Sendable () -> Duration) {
+        self.limit = limit
+        self.now = now
+    }
+
+    /// No request is refused for its work, and time is never looked at: for simulations, which have to be repeatable.
+    public static let unlimited = WorkBudget(limit: nil, now: { .zero })
+
+    /// Short enough that others wait less than a second, the commit included.
+    public static let standard = WorkBudget(.milliseconds(750))
+
+    /// Tells how long it is since it was made, without the time for which the machine slept.
+    public static func stopwatch() -> @Sendable () -> Duration {
+        let start = SuspendingClock.now
+        return { start.duration(to: .now) }
+    }
+}
+
+/// Why a request is given up before it is done. It says nothing about the rows.
+public enum WorkStopped: Error {
+    case overBudget
+    /// Whoever asked has left.
+    case cancelled
+}
+
+/// Counts what one request does, and ends it when that is too much or nobody waits for it any more.
+///
+/// Belongs to one transaction, and is used by its thread only.
+public final class WorkMeter {
+    private let budget: WorkBudget
+    private let caller: WorkCaller
+    private let start: Duration
+    private(set) var steps = 0
+    private var nextLook = WorkMeter.stepsBetweenLooks
+
+    private static let stepsBetweenLooks = 64
+    /// Work that no request is refused for, so that a machine that stops for a moment is nobody's fault.
+    private static let freeSteps = 512
+    /// How much of a row counts as much as a row.
+    private static let bytesPerStep = 4096
+
+    init(_ budget: WorkBudget, for caller: WorkCaller) {
+        self.budget = budget
+        self.caller = caller
+        start = budget.now()
+    }
+
+    /// Notes that a row was read, looked at or written.
+    ///
+    /// - Parameter bytes: How large it is, where that is known.
+    /// - Throws: An error that the caller hands on. Nothing of the transaction must be kept then.
+    public func step(bytes: Int = 0) throws {
+        steps += 1 + bytes / Self.bytesPerStep
+        if steps < nextLook { return }
+        nextLook = steps + Self.stepsBetweenLooks
+        try look()
+    }
+
+    /// Looks at the time, and whether somebody still waits.
+    func look() throws(WorkStopped) {
+        if caller.hasLeft { throw .cancelled }
+        guard let limit = budget.limit, steps >= Self.freeSteps else { return }
+        if budget.now() - start > limit { throw .overBudget }
+    }
+}
+
+/// Whether somebody still waits for what a request does.
+final class WorkCaller: Sendable {
+    private let left = Mutex(false)
+
+    var hasLeft: Bool { left.withLock(\.self) }
+    func leave() { left.withLock { $0 = true } }
+}

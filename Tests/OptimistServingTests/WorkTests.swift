@@ -1,0 +1,138 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistWire
+import Synchronization
+import Testing
+
+@testable import OptimistServing
+
+/// What a request may cost, with the time in the test's hands.
+@Suite(.timeLimit(.minutes(20)))
+struct WorkTests {
+    /// Goes on by a millisecond whenever it is looked at.
+    private final class Ticks: Sendable {
+        private let count = Mutex(0)
+        var looks: Int { count.withLock(\.self) }
+
+        func now() -> Duration {
+            count.withLock {
+                $0 += 1
+                return .milliseconds($0)
+            }
+        }
+    }
+
+    /// A service over a store in memory, with such a clock.
+    private struct Slow: Sendable {
+        let store = InMemorySyncStore(accounts: [Served.account], epoch: "e1")
+        let ticks = Ticks()
+        private let service: JMAPService
+
+        init(_ budget: Duration, validate: @escaping ServingSettings.Validation = { _ in nil }) {
+            var schema = ModelStore.projects
+            schema.types["Todo"]?.columns["listId"]?.onDelete = .cascade
+            let settings = ServingSettings(
+                schema: schema, epoch: "e1", makeRowID: { RowKey.id(0xF00) },
+                workBudget: WorkBudget(budget, now: ticks.now), validate: validate)
+            service = JMAPService(store: store, settings: settings) { Date(timeIntervalSince1970: 1_800_000_000) }
+        }
+
+        func set(_ type: String, _ arguments: JSON, push: Int64? = nil) async throws -> SetAnswer {
+            var arguments = arguments.object ?? [:]
+            arguments.append("accountId", .string(Served.account))
+            let request = Request(
+                methodCalls: [Invocation("\(type)/set", arguments, callID: "0")],
+                device: push == nil ? nil : "deviceAA", push: push)
+            let outcome = try await service.answer(request.json.bytes, account: Served.account)
+            let answer = try #require(Response(json: JSON(parsing: outcome.response))?.methodResponses.first)
+            return try #require(SetAnswer(json: answer.arguments))
+        }
+
+        var seq: Int64 { get throws { try store.reading(Served.account) { $0.seq } } }
+        func count(_ type: String) throws -> Int {
+            try store.reading(Served.account) { try $0.livingCount(type: type) }
+        }
+    }
+
+    private static func todos(_ numbers: Range<Int>) -> JSON {
+        .create(
+            numbers.map { (.todo($0), ["content": "x", "listId": .string(RowKey.list.id)]) })
+    }
+
+    private static func isTooMuch(_ work: () async throws -> SetAnswer) async -> Bool {
+        let problem = await #expect(throws: RequestProblem.self) { _ = try await work() }
+        return problem?.status == 413 && problem?.type == RequestProblem.jmapPrefix + "limit"
+            && problem?.limit == "maxWork"
+    }
+
+    @Test func `S9 a push past its budget of work is refused with the limit error, whole, and its half is taken`()
+        async throws
+    {
+        let server = Slow(.milliseconds(100))
+        _ = try await server.set("List", .create([(.list, ["name": "l"])]), push: 7)
+        #expect(await Self.isTooMuch { try await server.set("Todo", Self.todos(0..<2000), push: 8) })
+        #expect(try server.seq == 1 && server.count("Todo") == 0)
+        // Nor is its number kept.
+        #expect(try await server.set("Todo", Self.todos(0..<1000), push: 7).created.count == 1000)
+    }
+
+    @Test func `S9 M2 a delete that takes along more rows than the budget allows is refused, and fewer are taken`()
+        async throws
+    {
+        let server = Slow(.milliseconds(100))
+        _ = try await server.set("List", .create([(.list, ["name": "l"])]))
+        for start in stride(from: 0, to: 3000, by: 500) {
+            _ = try await server.set("Todo", Self.todos(start..<start + 500))
+        }
+        #expect(await Self.isTooMuch { try await server.set("List", .destroy(.list)) })
+        #expect(try server.count("Todo") == 3000 && server.count("List") == 1)
+        for start in stride(from: 0, to: 2500, by: 500) {
+            _ = try await server.set(
+                "Todo", ["destroy": .array((start..<start + 500).map { .string(RowKey.todo($0).id) })])
+        }
+        #expect(try await server.set("List", .destroy(.list)).destroyed == [RowKey.list.id])
+        #expect(try server.count("Todo") == 0)
+    }
+
+    @Test func `S9 a push of few rows is never too much work, however slow the machine is`() async throws {
+        let server = Slow(.zero)
+        _ = try await server.set("List", .create([(.list, ["name": "l"])]))
+        #expect(try await server.set("Todo", Self.todos(0..<100)).created.count == 100)
+        #expect(await Self.isTooMuch { try await server.set("Todo", Self.todos(100..<400)) })
+    }
+
+    @Test func `work that nobody waits for any more stops, and nothing of it is kept`() async throws {
+        let judged = Mutex(0)
+        let server = Slow(.seconds(1000)) { _ in
+            judged.withLock { $0 += 1 }
+            // The store in memory runs on the task that asks.
+            withUnsafeCurrentTask { $0?.cancel() }
+            return nil
+        }
+        let work = Task { try await server.set("Todo", ["create": Self.todos(0..<5000)["create"] ?? [:]]) }
+        await #expect(throws: CancellationError.self) { _ = try await work.value }
+        #expect(judged.withLock(\.self) < 200)
+        #expect(try server.seq == 0)
+    }
+
+    @Test func `the time is looked at once for many rows, and never where there is no budget`() async throws {
+        let server = Slow(.seconds(1000))
+        _ = try await server.set("Todo", .create((0..<5000).map { (.todo($0), ["content": "x"]) }))
+        #expect((50..<1000).contains(server.ticks.looks))
+        let meter = WorkMeter(.unlimited, for: WorkCaller())
+        for _ in 0..<100_000 { try meter.step() }
+        try meter.step(bytes: 1_000_000_000)
+    }
+
+    @Test func `S2 rows of a group hear some of those at fault, not each of thousands`() {
+        var store = ModelStore()
+        let bad = (0..<1000).map { RowOperation.create(.todo($0), ["done": true], at: .at(0)) }
+        let good = (1000..<2000).map { RowOperation.create(.todo($0), ["content": "x"], at: .at(0)) }
+        let verdicts = store.push(bad + good, groups: [(0..<2000).map { .todo($0) }])
+        let errors = verdicts.compactMap(\.error)
+        #expect(errors.filter { $0.type == "invalidProperties" }.count == 1000)
+        let others = errors.filter { $0.type == "groupFailed" }
+        #expect(others.count == 1000 && others.allSatisfy { (1...16).contains($0.blockedBy.count) })
+    }
+}
