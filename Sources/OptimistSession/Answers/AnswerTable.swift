@@ -65,7 +65,7 @@ public struct AnswerTable: Sendable {
     }
 
     private static let terminalReasons: Set<SignOutReason> = [
-        .refreshExpired, .signedInElsewhere, .revoked, .reuseDetected,
+        .refreshExpired, .signedInElsewhere, .revoked, .reuseDetected, .passwordChanged, .accountDeleted,
     ]
 
     private static func terminalReason(_ head: HTTPResponse, _ body: [UInt8]) -> SignOutReason? {

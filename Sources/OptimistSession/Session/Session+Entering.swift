@@ -14,14 +14,18 @@ extension Session {
         var email: String
         var password: String
         var device: Device
+        var invitation: String?
     }
 
-    func enter(by path: String, email: String, password: String) async throws -> Account {
+    func enter(
+        by path: String, email: String, password: String, invitation: String? = nil
+    ) async throws -> Account {
         let epoch = core.reserveEpoch()
         let device = Entry.Device(id: try await installID().uuidString.lowercased(), name: configuration.deviceName)
-        let body = try JSONEncoder().encode(Entry(email: email, password: password, device: device))
+        let entry = Entry(email: email, password: password, device: device, invitation: invitation)
+        let body = try JSONEncoder().encode(entry)
         let answer = try await ask(path, .json, Array(body))
-        guard answer.head.status.kind == .successful else { throw refusal(of: answer.head) }
+        guard answer.head.status.kind == .successful else { throw refusal(of: answer.head, answer.body) }
         let origin = Origin(server)?.description ?? ""
         guard
             let credentials = TokenGrant(answer.body)?.credentials(
@@ -62,13 +66,14 @@ extension Session {
         }
     }
 
-    private func refusal(of head: HTTPResponse) -> OptimistError {
+    private func refusal(of head: HTTPResponse, _ body: [UInt8]) -> OptimistError {
         switch head.status.code {
         case 400, 401, 403, 404, 409, 422:
-            OptimistError(.signInRefused, "The server did not accept this e-mail address and password.")
+            .refusal(
+                head, body, else: .signInRefused, "The server did not accept this e-mail address and password.")
         default:
             OptimistError(
-                .signInFailed, "The server could not sign anyone in (status \(head.status.code)).",
+                .signInFailed, Self.sentence(head),
                 remedy: .retry(after: head.retryAfter(now: serverTime.now) ?? .seconds(5)))
         }
     }

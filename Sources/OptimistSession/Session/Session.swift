@@ -82,10 +82,17 @@ public final class Session: Sendable {
 
     /// Makes an account and signs in to it.
     ///
-    /// - Throws: As ``signIn(email:password:)``.
+    /// - Parameters:
+    ///   - email: What the account is signed in to with from now on.
+    ///   - password: At least 8 characters on Optimist's server.
+    ///   - invitation: For a server that asks for one. Default: none.
+    /// - Throws: `OptimistError` with code `emailTaken`, `invalidEmail`, `weakPassword`, `commonPassword`,
+    ///   `passwordIsAddress`, `invalidPassword`, `signUpClosed`, `invitationNeeded` or `invalidInvitation`, each with a
+    ///   sentence to show; else as ``signIn(email:password:)``. See `OptimistError.serverReason` for reasons of a later server.
     @discardableResult
-    public func signUp(email: String, password: String) async throws -> Account {
-        try await enter(by: configuration.endpoints.signUp, email: email, password: password)
+    public func signUp(email: String, password: String, invitation: String? = nil) async throws -> Account {
+        try await enter(
+            by: configuration.endpoints.signUp, email: email, password: password, invitation: invitation)
     }
 
     /// Signs in. Whoever was signed in before is signed out of this device, with reason `replaced`.

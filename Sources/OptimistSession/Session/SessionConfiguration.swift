@@ -43,6 +43,12 @@ public struct SessionConfiguration: Sendable {
         public var signIn = "/auth/sign-in"
         public var token = "/auth/token"
         public var revoke = "/auth/revoke"
+        /// The sessions of the account. One of them is below it, by its id.
+        public var sessions = "/auth/sessions"
+        public var password = "/auth/password"
+        public var forgotPassword = "/auth/forgot-password"
+        public var resetPassword = "/auth/reset-password"
+        public var deleteAccount = "/auth/delete-account"
 
         public init() {}
     }

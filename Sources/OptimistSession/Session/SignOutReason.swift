@@ -26,6 +26,10 @@ public struct SignOutReason: Hashable, Sendable, RawRepresentable, CustomStringC
     public static let revoked = Self(rawValue: "revoked")
     /// An old refresh token was presented again: somebody may have copied it.
     public static let reuseDetected = Self(rawValue: "reuse_detected")
+    /// The password was changed on another device, or reset.
+    public static let passwordChanged = Self(rawValue: "password_changed")
+    /// The account was deleted, here or on another device. What the app has kept of it is still there.
+    public static let accountDeleted = Self(rawValue: "account_deleted")
     /// The server refuses the refresh token and does not say why.
     public static let refused = Self(rawValue: "refused")
 
@@ -40,6 +44,8 @@ public struct SignOutReason: Hashable, Sendable, RawRepresentable, CustomStringC
         case .refreshExpired: "The session was not used for too long."
         case .signedInElsewhere: "The account was signed in on another device."
         case .revoked: "The session was ended from elsewhere."
+        case .passwordChanged: "The password was changed. Sign in with the new one."
+        case .accountDeleted: "The account was deleted."
         case .reuseDetected: "The session was ended because its token was used twice."
         default: "The server has ended the session."
         }
