@@ -126,7 +126,11 @@ let package = Package(
             dependencies: ["Optimist", "OptimistTesting", .product(name: "GRDB", package: "GRDB.swift")],
             path: "Tests/OtherProcess", swiftSettings: settings),
         .testTarget(
-            name: "OptimistTests", dependencies: ["ChildProcess", "Optimist", "OptimistTesting", "OtherProcess"],
+            name: "OptimistTests",
+            dependencies: [
+                "ChildProcess", "Optimist", "OptimistTesting", "OtherProcess",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             resources: [.copy("Fixtures")], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

@@ -30,6 +30,19 @@ public final class JMAPRemote: Remote {
         self.schemaVersion = schemaVersion
     }
 
+    /// As the session knows it.
+    public var signedIn: SignedIn {
+        switch session.state {
+        case .restoring, .locked: .unknown
+        case .signedOut: .nobody
+        case .active(let account), .refreshing(let account), .degraded(let account, _):
+            .account(name(of: account.id))
+        }
+    }
+
+    /// Without the port, which says how the server is reached and not which one it is.
+    private func name(of account: String) -> String { "\(session.server.host() ?? "")#\(account)" }
+
     public func connect() async throws -> RemoteAccount {
         let resource = try await discover()
         guard let account = resource.primaryAccount else {
@@ -38,9 +51,8 @@ public final class JMAPRemote: Remote {
         connection.withLock { $0 = Connection(resource: resource, account: account) }
         let schema = resource.accounts[account]
         return RemoteAccount(
-            // Without the port, which says how the server is reached and not which one it is.
-            id: "\(session.server.host() ?? "")#\(account)",
-            initialCursor: resource.initialState, tables: schema.map { $0.typeNames(at: schemaVersion) },
+            id: name(of: account), initialCursor: resource.initialState,
+            tables: schema.map { $0.typeNames(at: schemaVersion) },
             schema: schema.flatMap { $0.version <= schemaVersion ? $0 : nil }, tombstoneDays: resource.tombstoneDays)
     }
 

@@ -5,7 +5,9 @@ import GRDB
 /// Single values of the engine.
 enum Meta {
     enum Name: String {
-        case version, node, account, push, stampCeiling, lastSync
+        case version, node, push, stampCeiling, lastSync
+        /// Whose file this is, and who else is signed in: see ``FileOwner``.
+        case account, owner, visitor
         /// The installation that the file was last synced from.
         case install
         /// The number of the push that is on its way, or null.

@@ -13,7 +13,8 @@ extension OptimistError.Code {
     public static let notDurable = Self("notDurable")
     /// The engine's own tables cannot be read. Nothing was deleted; sync stays stopped.
     public static let damagedMetadata = Self("damagedMetadata")
-    /// The file belongs to another account.
+    /// The file belongs to another account than the one that is signed in. Nothing was written, and nothing is sent: open a
+    /// file of its own for each account, by ``AccountFiles``.
     public static let otherAccount = Self("otherAccount")
     /// A row is larger than the server takes. Nothing was written.
     public static let rowTooLarge = Self("rowTooLarge")

@@ -26,6 +26,8 @@ extension Store {
         if ceiling < file.ceiling { capture.restart(at: ceiling) } else { capture.resume(from: ceiling) }
         let offset = try Meta.int(.clockOffset, in: db) ?? 0
         clockOffset.withLock { $0 = offset }
+        let present = try FileOwner(in: db)
+        owner.withLock { $0 = present }
         file.meet(version: version, ceiling: ceiling, at: milliseconds)
         try db.notifyChanges(in: .fullDatabase)
         return true

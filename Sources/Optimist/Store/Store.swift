@@ -42,6 +42,10 @@ public final class Store: Sendable {
     /// Where the clock last began again, since something confirmed is no earlier, in milliseconds since 1970.
     let clockFloor = Mutex<Int64>(.min)
     private let watch = Mutex<Task<Void, Never>?>(nil)
+    /// Whose file this is, as it says.
+    let owner: Mutex<FileOwner>
+    /// Asks the engine's remote who is signed in.
+    let whoIsSignedIn = Mutex<@Sendable () -> SignedIn>({ .unknown })
 
     /// Opens a database file, or makes it.
     ///
@@ -70,6 +74,7 @@ public final class Store: Sendable {
         layouts = opened.layouts
         shared = Mutex(opened.shared)
         clockOffset = Mutex(try opened.pool.read { try Meta.int(.clockOffset, in: $0) } ?? 0)
+        owner = Mutex(try opened.pool.read { try FileOwner(in: $0) })
         self.capture = capture
         self.surroundings = surroundings
         worker = DatabaseWorker(executor: surroundings.blockingExecutor ?? QueueExecutor(label: "optimist.store"))
@@ -108,13 +113,13 @@ public final class Store: Sendable {
     /// - Parameter allOrNothing: Whether one refused row has all others of the write, and of what is still pending together
     ///   with it, refused as well. Default: no.
     /// - Returns: What the closure returns, once the transaction is durable.
-    /// - Throws: What the closure throws; `OptimistError` with code `rowTooLarge` for a row that no server would take;
-    ///   `DatabaseError`, such as a full disk.
+    /// - Throws: What the closure throws; `OptimistError` with code `rowTooLarge` for a row that no server would take, or
+    ///   `otherAccount` while another account is signed in than the file's; `DatabaseError`, such as a full disk.
     public func write<T: Sendable>(
         allOrNothing: Bool = false, _ updates: @escaping @Sendable (Database) throws -> T
     ) async throws -> T {
-        try await writeInTurn {
-            try self.transact(as: .user) { db in
+        try await writeInTurn { author in
+            try self.transact(as: .user, by: author) { db in
                 let value = try updates(db)
                 if allOrNothing, let group = self.capture.usedGroup { try GroupJoins(db).keepWhole(group) }
                 return value
@@ -124,8 +129,8 @@ public final class Store: Sendable {
 
     /// Writes like ``write(_:)`` and returns a receipt beside the value, with which to wait for the server's answer.
     public func commit<T: Sendable>(_ updates: @escaping @Sendable (Database) throws -> T) async throws -> Commit<T> {
-        try await writeInTurn {
-            try self.transact(as: .user, collecting: true) { db in
+        try await writeInTurn { author in
+            try self.transact(as: .user, by: author, collecting: true) { db in
                 let value = try updates(db)
                 return Commit(
                     value: value, receipt: try Receipt(rows: self.capture.touched, layouts: self.layouts, in: db))
@@ -133,11 +138,16 @@ public final class Store: Sendable {
         }
     }
 
-    private func writeInTurn<T: Sendable>(_ write: @escaping @Sendable () throws -> T) async throws -> T {
+    /// - Parameter write: Gets who was signed in when the app wrote, which may be another one when it is the write's turn.
+    private func writeInTurn<T: Sendable>(
+        _ write: @escaping @Sendable (_ author: SignedIn) throws -> T
+    ) async throws -> T {
+        let author = signedIn
+        try await note(author)
         waiting.withLock { $0 += 1 }
         return try await worker.run {
             self.waiting.withLock { $0 -= 1 }
-            return try write()
+            return try write(author)
         }
     }
 
@@ -215,8 +225,10 @@ public final class Store: Sendable {
         }
     }
 
+    /// - Parameter person: Who was signed in when the app wrote. Unless they may write here, no synced row is changed.
     private func transact<T>(
-        as author: CaptureContext.Author, collecting: Bool = false, _ updates: (Database) throws -> T
+        as author: CaptureContext.Author, by person: SignedIn = .unknown, collecting: Bool = false,
+        _ updates: (Database) throws -> T
     ) throws -> T {
         var file = shared.withLock { $0 }
         var captured = false
@@ -227,6 +239,7 @@ public final class Store: Sendable {
             let value = try refusingOversize(capture) { try updates(db) }
             try GroupJoins(db).insert(capture.joins)
             captured = capture.usedStamp != nil || othersWrote
+            if author == .user, capture.usedStamp != nil { try admit(person) }
             if let ceiling = file.raise(for: capture.lastStamp, at: milliseconds) {
                 try Meta.set(.stampCeiling, to: ceiling.rawValue, in: db)
             }

@@ -11,8 +11,15 @@ public import OptimistWire
 /// Every function throws ``RemoteFailure``, and `CancellationError` when its task is cancelled. Any other error counts
 /// as ``RemoteFailure/unreachable(_:)``.
 public protocol Remote: Sendable {
-    /// Says whose rows these are. Called before the first push or pull of each run, and after a `protocolError`; never while
-    /// another call is under way, unless that one was cancelled.
+    /// Who is signed in at this moment. Asked at each write of the app, so it must answer at once: no disk, no network.
+    ///
+    /// While it is another account than the one that a file belongs to, writes to the file's synced tables are refused
+    /// (`OptimistError` with code `otherAccount`). Default: ``SignedIn/unknown``. The engine then learns it from
+    /// ``connect()`` only, and what is written between a sign-in and that counts as the file's own.
+    var signedIn: SignedIn { get }
+
+    /// Says whose rows these are. Called before the first push or pull of each run, after a `protocolError`, and when another
+    /// account has signed in; never while another call is under way, unless that one was cancelled or is of another account.
     func connect() async throws -> RemoteAccount
 
     /// Sends the present state of some rows.
@@ -43,6 +50,8 @@ public protocol Remote: Sendable {
 }
 
 extension Remote {
+    public var signedIn: SignedIn { .unknown }
+
     public func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage { throw RemoteFailure.noSnapshots }
 }
 

@@ -1,7 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import GRDB
-import OptimistCore
 import OptimistWire
 
 extension Store {
@@ -52,22 +51,5 @@ extension Store {
         try GroupJoins(db).forgetSettled()
         try Meta.set(.lastSync, to: now, in: db)
         return count
-    }
-
-    /// Binds the file to an account, or checks that it is the one that it is bound to (L2).
-    ///
-    /// - Throws: `OptimistError` with code `otherAccount`.
-    func bind(to account: String) async throws {
-        try await apply { db in
-            switch try Meta.string(.account, in: db) {
-            case nil: try Meta.set(.account, to: account, in: db)
-            case account: break
-            default:
-                throw OptimistError(
-                    .otherAccount,
-                    "This file holds the data of another account. Open a file of its own for each account.",
-                    remedy: .signIn)
-            }
-        }
     }
 }

@@ -22,8 +22,9 @@ extension SyncEngine {
     /// }
     /// ```
     ///
-    /// The file stays bound to its account: what is pending in it is never sent under another one. An app in which several
-    /// people sign in opens a file for each, by ``AccountFiles``. Cancelling while it waits signs nobody out.
+    /// The file stays bound to its account: what is pending in it is never sent under another one, and while another one is
+    /// signed in writes to synced tables are refused. An app in which several people sign in opens a file for each, by
+    /// ``AccountFiles``. Cancelling while it waits signs nobody out.
     ///
     /// - Parameter decide: Called with the number of rows that are pending, if there are any. Default: keeps them.
     /// - Returns: How many rows are still pending in the file.
@@ -44,6 +45,7 @@ extension SyncEngine {
             break
         }
         try await session?.signOut()
+        try await store.note(remote.signedIn)
         return try await store.counts().pending
     }
 

@@ -32,6 +32,8 @@ public actor SyncEngine {
 
     private var machine: SyncMachine
     var account: RemoteAccount?
+    /// Who was signed in when the remote connected to that.
+    private var connectedAs = SignedIn.unknown
     /// Several lanes may need the connection at the same time.
     private let connecting = SharedWork<RemoteAccount>()
     var pulls = Pulls()
@@ -92,7 +94,11 @@ public actor SyncEngine {
         elapsed = Stopwatch(store.surroundings.clock)
         status = SyncStatuses(store: store)
         machine = SyncMachine(random: surroundings.randomness(for: "sync.backoff"))
+        askAtWrites()
     }
+
+    /// Lets the store ask at every write who is signed in.
+    private nonisolated func askAtWrites() { store.follow { [weak self] in self?.remote.signedIn ?? .unknown } }
 
     /// Syncs until the task is cancelled. What is under way then is repeated at the next run; nothing is lost.
     ///
@@ -126,6 +132,7 @@ public actor SyncEngine {
 
     private func run(_ events: AsyncStream<Inbox.Signal>) async {
         elapsed = Stopwatch(surroundings.clock)
+        askAtWrites()
         let watchers = watch()
         defer {
             inbox.close()
@@ -155,7 +162,7 @@ public actor SyncEngine {
     /// sync that is paused goes on waiting for a session.
     public nonisolated func wake() { inbox.put(.foreground) }
 
-    /// Waits until the server has answered for every row of a write. See ``Store/confirmed(_:)``.
+    /// Waits until the server has taken or refused every row of a write. See ``Store/confirmed(_:)``.
     public nonisolated func confirmed(_ receipt: Receipt) async throws -> [Rejection] {
         try await store.confirmed(receipt)
     }
@@ -174,9 +181,22 @@ public actor SyncEngine {
             },
         ]
         if let states = session?.states {
-            watchers.append(surroundings.spawn { for await state in states { Self.report(state, to: inbox) } })
+            watchers.append(
+                surroundings.spawn {
+                    for await state in states {
+                        await self.noteSignedIn()
+                        Self.report(state, to: inbox)
+                    }
+                })
         }
         return watchers
+    }
+
+    /// Notes in the file who is signed in, so that it holds in later launches and in other processes too.
+    private nonisolated func noteSignedIn() async {
+        do { try await store.note(remote.signedIn) } catch {
+            logger.error("sync.account.failed", metadata: ["error": "\(error)"])
+        }
     }
 
     private static func report(_ state: SessionState, to inbox: Inbox) {
@@ -340,24 +360,37 @@ public actor SyncEngine {
     func poke() { inbox.put(.poked, epoch: epoch) }
 
     func connected() async throws -> RemoteAccount {
-        if let account { return account }
-        let account = try await connecting.value(surroundings.spawn) { try await self.connectAndBind() }
-        self.account = account
-        return account
+        await untilRestored()
+        if let account, remote.signedIn == connectedAs { return account }
+        account = nil
+        let present = try await connecting.value(surroundings.spawn) { try await self.connectAndBind() }
+        account = present
+        return present
     }
 
     private func connectAndBind() async throws -> RemoteAccount {
+        let person = remote.signedIn
         let account = try await connect()
         if let install = try await session?.installID() ?? installID { try await store.recognise(install: install) }
-        try await store.bind(to: account.id)
+        try await store.bind(to: account.id, as: person) { [remote] in remote.signedIn }
+        connectedAs = person
         if let schema = account.schema { try await store.check(against: schema) }
         if let served = account.tables { try await store.skip(tablesBut: served) }
         return account
     }
 
+    /// Waits until the session has read its credentials: from then on it is known whose the answers are.
+    private func untilRestored() async {
+        guard let session, session.state == .restoring else { return }
+        for await state in session.states where state != .restoring { return }
+    }
+
     /// A refusal of the connection says nothing about a row.
     private func connect() async throws -> RemoteAccount {
-        do { return try await remote.connect() } catch RemoteFailure.refused(let reason) {
+        do { return try await remote.connect() } catch RemoteFailure.signedOut(let reason) {
+            if remote.signedIn == .unknown { try await store.note(.nobody) }
+            throw RemoteFailure.signedOut(reason)
+        } catch RemoteFailure.refused(let reason) {
             throw RemoteFailure.unreachable(reason)
         } catch RemoteFailure.tooLarge {
             throw RemoteFailure.unreachable("the connection was refused as too large")
