@@ -70,7 +70,7 @@ struct Booking {
         guard let table = tables[sent.ref.table], let before = try entries.entry(sent.ref) else { return }
         var entry = before
         let settlement = try settle(&entry, sent, verdict, table)
-        postpone(&entry, sent, verdict)
+        postpone(&entry, sent, verdict, settlement)
         if case .blocked(let by) = verdict { try standAgain(&entry, besides: by, in: table) }
         if settlement.isUnknown { unknown.append(sent.ref) }
         try record(settlement, sent, before, in: table)
@@ -128,7 +128,9 @@ struct Booking {
         ReceivedCascade(entries, tables, references, db, at: now, besides: vacancy)
     }
 
-    private func postpone(_ entry: inout RowEntry, _ sent: SentRow, _ verdict: Verdict) {
+    private func postpone(
+        _ entry: inout RowEntry, _ sent: SentRow, _ verdict: Verdict, _ settlement: Settlement
+    ) {
         guard entry.isPending else { return }
         switch verdict {
         case .retry(let after): putOff(&entry, for: after)
@@ -138,7 +140,7 @@ struct Booking {
         case .blocked(let by):
             entry.due = corrected + Self.blockedPauseMilliseconds
             entry.blocked = by
-        case .gone where entry.generation == sent.generation && entry.settled != batch.push.number:
+        case .gone where entry.generation == sent.generation && settlement.isUndecided:
             // It is there again: the answer was late.
             putOff(&entry, for: nil)
         default: break

@@ -48,11 +48,14 @@ extension Store {
         }
     }
 
-    /// Waits until the server has answered for every row of a write, in a push that was assembled after it (Q4).
+    /// Waits until the server has taken or refused every row of a write, in a push that was assembled after it.
     ///
-    /// Waits as long as it takes, offline too. Cancelling the task ends the waiting and nothing else.
+    /// Waits as long as it takes, offline too. If the server refuses a row that the user has edited again meanwhile, what is
+    /// pending now is sent in its place, and the row counts as settled once the server has taken or refused that.
+    /// Cancelling the task ends the waiting and nothing else.
     ///
-    /// - Returns: The rejections among the write's rows. Empty: all of it is on the server.
+    /// - Returns: The rejections among the write's rows, but for those that the app has retried or discarded. Empty: all
+    ///   of it is on the server, or has lost there to a later change (``Conflict``).
     /// - Throws: `CancellationError`, or `DatabaseError`.
     public func confirmed(_ receipt: Receipt) async throws -> [Rejection] {
         let changes = changes.stream()

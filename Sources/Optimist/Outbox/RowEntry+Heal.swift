@@ -108,7 +108,7 @@ extension RowEntry {
     ) rethrows -> Settlement {
         let before = self
         // The server lost the row, and did not delete it.
-        if heals, !sentRow.heals, verdict.isGone { return Settlement() }
+        if heals, !sentRow.heals, verdict.isGone { return Settlement(isUndecided: true) }
         if sentRow.heals, heals, isAlive, let refusal = verdict.refusal, refusal.current == nil {
             // The server has nothing of it: the row goes as one that was never accepted.
             acked = 0

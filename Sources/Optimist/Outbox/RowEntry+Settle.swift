@@ -20,12 +20,14 @@ extension RowEntry {
             noteSeq(seq, of: sent.generation)
             return try accept(sent, RowPatch(), seq: seq, isInOrder: false, device: device, in: layout, quote: quote)
         case .merged(let seq, let won):
-            settled = push
             let isInOrder = seq >= self.seq
             noteSeq(seq, of: won.generation ?? sent.generation)
             if let life = won.generation, life > sent.generation {
-                return try enter(life, won, after: sent, device: device, in: layout, quote: quote)
+                let settlement = try enter(life, won, after: sent, device: device, in: layout, quote: quote)
+                settleUnlessPending(push)
+                return settlement
             }
+            settled = push
             return try accept(sent, won, seq: seq, isInOrder: isInOrder, device: device, in: layout, quote: quote)
         case .mergedInto(let seq, _):
             settled = push
@@ -34,14 +36,16 @@ extension RowEntry {
         case .gone(let seq, let deletion):
             if isThereAgain(since: seq, in: sent.generation) {
                 takeBackSent(sent)
-                return Settlement()
+                return Settlement(isUndecided: true)
             }
-            settled = push
             self.seq = max(self.seq, seq)
-            return giveUp(sent, deletion, in: layout)
+            let settlement = giveUp(sent, deletion, in: layout)
+            settleUnlessPending(push)
+            return settlement
         case .rejected(let refusal):
-            settled = push
-            return try reject(sent, refusal, in: layout, quote: quote)
+            let settlement = try reject(sent, refusal, in: layout, quote: quote)
+            if settlement.rejected != nil { settled = push } else { settleUnlessPending(push) }
+            return settlement
         case .blocked, .groupFailed:
             takeBackSent(sent)
             return Settlement()
@@ -52,6 +56,10 @@ extension RowEntry {
             return Settlement()
         }
     }
+
+    /// The server did not take what was sent, and it is not kept as refused either: what is still pending of the row decides what
+    /// becomes of it, in a later push (Q4).
+    private mutating func settleUnlessPending(_ push: Int64) { if !isPending { settled = push } }
 
     /// When a life ended before what was sent of it was taken, the server may have forgotten that end. The page that tells has
     /// to count as later then (L4).

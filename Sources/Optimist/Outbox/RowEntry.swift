@@ -39,7 +39,7 @@ struct RowEntry: Equatable, Sendable {
     var base: [String: String] = [:]
     /// What this device has counted, by the column's bit.
     var counters: [Int64: Counter] = [:]
-    /// The last push that the server answered for this row.
+    /// The last push of which the server took this row, or whose refusal of it is kept as a rejection.
     var settled: Int64 = 0
     /// Not to be sent before, in milliseconds since 1970.
     var due: Int64?

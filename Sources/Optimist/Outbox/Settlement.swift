@@ -15,4 +15,6 @@ struct Settlement: Equatable, Sendable {
     var kept: Int64 = 0
     /// Whether what the server has of the row now is not known, so that it is to be received anew.
     var isUnknown = false
+    /// Whether the answer was late and decides nothing, so that the row is sent once more.
+    var isUndecided = false
 }

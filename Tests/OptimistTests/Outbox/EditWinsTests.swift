@@ -325,4 +325,19 @@ struct EditWinsTests {
             #expect(try await device.store.pendingCount() == 0)
         }
     }
+
+    @Test func `Q4 M2 an edit answered as gone that goes on with a later one is settled by the server's revival`()
+        async throws
+    {
+        let commit = try await phone.store.commit { try $0.execute(sql: "UPDATE note SET title = 'Mine'") }
+        let batch = try #require(try await phone.next())
+        phone.advance(10_000)
+        try await phone.execute("UPDATE note SET body = 'green'")
+        try await phone.store.book([.gone(seq: 9)], of: batch)
+        let receipt = commit.receipt
+        #expect(try await phone.store.pendingCount() == 1)
+        #expect(try await phone.store.unsettled(phone.store.refs(receipt)[...], since: receipt.push).count == 1)
+        try await phone.store.book([.accepted(seq: 10)], of: try #require(try await phone.next()))
+        #expect(try await phone.store.confirmed(receipt).isEmpty)
+    }
 }

@@ -252,6 +252,44 @@ struct OutboxTests {
         #expect(try await rejections.isEmpty)
     }
 
+    @Test(arguments: [true, false])
+    func `Q4 a write refused after it was edited meanwhile is settled by the answer to what it is now`(
+        isNew: Bool
+    ) async throws {
+        if !isNew { _ = try await confirmed() }
+        let commit = try await store.commit { db in
+            if isNew { try Todo(content: "too long").insert(db) }
+            try db.execute(sql: "UPDATE todo SET content = 'too long'")
+        }
+        let refusal = Verdict.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))
+        for edit in ["longer", "longest"] {
+            let batch = try await next()
+            phone.advance(1)
+            try await self.edit("UPDATE todo SET content = '\(edit)'")
+            try await store.book([refusal], of: batch)
+            #expect(try await store.rejections().isEmpty)
+            #expect(try await store.unsettled(store.refs(commit.receipt)[...], since: commit.receipt.push).count == 1)
+        }
+        try await store.book([refusal], of: try await next())
+        #expect(try await store.confirmed(commit.receipt).map { $0.mine["content"] } == ["longest"])
+    }
+
+    @Test func `Q4 a write whose column was refused while another was edited is settled by that rejection`()
+        async throws
+    {
+        _ = try await confirmed()
+        let commit = try await store.commit { db in
+            try db.execute(sql: "UPDATE todo SET content = 'too long', priority = 1")
+        }
+        let batch = try await next()
+        phone.advance(1)
+        try await edit("UPDATE todo SET priority = 2")
+        let refusal = Refusal(code: "invalidProperties", column: "content", message: "too long")
+        try await store.book([.rejected(refusal)], of: batch)
+        #expect(try await store.confirmed(commit.receipt).map { $0.mine["content"] } == ["too long"])
+        #expect(try await store.pendingCount() == 1)
+    }
+
     @Test func `Q4 waiting can be cancelled`() async throws {
         let commit = try await store.commit { try Todo(content: "x").insert($0) }
         let store = store
