@@ -58,7 +58,7 @@ public final class OptimistServer: Service {
             try SchemaRegister.accept(configuration.schema, in: database.pool)
             return (database, try ServerKeys(directory: directory))
         }
-        let commits = GroupCommit(writer: database.pool)
+        let commits = GroupCommit(writer: database.pool, now: configuration.workBudget.now)
         store = SQLiteSyncStore(database, commits: commits)
         registry = Accounts(
             store: AccountStore(reader: database.pool, commits: commits), keys: keys,

@@ -1,12 +1,13 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import GRDB
+import OptimistServing
 import Synchronization
 
 /// Lets writes that arrive together share one disk commit.
 ///
-/// While one transaction is being made durable, those that arrive queue up, and all of them go into the next one. Each is
-/// answered after the commit. One that fails is nobody else's concern: if it had already written something, the shared
+/// While one transaction is being made durable, those that arrive queue up, and those that are short share the next one. Each
+/// is answered after the commit. One that fails is nobody else's concern: if it had already written something, the shared
 /// transaction is undone and everybody in it runs again alone, so there need be no savepoint for each.
 package final class GroupCommit: Sendable {
     /// Called once the fate of the transaction is known, with its error if it failed.
@@ -17,24 +18,36 @@ package final class GroupCommit: Sendable {
         /// Answers without having been run, or when that was in vain.
         var refuse: Answer
     }
+    private typealias Turn = WriteQueue<Job>.Turn
 
     private struct Waiting {
-        var jobs: [Job] = []
+        var jobs = WriteQueue<Job>()
         var isDraining = false
     }
 
     private let writer: any DatabaseWriter
+    private let now: @Sendable () -> Duration
     private let waiting = Mutex(Waiting())
-    /// The most writes that share a commit, so that none waits long for its neighbours.
+    /// The most writes that share a commit, and the time after which no other one joins, so that none waits long for its
+    /// neighbours.
     private let maxJobs = 512
+    private let maxSharedTime: Duration = .milliseconds(50)
 
-    init(writer: any DatabaseWriter) { self.writer = writer }
+    /// - Parameter now: Tells how long a write has taken.
+    init(writer: any DatabaseWriter, now: @escaping @Sendable () -> Duration = WorkBudget.stopwatch()) {
+        self.writer = writer
+        self.now = now
+    }
 
     /// Runs `work` in a transaction, and returns once that is durable.
     ///
-    /// - Parameter work: May be run a second time, if another one failed beside it.
+    /// - Parameters:
+    ///   - owner: Whose it is. Owners take turns. Default: everybody's, as of what is always short.
+    ///   - work: May be run a second time, if another one failed beside it.
     /// - Throws: What `work` throws, and then nothing that it wrote is kept; or the error of the commit.
-    func write<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+    func write<Value: Sendable>(
+        of owner: String = "", _ work: @escaping @Sendable (Database) throws -> Value
+    ) async throws -> Value {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
             let job = Job { db in
                 let result = Result { try work(db) }
@@ -43,16 +56,16 @@ package final class GroupCommit: Sendable {
             } refuse: { failure in
                 continuation.resume(throwing: failure ?? CancellationError())
             }
-            add(job)
+            add(job, of: owner)
         }
     }
 
     /// How many writes wait for the next commit.
     var waitingCount: Int { waiting.withLock { $0.jobs.count } }
 
-    private func add(_ job: Job) {
+    private func add(_ job: Job, of owner: String) {
         let mustStart = waiting.withLock { waiting in
-            waiting.jobs.append(job)
+            waiting.jobs.add(job, of: owner)
             defer { waiting.isDraining = true }
             return !waiting.isDraining
         }
@@ -60,45 +73,69 @@ package final class GroupCommit: Sendable {
     }
 
     private func drain(_ db: Database) {
-        while true {
-            let jobs = waiting.withLock { waiting in
-                let jobs = waiting.jobs.prefix(maxJobs)
-                waiting.jobs.removeFirst(jobs.count)
-                waiting.isDraining = !jobs.isEmpty
-                return jobs
-            }
-            if jobs.isEmpty { return }
-            if !commit(jobs, db) {
-                for job in jobs { _ = commit([job], db) }
-            }
+        while let first = next() {
+            for job in commit(first, sharing: true, db) { _ = commit(job, sharing: false, db) }
         }
     }
 
-    /// Runs the jobs in one transaction, and answers them.
+    private func next() -> Turn? {
+        waiting.withLock { waiting in
+            let turn = waiting.jobs.first()
+            waiting.isDraining = turn != nil
+            return turn
+        }
+    }
+
+    /// Runs writes in one transaction, and answers them.
     ///
-    /// - Returns: False if one of several failed after it had written something. Then all is undone and nobody answered.
-    private func commit(_ jobs: ArraySlice<Job>, _ db: Database) -> Bool {
-        var answers: [Answer] = []
-        var isSpoilt = false
+    /// - Parameter sharing: Whether others that wait may join.
+    /// - Returns: The writes that have to run again alone, since one beside them failed after it had written something.
+    private func commit(_ first: Turn, sharing: Bool, _ db: Database) -> [Turn] {
+        var done: [(turn: Turn, answer: Answer)] = []
+        var spoiler: (any Error)?
+        let begun = now()
         do {
             try db.inTransaction(.immediate) {
-                for job in jobs {
-                    let before = db.totalChangesCount
-                    let (failure, answer) = job.run(db)
-                    answers.append(answer)
+                var next: Turn? = first
+                while let turn = next {
+                    let (failure, answer, hasWritten) = run(turn, db, isNew: sharing)
+                    done.append((turn, answer))
                     // SQLite ends the transaction by itself when the disk is full: nothing may be written after that.
                     guard db.isInsideTransaction else { throw failure ?? DatabaseError(resultCode: .SQLITE_ABORT) }
-                    isSpoilt = failure != nil && db.totalChangesCount != before
-                    if isSpoilt { return .rollback }
+                    spoiler = hasWritten ? failure : nil
+                    if spoiler != nil { return .rollback }
+                    let isFull = done.count == maxJobs || now() - begun > maxSharedTime
+                    next = sharing && !isFull ? waiting.withLock { $0.jobs.another() } : nil
                 }
                 return .commit
             }
         } catch {
-            for job in jobs { job.refuse(error) }
-            return true
+            if done.isEmpty {
+                if sharing { finished(first, after: .zero) }
+                first.write.refuse(error)
+            }
+            for (turn, _) in done { turn.write.refuse(error) }
+            return []
         }
-        if isSpoilt, jobs.count > 1 { return false }
-        for answer in answers { answer(nil) }
-        return true
+        if let spoiler, done.count > 1 {
+            // It was given up for what it did itself, and would be again.
+            if spoiler is WorkStopped { done.removeLast().answer(nil) }
+            return done.map(\.turn)
+        }
+        for (_, answer) in done { answer(nil) }
+        return []
+    }
+
+    private func run(
+        _ turn: Turn, _ db: Database, isNew: Bool
+    ) -> (failure: (any Error)?, answer: Answer, hasWritten: Bool) {
+        let (before, begun) = (db.totalChangesCount, now())
+        let (failure, answer) = turn.write.run(db)
+        if isNew { finished(turn, after: now() - begun) }
+        return (failure, answer, db.totalChangesCount != before)
+    }
+
+    private func finished(_ turn: Turn, after time: Duration) {
+        waiting.withLock { $0.jobs.finished(turn, after: time) }
     }
 }

@@ -32,7 +32,7 @@ package struct SQLiteSyncStore: SyncStore {
             try work(SQLiteAccount(db, account: account, epochs: epochs))
         }
         guard let commits else { return try writeNow(write) }
-        return try await commits.write(write)
+        return try await commits.write(of: account, write)
     }
 
     package func accounts(after id: String?, limit: Int) async throws -> [String] {
