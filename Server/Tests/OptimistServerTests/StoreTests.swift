@@ -30,7 +30,8 @@ struct StoreTests {
 
     @Test func `a write that fails half-way is undone, and nobody else's concern`() async throws {
         let results = try await together { number in number % 10 == 0 ? .afterWriting : nil }
-        #expect(results.stored == 90 && results.succeeded == 90 && results.commits == 90)
+        // Only what had shared a transaction with one that failed runs alone.
+        #expect(results.stored == 90 && results.succeeded == 90 && (1...90).contains(results.commits))
     }
 
     private enum Failure { case beforeWriting, afterWriting }
@@ -41,7 +42,7 @@ struct StoreTests {
     ) async throws -> (stored: Int?, succeeded: Int, commits: Int) {
         let pool = try await site.open().database.pool
         try await pool.write { try $0.execute(sql: "CREATE TABLE t (n INTEGER PRIMARY KEY)") }
-        let commits = GroupCommit(writer: pool)
+        let commits = GroupCommit(writer: pool) { .zero }
         let counter = CommitCounter()
         pool.add(transactionObserver: counter, extent: .databaseLifetime)
         let gate = DispatchSemaphore(value: 0)

@@ -28,8 +28,8 @@ public struct WorkBudget: Sendable {
     /// No request is refused for its work, and time is never looked at: for simulations, which have to be repeatable.
     public static let unlimited = WorkBudget(limit: nil, now: { .zero })
 
-    /// Short enough that others wait less than a second, the commit included.
-    public static let standard = WorkBudget(.milliseconds(750))
+    /// 600 ms: others wait less than a second, with what it takes to undo or to commit.
+    public static let standard = WorkBudget(.milliseconds(600))
 
     /// Tells how long it is since it was made, without the time for which the machine slept.
     public static func stopwatch() -> @Sendable () -> Duration {

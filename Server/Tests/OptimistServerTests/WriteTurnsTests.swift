@@ -1,0 +1,160 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Dispatch
+import Foundation
+import GRDB
+import OptimistServing
+import OptimistWire
+import Synchronization
+import Testing
+
+@testable import OptimistServer
+
+/// Whose write comes when.
+@Suite(.timeLimit(.minutes(20)))
+struct WriteTurnsTests {
+    let site = Site()
+
+    /// Takes the writes of one transaction, each of which lasts as long as its owner's do.
+    private func transaction(
+        _ queue: inout WriteQueue<Int>, _ lasting: [String: Duration] = [:]
+    ) -> [String] {
+        var owners: [String] = []
+        var next = queue.first()
+        while let turn = next {
+            owners.append(turn.owner)
+            queue.finished(turn, after: lasting[turn.owner] ?? .milliseconds(1))
+            next = queue.another()
+        }
+        return owners
+    }
+
+    @Test func `owners take turns, and each one's writes keep their order`() {
+        var queue = WriteQueue<Int>()
+        for number in 0..<3 { queue.add(number, of: "a") }
+        queue.add(3, of: "b")
+        queue.add(4, of: "c")
+        var taken: [Int] = []
+        var next = queue.first()
+        while let turn = next {
+            taken.append(turn.write)
+            queue.finished(turn, after: .zero)
+            next = queue.another()
+        }
+        #expect(taken == [0, 3, 4, 1, 2])
+        #expect(queue.count == 0 && queue.first() == nil)
+    }
+
+    @Test func `who had the writer for long gets transactions of their own, one after each that the others share`() {
+        var queue = WriteQueue<Int>()
+        let long: [String: Duration] = ["a": .milliseconds(750), "b": .milliseconds(750)]
+        for number in 0..<3 {
+            for owner in ["a", "b", "c", "d"] { queue.add(number, of: owner) }
+        }
+        #expect(transaction(&queue, long) == ["a", "b", "c", "d", "c", "d", "c", "d"], "nobody is known yet")
+        for _ in 0..<2 { queue.add(9, of: "c") }
+        #expect(transaction(&queue, long) == ["c", "c"])
+        #expect(transaction(&queue, long) == ["a"])
+        queue.add(9, of: "c")
+        #expect(transaction(&queue, long) == ["c"])
+        #expect(transaction(&queue, long) == ["b"])
+        // One that was short again shares again.
+        #expect(transaction(&queue) == ["a"])
+        #expect(transaction(&queue) == ["b"])
+        for owner in ["a", "b", "c"] { queue.add(9, of: owner) }
+        #expect(transaction(&queue) == ["a", "b", "c"])
+    }
+
+    @Test func `beside ten long writes of one account, each one of another account waits for one of them at most`()
+        async throws
+    {
+        let pool = try await site.open().database.pool
+        let log = WriteLog()
+        let commits = GroupCommit(writer: pool) { log.time.withLock(\.self) }
+        let gate = DispatchSemaphore(value: 0)
+        pool.asyncWriteWithoutTransaction { _ in gate.wait() }
+        @Sendable func write(_ owner: String, _ duration: Duration) async throws {
+            try await commits.write(of: owner) { _ in
+                log.owners.withLock { $0.append(owner) }
+                log.time.withLock { $0 += duration }
+            }
+        }
+        try await withThrowingTaskGroup { group in
+            for count in 1...10 {
+                group.addTask { try await write("heavy", .milliseconds(750)) }
+                while commits.waitingCount < count { await Task.yield() }
+            }
+            for count in 11...15 {
+                group.addTask { try await write("light", .milliseconds(5)) }
+                while commits.waitingCount < count { await Task.yield() }
+            }
+            gate.signal()
+            try await group.waitForAll()
+        }
+        let owners = log.owners.withLock(\.self)
+        #expect(owners.prefix(6) == ["heavy", "light", "light", "light", "light", "light"])
+        #expect(owners.count == 15)
+    }
+
+    @Test func `what was given up beside others is not done once more, and they are`() async throws {
+        let pool = try await site.open().database.pool
+        try await pool.write { try $0.execute(sql: "CREATE TABLE t (n INTEGER PRIMARY KEY)") }
+        let commits = GroupCommit(writer: pool)
+        let log = WriteLog()
+        let gate = DispatchSemaphore(value: 0)
+        pool.asyncWriteWithoutTransaction { _ in gate.wait() }
+        try await withThrowingTaskGroup { group in
+            for number in 1...3 {
+                group.addTask {
+                    try await commits.write(of: "\(number)") { db in
+                        try db.execute(sql: "INSERT INTO t VALUES (?)", arguments: [number])
+                    }
+                }
+                while commits.waitingCount < number { await Task.yield() }
+            }
+            group.addTask {
+                await #expect(throws: WorkStopped.self) {
+                    try await commits.write(of: "heavy") { db in
+                        log.owners.withLock { $0.append("heavy") }
+                        try db.execute(sql: "INSERT INTO t VALUES (99)")
+                        throw WorkStopped.overBudget
+                    }
+                }
+            }
+            while commits.waitingCount < 4 { await Task.yield() }
+            gate.signal()
+            try await group.waitForAll()
+        }
+        #expect(log.owners.withLock(\.self) == ["heavy"])
+        #expect(try await pool.read { try Int.fetchAll($0, sql: "SELECT n FROM t ORDER BY n") } == [1, 2, 3])
+    }
+
+    @Test func `S9 a request that is too much work is 413 with the limit that it met, and the account goes on`()
+        async throws
+    {
+        let time = Mutex(Duration.zero)
+        let server = try await site.open { configuration in
+            configuration.workBudget = WorkBudget(.milliseconds(750)) {
+                time.withLock {
+                    $0 += .milliseconds(10)
+                    return $0
+                }
+            }
+        }
+        let person = try await server.signUp()
+        func push(_ count: Int, _ number: Int64) async throws -> JSONObject {
+            let rows = (0..<count).map { (RowKey.id($0), JSON.object(["content": "x"])) }
+            return try await server.call(person, "todo/set", ["create": .object(JSONObject(rows))], push: number)
+        }
+        let problem = await #expect(throws: RequestProblem.self) { _ = try await push(4000, 1) }
+        #expect(problem?.status == 413 && problem?.limit == "maxWork")
+        #expect(try await server.rows(account: person.account, type: "todo").isEmpty)
+        #expect(SetAnswer(json: try await push(500, 1))?.created.count == 500)
+    }
+}
+
+/// Whose writes were carried out, and the time that they took.
+private final class WriteLog: Sendable {
+    let owners = Mutex<[String]>([])
+    let time = Mutex(Duration.zero)
+}
