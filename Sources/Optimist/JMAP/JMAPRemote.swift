@@ -77,7 +77,7 @@ public final class JMAPRemote: Remote {
     }
 
     public func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws {
-        let template = try await connected().resource.eventSourceURL
+        let template = OwnTarget.target(of: try await connected().resource.eventSourceURL, for: session.server)
         guard !template.isEmpty else { throw RemoteFailure.noPokes }
         let target = template.replacing("{types}", with: "*").replacing("{closeafter}", with: "no")
             .replacing("{ping}", with: "\(Self.ping.components.seconds)")
@@ -142,7 +142,8 @@ public final class JMAPRemote: Remote {
 
     private func send(_ request: Request, to resource: SessionResource) async throws -> Response {
         let request = SessionRequest(
-            .post, resource.apiURL, headerFields: [.contentType: "application/json", .accept: "application/json"],
+            .post, OwnTarget.target(of: resource.apiURL, for: session.server),
+            headerFields: [.contentType: "application/json", .accept: "application/json"],
             body: request.json.bytes, attempts: 1, isRepeatable: true)
         let (head, body) = try await translatingErrors { try await session.send(request) }
         try Self.check(head, body)

@@ -38,12 +38,15 @@ public final class JMAPService: Sendable {
 
     /// Answers a request of an account. It returns once what it wrote is durable.
     ///
-    /// - Throws: `RequestProblem` when it is not carried out at all, or the store's error. Then nothing was stored.
-    ///   Cancelled before all is done it throws `CancellationError`, and nothing was stored either; what is being made
-    ///   durable by then stays.
-    public func answer(_ body: some Sequence<UInt8>, account: String) async throws -> Outcome {
+    /// - Parameter room: Where the answer's memory comes from. Default: there is no bound but that of one answer.
+    /// - Throws: `RequestProblem` when it is not carried out at all, what `room` throws, or the store's error. Then nothing
+    ///   was stored. Cancelled before all is done it throws `CancellationError`, and nothing was stored either; what is
+    ///   being made durable by then stays.
+    public func answer(
+        _ body: some Sequence<UInt8>, account: String, room: (any AnswerRoom)? = nil
+    ) async throws -> Outcome {
         let request = try Request(reading: body)
-        let done = try await carryOut(request, account: account)
+        let done = try await carryOut(request, account: account, room)
         return Outcome(response: write(done), changedTypes: done.changedTypes, state: done.state)
     }
 
@@ -55,11 +58,11 @@ public final class JMAPService: Sendable {
         var state: SyncState
     }
 
-    private func carryOut(_ request: Request, account: String) async throws -> Done {
+    private func carryOut(_ request: Request, account: String, _ room: (any AnswerRoom)?) async throws -> Done {
         let caller = WorkCaller()
         do {
             return try await withTaskCancellationHandler {
-                try await carryOut(request, account, for: caller)
+                try await carryOut(request, account, room, for: caller)
             } onCancel: {
                 caller.leave()
             }
@@ -71,30 +74,38 @@ public final class JMAPService: Sendable {
         }
     }
 
-    private func carryOut(_ request: Request, _ account: String, for caller: WorkCaller) async throws -> Done {
+    private func carryOut(
+        _ request: Request, _ account: String, _ room: (any AnswerRoom)?, for caller: WorkCaller
+    ) async throws -> Done {
         if request.isPush || request.methodCalls.contains(where: \.isSet) {
             return try await store.write(account: account) { transaction in
                 // The time begins here, once the request has the writer.
                 transaction.meter = WorkMeter(self.settings.workBudget, for: caller)
-                return try self.run(request, account, snapshot: transaction, transaction: transaction)
+                return try self.run(request, account, room, snapshot: transaction, transaction: transaction)
             }
         }
         return try await store.read(account: account) { snapshot in
             // Nobody waits for a reader.
             snapshot.meter = WorkMeter(.unlimited, for: caller)
-            return try self.run(request, account, snapshot: snapshot, transaction: nil)
+            return try self.run(request, account, room, snapshot: snapshot, transaction: nil)
         }
     }
 
     private func run(
-        _ request: Request, _ account: String, snapshot: any AccountSnapshot, transaction: (any AccountTransaction)?
+        _ request: Request, _ account: String, _ room: (any AnswerRoom)?, snapshot: any AccountSnapshot,
+        transaction: (any AccountTransaction)?
     ) throws -> Done {
         try snapshot.meter?.look()
+        try room?.beginAnswer(upTo: AnswerLimit.requestBytes)
+        var size = 0
+        defer { room?.endAnswer(of: size, upTo: AnswerLimit.requestBytes) }
         let clock = ServerClock(hybrid: hybrid.withLock(\.self), milliseconds: now().millisecondsSince1970)
         var exchange = Exchange(
             request, account: account, settings: settings, snapshot: snapshot, transaction: transaction, clock: clock)
         try exchange.run()
         hybrid.withLock { $0.witness(exchange.clock.hybrid.last) }
+        // Twice: the whole text is made beside them.
+        size = 2 * exchange.answers.reduce(0) { $0 + $1.arguments.count }
         return Done(
             answers: exchange.answers, createdIDs: request.createdIDs.map { _ in exchange.createdIDs },
             changedTypes: exchange.changedTypes, state: exchange.state)
@@ -129,10 +140,13 @@ extension JMAPService {
     }
 
     /// The session resource of an account, with the URLs of this project's own server.
-    public func session(account: String, username: String) -> SessionResource {
+    ///
+    /// - Parameter origin: Where clients reach the server, such as `https://sync.example.org`. Some cannot begin with a URL
+    ///   that is relative. Default: none.
+    public func session(account: String, username: String, origin: String = "") -> SessionResource {
         SessionResource(
-            username: username, apiURL: "/jmap/",
-            eventSourceURL: "/jmap/eventsource?types={types}&closeafter={closeafter}&ping={ping}",
+            username: username, apiURL: "\(origin)/jmap/",
+            eventSourceURL: "\(origin)/jmap/eventsource?types={types}&closeafter={closeafter}&ping={ping}",
             state: sessionState, epoch: epoch, initialState: "\(epoch).0", accounts: [account: schema],
             primaryAccount: account, tombstoneDays: settings.tombstoneDays)
     }

@@ -57,7 +57,8 @@ public struct SessionResource: Hashable, Sendable {
         return [
             "capabilities": [
                 RowSync.core: [
-                    "maxSizeUpload": 50_000_000, "maxConcurrentUpload": 4,
+                    // RFC 8620 wants them. There are no uploads.
+                    "maxSizeUpload": 0, "maxConcurrentUpload": 0,
                     "maxSizeRequest": .int(Int64(RowSync.Limit.requestBytes)),
                     "maxConcurrentRequests": .int(Int64(RowSync.Limit.concurrentRequests)),
                     "maxCallsInRequest": .int(Int64(RowSync.Limit.callsInRequest)),
