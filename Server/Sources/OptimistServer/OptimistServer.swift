@@ -3,6 +3,7 @@
 import Foundation
 import GRDB
 import Hummingbird
+import HummingbirdCore
 import Logging
 import NIOCore
 import OptimistCore
@@ -32,8 +33,8 @@ public final class OptimistServer: Service {
 
     /// Opens the data, or makes it, and begins a new epoch. Nothing is listened to yet.
     ///
-    /// - Throws: ``OptimistError`` with code `unreadableData`, `newerData`, `dataInUse`, `schemaConflict`, `diskTrouble` or
-    ///   `notAGazetteer`, in a sentence that says what to do. Files that are not this server's are left untouched.
+    /// - Throws: ``OptimistError`` with code `unreadableData`, `exposedData`, `newerData`, `dataInUse`, `schemaConflict`,
+    ///   `diskTrouble` or `notAGazetteer`, in a sentence that says what to do. Files that are not this server's are left untouched.
     public init(configuration: ServerConfiguration) async throws {
         Self.ignoreBrokenPipes()
         self.configuration = configuration
@@ -41,24 +42,23 @@ public final class OptimistServer: Service {
         try configuration.schema.checkServable()
         let gazetteer = try configuration.gazetteer.map(Gazetteer.init)
         let directory = configuration.dataDirectory
-        do {
-            try FileManager.default.createDirectory(
-                at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw OptimistError(
-                .unreadableData, "The data directory \(directory.path) cannot be made.", cause: error)
-        }
+        try PrivateFiles.prepare(directory)
         lock = try DirectoryLock(directory: directory)
+        let path = directory.appending(path: "optimist.sqlite").path
+        PrivateFiles.makeDatabase(at: path)
         let keys: ServerKeys
         (database, keys) = try OptimistError.explainingDisk(of: directory) {
             let database = try ServerDatabase(
-                path: directory.appending(path: "optimist.sqlite").path,
+                path: path,
                 epoch: "e" + surroundings.makeID().uuidString.lowercased().replacing("-", with: "").prefix(12),
                 day: Expiry.day(of: surroundings.now()))
             try SchemaRegister.accept(configuration.schema, in: database.pool)
-            return (database, try ServerKeys(directory: directory))
+            let keys = try ServerKeys(directory: directory)
+            try PrivateFiles.closeFiles(in: directory)
+            return (database, keys)
         }
-        let commits = GroupCommit(writer: database.pool, now: configuration.workBudget.now)
+        let file = DatabaseFile(path, logger: configuration.logger)
+        let commits = GroupCommit(writer: database.pool, now: configuration.workBudget.now) { try file.check() }
         store = SQLiteSyncStore(database, commits: commits)
         registry = Accounts(
             store: AccountStore(reader: database.pool, commits: commits), keys: keys,
@@ -76,23 +76,16 @@ public final class OptimistServer: Service {
             now: surroundings.now)
         routes = Routes(
             service: service, accounts: registry, pokes: pokes, gazetteer: gazetteer, surroundings: surroundings,
-            isBehindProxy: configuration.isBehindProxy, bodyDeadline: TimeAmount(configuration.bodyTimeout)
-        ) { [pool = database.pool] in (try? await pool.read { try Int.fetchOne($0, sql: "SELECT 1") }) == 1 }
+            memory: MemoryRoom(limit: configuration.memoryLimit), isBehindProxy: configuration.isBehindProxy,
+            publicOrigin: configuration.publicOrigin, bodyDeadline: TimeAmount(configuration.bodyTimeout),
+            readiness: try Readiness(database: path, file: file, now: surroundings.now))
     }
 
     /// Listens and answers until the task is cancelled, ``shutdown()`` is called, or the service group shuts down.
     ///
     /// - Throws: ``OptimistError`` with code `addressInUse` when the port is taken.
     public func run() async throws {
-        let router = Router(context: ServerContext.self)
-        routes.add(to: router)
-        for route in configuration.routes { routes.add(route, to: router) }
-        let application = Application(
-            router: router, server: .http1(configuration: .init(idleTimeout: TimeAmount(configuration.idleTimeout))),
-            configuration: .init(
-                address: .hostname(configuration.host, port: configuration.port), serverName: "Optimist"),
-            onServerRunning: { [binding] channel in binding.succeed(channel.localAddress?.port ?? 0) },
-            logger: configuration.logger)
+        let application = application(upTo: Self.maxConnections())
         let group = ServiceGroup(
             configuration: .init(
                 services: [.init(service: application), .init(service: housekeeping)], logger: configuration.logger))
@@ -115,6 +108,36 @@ public final class OptimistServer: Service {
         }
     }
 
+    /// - Parameter maxConnections: Further ones wait until others end, in the system's queue.
+    private func application(upTo maxConnections: Int) -> Application<RouterResponder<ServerContext>> {
+        let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
+        routes.add(to: router)
+        for route in configuration.routes { routes.add(route, to: router) }
+        Routes.refuseOtherMethods(on: router)
+        let logger = configuration.logger
+        return Application(
+            router: router,
+            server: WatchedChannel.builder(
+                configuration.connectionSettings,
+                addresses: AddressLimit(configuration.isBehindProxy ? nil : configuration.connectionsPerAddress)),
+            configuration: .init(
+                address: .hostname(configuration.host, port: configuration.port), serverName: "Optimist",
+                availableConnectionsDelegate: MaximumAvailableConnections(maxConnections, logger: logger)),
+            onServerRunning: { [binding] channel in
+                // Nearest to the socket: NIO's own handler keeps the errors.
+                let pause = channel.eventLoop.submit {
+                    try channel.pipeline.syncOperations.addHandler(AcceptPause(logger: logger), position: .first)
+                }
+                try? await pause.get()
+                binding.succeed(channel.localAddress?.port ?? 0)
+            },
+            logger: logger)
+    }
+
+    /// How many connections a server may have at once on this machine. Raises the process's limit of open files first, as
+    /// far as the system allows: some begin with 256.
+    public static func maxConnections() -> Int { FileLimit.connections(under: FileLimit.raise()) }
+
     private var housekeeping: Housekeeping {
         Housekeeping(
             sweep: TombstoneSweep(store: store, tombstoneDays: configuration.tombstoneDays), accounts: registry,
@@ -128,7 +151,8 @@ public final class OptimistServer: Service {
         get async throws { try await binding.port }
     }
 
-    /// Ends ``run()`` once the requests in flight are answered. Event streams are closed at once.
+    /// Ends ``run()`` once the requests in flight are answered. Event streams are closed at once, and after five seconds also
+    /// connections whose client does not send its body or does not read its answer.
     public func shutdown() async { await binding.shutDown() }
 
     /// A client that leaves in the middle of an answer, and a file that has reached its limit, are errors and no
@@ -140,6 +164,12 @@ public final class OptimistServer: Service {
 }
 
 extension ServerConfiguration {
+    fileprivate var connectionSettings: WatchedChannel.Settings {
+        WatchedChannel.Settings(
+            idleTimeout: TimeAmount(idleTimeout), readerPatience: TimeAmount(readerPatience),
+            endPatience: TimeAmount(endPatience))
+    }
+
     fileprivate var accountSettings: Accounts.Settings {
         Accounts.Settings(
             refreshLifetimeSeconds: Double(refreshTokenLifetime.components.seconds),

@@ -12,7 +12,8 @@ public struct ServerConfiguration: Sendable {
     public var host: String
     /// The port. Zero: any free one, see ``OptimistServer/port``.
     public var port: Int
-    /// Where the data lies. The directory is made if there is none, readable by its owner only.
+    /// Where the data lies. The directory is made if there is none, readable by its owner only. One that is there and holds
+    /// nothing else is closed to others.
     public var dataDirectory: URL
     /// What the rows look like.
     public var schema: Schema
@@ -25,6 +26,16 @@ public struct ServerConfiguration: Sendable {
     /// Whether a proxy of yours stands before the server, whose `X-Forwarded-For` and `X-Forwarded-Proto` are then
     /// believed. Without it everybody behind a proxy shares one limit on attempts. Default: no.
     public var isBehindProxy: Bool
+    /// Where clients reach the server, such as `https://sync.example.org`: the URLs of its answers begin with it. Default:
+    /// what the request says, in `Host` and behind a proxy in `X-Forwarded-Proto`.
+    public var publicOrigin: String?
+    /// How many connections one address may have at once. Further ones are closed. Behind a proxy there is no such limit.
+    public var connectionsPerAddress: Int
+    /// How many bytes of memory requests and answers may take up together. Past that they are refused with 503.
+    public var memoryLimit: Int
+    /// How long a client that does not read its answers is waited for: to keep its connection it has to take about 2 KB a
+    /// second.
+    public var readerPatience: Duration
     /// How many attempts to sign in or up may come at once from one address. One more is allowed every two seconds.
     public var signInBurstPerAddress: Int
     /// How many wrong passwords may be tried at once for one account. One more is allowed every ten seconds.
@@ -45,6 +56,8 @@ public struct ServerConfiguration: Sendable {
 
     /// How long one request may keep all others from writing. Tests change it.
     var workBudget: WorkBudget = .standard
+    /// How long after the server was asked to end a client may let it wait.
+    var endPatience: Duration = .seconds(5)
     /// How much work a password's hash is. Tests lower it.
     var passwordCost: Passwords.Cost = .standard
 
@@ -55,6 +68,8 @@ public struct ServerConfiguration: Sendable {
         signInBurstPerAccount: Int = 10,
         idleTimeout: Duration = .seconds(60), bodyTimeout: Duration = .seconds(60),
         tombstoneDays: Int = RowSync.Limit.tombstoneDays, gazetteer: URL? = nil, routes: [AppRoute] = [],
+        publicOrigin: String? = nil, connectionsPerAddress: Int = 512, memoryLimit: Int = 512_000_000,
+        readerPatience: Duration = .seconds(30),
         surroundings: Surroundings = Surroundings(), logger: Logger = Logger(label: "optimist.server")
     ) {
         self.host = host
@@ -72,6 +87,10 @@ public struct ServerConfiguration: Sendable {
         self.tombstoneDays = tombstoneDays
         self.gazetteer = gazetteer
         self.routes = routes
+        self.publicOrigin = publicOrigin
+        self.connectionsPerAddress = connectionsPerAddress
+        self.memoryLimit = memoryLimit
+        self.readerPatience = readerPatience
         self.surroundings = surroundings
         self.logger = logger
     }

@@ -6,6 +6,8 @@ public import OptimistCore
 extension OptimistError.Code {
     /// The data directory holds something that this server did not write, or that is damaged.
     public static let unreadableData = Self("unreadableData")
+    /// Other users of the machine could read the data, and the server must not change that by itself.
+    public static let exposedData = Self("exposedData")
     /// The disk has no room, or fails.
     public static let diskTrouble = Self("diskTrouble")
     /// The data was written by a later version of the server.

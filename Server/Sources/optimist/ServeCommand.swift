@@ -28,6 +28,15 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Believe X-Forwarded-For and X-Forwarded-Proto: a proxy of yours stands before the server.")
     var behindProxy = false
 
+    @Option(help: "Where clients reach the server, such as https://sync.example.org. Default: what requests say.")
+    var publicOrigin: String?
+
+    @Option(help: "How many connections one address may have at once. Behind a proxy there is no such limit.")
+    var connectionsPerAddress = 512
+
+    @Option(help: ArgumentHelp("How much memory requests and answers may take up together.", valueName: "megabytes"))
+    var memory = 512
+
     @Option(help: "The port to listen on. 0: any free one.")
     var port = 8090
 
@@ -51,6 +60,12 @@ struct ServeCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (0...65_535).contains(port) else { throw ValidationError("--port is a number from 0 to 65535.") }
+        guard connectionsPerAddress > 0 else { throw ValidationError("--connections-per-address is at least 1.") }
+        guard (128...1_000_000).contains(memory) else { throw ValidationError("--memory is at least 128.") }
+        guard publicOrigin.map(PublicOrigin.isValid) ?? true else {
+            throw ValidationError(
+                "--public-origin is a scheme and a host, such as https://sync.example.org, without a path.")
+        }
         guard (1...36_500).contains(tombstoneDays) else { throw ValidationError("--tombstone-days is at least 1.") }
     }
 
@@ -69,7 +84,9 @@ struct ServeCommand: AsyncParsableCommand {
             configuration: ServerConfiguration(
                 host: host, port: port, dataDirectory: directory, schema: schema, allowsOneDeviceOnly: oneDevice,
                 isBehindProxy: behindProxy, tombstoneDays: tombstoneDays,
-                gazetteer: gazetteer.map { URL(filePath: $0) }, logger: logger))
+                gazetteer: gazetteer.map { URL(filePath: $0) },
+                publicOrigin: publicOrigin, connectionsPerAddress: connectionsPerAddress,
+                memoryLimit: memory * 1_000_000, logger: logger))
         let group = ServiceGroup(
             configuration: .init(
                 services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],
@@ -78,6 +95,8 @@ struct ServeCommand: AsyncParsableCommand {
             tasks.addTask { try await group.run() }
             let port = try await server.port
             say("Optimist serves http://\(host):\(port) with the schema \"\(schema.id)\", version \(schema.version).")
+            let room = OptimistServer.maxConnections()
+            say("It holds at most \(room) connections, which the limit of open files allows (ulimit -n).")
             say("Its data is in \(directory.path). Stop it with Ctrl-C.")
             try await tasks.waitForAll()
         }

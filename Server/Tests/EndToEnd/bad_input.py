@@ -154,6 +154,61 @@ def broken_body(account, _):
     assert account.changes() == account.before, "something was stored"
 
 
+def raw(server, text, seconds=10):
+    """Sends bytes as they are, and returns all that comes until the server closes or a second passes without more."""
+    host, port = server.host.split(":")
+    with socket.create_connection((host, int(port)), timeout=seconds) as connection:
+        connection.sendall(text.encode())
+        answer = connection.recv(65_536)
+        connection.settimeout(1)
+        try:
+            while part := connection.recv(65_536):
+                answer += part
+        except TimeoutError:
+            pass
+        return answer.decode()
+
+
+@claims
+def bad_hosts(account, _):
+    """A request of HTTP/1.1 without a Host, with two or with one that is no name is 400; HTTP/1.0 needs none."""
+    for lines in ("", "Host: a\r\nHost: a\r\n", "Host: a\r\nhost: b\r\n", "Host: a b\r\n", "Host: a/b\r\n"):
+        answer = raw(account.server, f"GET /healthz HTTP/1.1\r\n{lines}\r\n")
+        assert answer.startswith("HTTP/1.1 400 ") and "problem+json" in answer, (lines, answer)
+    answer = raw(account.server, "GET /healthz HTTP/1.0\r\n\r\n")
+    assert answer.startswith("HTTP/1.1 200 ") and "connection: close" in answer.lower(), answer
+
+
+@claims
+def heads_without_bodies(account, _):
+    """After the answer to HEAD comes the next answer at once, whatever the first one was."""
+    for path, status in (("/healthz", 200), ("/nowhere", 404), ("/.well-known/jmap", 401), ("/jmap/", 405)):
+        text = f"HEAD {path} HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        first, second = raw(account.server, text).split("\r\n\r\n", 1)
+        assert first.startswith(f"HTTP/1.1 {status} "), first
+        assert second.startswith("HTTP/1.1 200 ") and second.endswith('{"status":"ok"}'), second
+
+
+@claims
+def asks_for_bodies(account, other):
+    """A client that waits is told to send its body, or is refused at once without it."""
+    body = json.dumps(account.calling("Core/echo", {}))
+
+    def head(token, length):
+        return (f"POST /jmap/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nExpect: 100-continue\r\n"
+                f"Content-Length: {length}\r\n\r\n")
+
+    host, port = account.server.host.split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(head(account.token, len(body)).encode())
+        assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(body.encode())
+        assert connection.recv(4096).startswith(b"HTTP/1.1 200 ")
+    for token, length, status in ((account.token, 11_000_000, 413), ("none", len(body), 401)):
+        answer = raw(account.server, head(token, length))
+        assert answer.startswith(f"HTTP/1.1 {status} ") and "connection: close" in answer.lower(), answer
+
+
 @claims
 def unknown_methods(account, _):
     """An unknown method or table, and arguments that are none, fail their call only."""

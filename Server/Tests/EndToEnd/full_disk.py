@@ -10,6 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import Claims, Skip  # noqa: E402
+from program import eventually  # noqa: E402
 from phones import Phone, Server, judge, settle  # noqa: E402
 
 PRIVATE = "OPTIMIST_PRIVATE_MOUNTS"
@@ -25,7 +26,7 @@ def small_disk(folder):
     if not os.environ.get(PRIVATE):
         raise Skip("this system lets nobody mount a file system of his own")
     folder.mkdir(parents=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m,mode=700", "tmpfs", folder], check=True)
     try:
         yield folder
     finally:
@@ -82,11 +83,13 @@ def server_is_full(folder):
             if status != 200:
                 break
         assert status == 503, (status, text)
+        eventually("it is not ready", lambda: server.ask("GET", "/readyz")[0] == 503)
         assert head["Content-Type"] == "application/problem+json" and head["Retry-After"], (head, text)
         assert phone.writes(3) == 3
         phone.until_says("offline")
         make_room(disk)
         phone.until_sent()
+        eventually("it is ready", lambda: server.ask("GET", "/readyz")[0] == 200)
         judge([row for row in server.rows() if row[1] != FILLER], phone.pairs)
 
 

@@ -137,6 +137,10 @@ def discovery(site):
     assert site.client.account_id == site.account
     assert ROW_SYNC in session.capabilities.urns
     assert session.capabilities.core.max_size_request == 10_000_000
+    # Some clients take these as they are, and none is offered an upload that does not exist.
+    assert session.api_url == f"{site.server}/jmap/"
+    assert session.event_source_url.startswith(f"{site.server}/jmap/eventsource?"), session.event_source_url
+    assert session.capabilities.core.max_size_upload == 0
     assert site.jmapc(CoreEcho(data={"hello": "world"})).data == {"hello": "world"}
 
 

@@ -30,11 +30,11 @@ def run(*arguments, seconds=60):
 class Program:
     """A command that runs until it is ended: a server, a lab or a proxy."""
 
-    def __init__(self, *arguments, environment=None):
-        """`environment` is what it has besides the test's own."""
+    def __init__(self, *arguments, environment=None, around=()):
+        """`environment` is what it has besides the test's own, `around` a command that becomes it."""
         self._log = tempfile.TemporaryFile("w+")
         self._process = subprocess.Popen(
-            [OPTIMIST, *map(str, arguments)], stdout=self._log, stderr=subprocess.STDOUT,
+            [*around, OPTIMIST, *map(str, arguments)], stdout=self._log, stderr=subprocess.STDOUT,
             env={**os.environ, **(environment or {})})
 
     @property

@@ -84,7 +84,7 @@ struct HousekeepingTests {
     }
 
     @Test func `keys are durable, the owner's only, and stay the same`() throws {
-        try FileManager.default.createDirectory(at: site.directory, withIntermediateDirectories: true)
+        try site.makeDirectory()
         let file = site.directory.appending(path: "keys.json")
         // What a crash may have left.
         try Data("half".utf8).write(to: site.directory.appending(path: ".keys.json.new"))

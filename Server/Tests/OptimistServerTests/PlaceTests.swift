@@ -16,7 +16,7 @@ struct PlaceTests {
     /// Runs a server with a gazetteer of a few real places, for somebody who has signed up.
     private func serving(_ body: (HTTPSide, _ token: String) async throws -> Void) async throws {
         let gazetteer = site.directory.appending(path: "gazetteer.sqlite")
-        try FileManager.default.createDirectory(at: site.directory, withIntermediateDirectories: true)
+        try site.makeDirectory()
         let fixtures = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../OptimistGazetteerTests/Fixtures").standardizedFileURL
         _ = try GazetteerImport(

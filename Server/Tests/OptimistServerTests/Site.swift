@@ -24,6 +24,12 @@ final class Site: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: directory) }
 
+    /// Makes the directory as the server does, for a test that puts a file there first.
+    func makeDirectory() throws {
+        try FileManager.default.createDirectory(
+            at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+
     var database: URL { directory.appending(path: "optimist.sqlite") }
 
     /// Suspends until so many tasks are asleep beside the server's housekeeping.
@@ -167,6 +173,16 @@ struct HTTPSide: Sendable {
 
     func signUp(_ email: String = "a@example.org", device: String = "phone") async throws -> Person {
         try Person(await post("/auth/sign-up", JSON.entry(email, device: device)).json)
+    }
+
+    func send(
+        _ method: String, _ path: String, token: String? = nil, headers: [String: String] = [:], body: [UInt8]? = nil
+    ) async throws -> Answer {
+        var request = HTTPClientRequest(url: base + path)
+        request.method = HTTPMethod(rawValue: method)
+        for (name, value) in headers { request.headers.replaceOrAdd(name: name, value: value) }
+        if let body { request.body = .bytes(ByteBuffer(bytes: body)) }
+        return try await send(request, token: token)
     }
 
     private func send(_ request: HTTPClientRequest, token: String?) async throws -> Answer {

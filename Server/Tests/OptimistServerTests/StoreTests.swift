@@ -80,7 +80,7 @@ struct StoreTests {
     }
 
     @Test func `a file whose making was cut short is opened, and made anew`() async throws {
-        try FileManager.default.createDirectory(at: site.directory, withIntermediateDirectories: true)
+        try site.makeDirectory()
         let (half, file) = (site.directory.appending(path: "half.sqlite").path, site.database.path)
         try await DatabaseQueue(path: half).writeWithoutTransaction { db in
             // More than the cache holds: a part is in the file, and the journal says how to take it back.
@@ -101,7 +101,7 @@ struct StoreTests {
     }
 
     @Test func `a file that is no database is refused, with advice, and untouched`() async throws {
-        try FileManager.default.createDirectory(at: site.directory, withIntermediateDirectories: true)
+        try site.makeDirectory()
         let junk = Data(repeating: 0x41, count: 8192)
         try junk.write(to: site.database)
         let refusal = await #expect(throws: OptimistError.self) { _ = try await site.open() }
@@ -110,7 +110,7 @@ struct StoreTests {
     }
 
     @Test func `another program's database is refused and untouched`() async throws {
-        try FileManager.default.createDirectory(at: site.directory, withIntermediateDirectories: true)
+        try site.makeDirectory()
         try await DatabaseQueue(path: site.database.path).write { try $0.execute(sql: "CREATE TABLE theirs (x)") }
         let before = try Data(contentsOf: site.database)
         let refusal = await #expect(throws: OptimistError.self) { _ = try await site.open() }
@@ -139,7 +139,7 @@ struct StoreTests {
     @Test func `a file of version 1 is taken on, and its rows are found by what they refer to`() async throws {
         let file = try #require(
             Bundle.module.url(forResource: "server-1", withExtension: "sqlite", subdirectory: "Fixtures"))
-        try FileManager.default.createDirectory(at: site.directory, withIntermediateDirectories: true)
+        try site.makeDirectory()
         try FileManager.default.copyItem(at: file, to: site.database)
         var schema = Schema.projects
         schema.version = 2

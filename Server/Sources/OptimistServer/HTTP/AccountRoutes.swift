@@ -10,7 +10,7 @@ import OptimistWire
 extension Routes {
     func addAccountRoutes(to router: Router<ServerContext>) {
         router.get("/.well-known/oauth-authorization-server") { request, _ in
-            Response(body: Self.metadata(origin: request.origin(isBehindProxy: isBehindProxy)).bytes)
+            Response(body: Self.metadata(origin: origin(of: request)).bytes)
         }
         router.post("/auth/sign-up") { request, context in
             let entry = try await entry(request, context)

@@ -16,16 +16,24 @@ extension Hummingbird.Response {
             body: .init(byteBuffer: ByteBuffer(bytes: body)))
     }
 
-    /// - Parameter end: Called once the answer has been written: whoever reads slowly keeps it in memory until then.
+    /// An answer that is written piece by piece, as fast as the client reads it.
+    ///
+    /// - Parameter end: Called once the last piece is on its way, or the client has left.
     init(body: [UInt8], until end: @escaping @Sendable () -> Void) {
-        self.init(body: body)
-        let buffer = ByteBuffer(bytes: body)
-        self.body = ResponseBody(contentLength: buffer.readableBytes) { writer in
-            defer { end() }
-            try await writer.write(buffer)
-            try await writer.finish(nil)
-        }
+        self.init(
+            status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
+            body: ResponseBody(contentLength: body.count) { writer in
+                defer { end() }
+                for start in stride(from: 0, to: body.count, by: Self.pieceBytes) {
+                    let piece = body[start..<min(start + Self.pieceBytes, body.count)]
+                    try await writer.write(ByteBuffer(bytes: piece))
+                }
+                try await writer.finish(nil)
+            })
     }
+
+    /// The connection holds two or three pieces. The next one waits until there is room.
+    private static let pieceBytes = 32_768
 
     init(_ problem: RequestProblem) {
         self.init(.init(code: problem.status), type: "application/problem+json", body: problem.json.bytes)
@@ -54,7 +62,8 @@ struct ProblemMiddleware: RouterMiddleware {
             return try await next(request, context)
         } catch let problem as RequestProblem {
             var response = Response(problem)
-            if problem.status == 429 { response.headers[.retryAfter] = "1" }
+            if [429, 503].contains(problem.status) { response.headers[.retryAfter] = "1" }
+            if problem.status == 415 { response.headers[.acceptEncoding] = "identity" }
             return response
         } catch let refusal as AuthRefusal {
             return Response(refusal)

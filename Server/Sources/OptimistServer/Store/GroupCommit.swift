@@ -27,16 +27,23 @@ package final class GroupCommit: Sendable {
 
     private let writer: any DatabaseWriter
     private let now: @Sendable () -> Duration
+    private let check: @Sendable () throws -> Void
     private let waiting = Mutex(Waiting())
     /// The most writes that share a commit, and the time after which no other one joins, so that none waits long for its
     /// neighbours.
     private let maxJobs = 512
     private let maxSharedTime: Duration = .milliseconds(50)
 
-    /// - Parameter now: Tells how long a write has taken.
-    init(writer: any DatabaseWriter, now: @escaping @Sendable () -> Duration = WorkBudget.stopwatch()) {
+    /// - Parameters:
+    ///   - now: Tells how long a write has taken.
+    ///   - check: Called before each transaction. If it throws, the writes are answered with that error.
+    init(
+        writer: any DatabaseWriter, now: @escaping @Sendable () -> Duration = WorkBudget.stopwatch(),
+        check: @escaping @Sendable () throws -> Void = {}
+    ) {
         self.writer = writer
         self.now = now
+        self.check = check
     }
 
     /// Runs `work` in a transaction, and returns once that is durable.
@@ -95,6 +102,7 @@ package final class GroupCommit: Sendable {
         var spoiler: (any Error)?
         let begun = now()
         do {
+            try check()
             try db.inTransaction(.immediate) {
                 var next: Turn? = first
                 while let turn = next {

@@ -1,0 +1,42 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import NIOCore
+import Synchronization
+
+/// Counts the connections of each address, and refuses those beyond the limit.
+final class AddressLimit: Sendable {
+    /// Nil: none, as behind a proxy, from which all come.
+    private let limit: Int?
+    private let counts = Mutex<[String: Int]>([:])
+
+    init(_ limit: Int?) { self.limit = limit }
+
+    /// - Returns: Whether the connection may stay. If so, ``leave(_:)`` is called when it ends.
+    func enter(_ address: String) -> Bool {
+        guard let limit else { return true }
+        return counts.withLock { counts in
+            let count = counts[address, default: 0]
+            if count < limit { counts[address] = count + 1 }
+            return count < limit
+        }
+    }
+
+    func leave(_ address: String) {
+        guard limit != nil else { return }
+        counts.withLock { counts in
+            let count = counts[address, default: 1] - 1
+            counts[address] = count == 0 ? nil : count
+        }
+    }
+}
+
+extension SocketAddress {
+    /// Whose connection it is, as far as the address tells. A home has all addresses that begin with the same 64 bits.
+    var connectionOwner: String {
+        guard case .v6(let address) = self else { return ipAddress ?? "unknown" }
+        let bytes = withUnsafeBytes(of: address.address.sin6_addr) { Array($0) }
+        let isMapped = bytes[0..<10].allSatisfy { $0 == 0 } && bytes[10..<12].allSatisfy { $0 == 0xFF }
+        return (isMapped ? bytes[12...] : bytes[..<8]).map(String.init).joined(separator: isMapped ? "." : ":")
+    }
+}

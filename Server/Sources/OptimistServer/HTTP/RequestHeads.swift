@@ -1,0 +1,63 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import NIOCore
+import NIOHTTP1
+
+/// What clients of HTTP/1 say in the head of a request about the connection, which the router does not see.
+///
+/// - `Expect: 100-continue`: the client sends its body once it is told to. If it is refused instead, the connection is
+///   closed after the answer, as the client may send the body or not.
+/// - HTTP/1.0: such a request needs no `Host`, and the connection ends with the answer unless it asks to be kept.
+///
+/// > Source: RFC 9110 §10.1.1, RFC 9112 §3.2 and §9.3.
+final class RequestHeads: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    /// Sent down the pipeline when a route begins to read the body.
+    struct BodyIsAwaited: Sendable {}
+
+    private var awaitsContinue = false
+    private var closesAfterAnswer = false
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard case .head(var head) = unwrapInboundIn(data) else {
+            // The body comes without having been asked for.
+            awaitsContinue = false
+            return context.fireChannelRead(data)
+        }
+        awaitsContinue = head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
+        if head.version == .http1_0 {
+            awaitsContinue = false
+            closesAfterAnswer = !head.isKeepAlive
+            if !head.headers.contains(name: "Host") { head.headers.add(name: "Host", value: "localhost") }
+        }
+        context.fireChannelRead(wrapInboundOut(.head(head)))
+    }
+
+    func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
+        guard event is BodyIsAwaited else { return context.triggerUserOutboundEvent(event, promise: promise) }
+        promise?.succeed()
+        guard awaitsContinue else { return }
+        awaitsContinue = false
+        let head = HTTPResponseHead(version: .http1_1, status: .continue)
+        context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch unwrapOutboundIn(data) {
+        case .head(var head):
+            if awaitsContinue { closesAfterAnswer = true }
+            awaitsContinue = false
+            if closesAfterAnswer { head.headers.replaceOrAdd(name: "Connection", value: "close") }
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
+        case .body: context.write(data, promise: promise)
+        case .end:
+            guard closesAfterAnswer else { return context.write(data, promise: promise) }
+            context.writeAndFlush(data, promise: promise)
+            context.close(mode: .output, promise: nil)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import Logging
+import OptimistWire
+import Synchronization
+
+/// The database's file as it was opened. One that is put in its place while the server runs is noticed: what is written
+/// from then on would go into the old file, and be gone with it.
+final class DatabaseFile: Sendable {
+    private struct Identity: Equatable {
+        let device: dev_t
+        let number: ino_t
+
+        init?(_ path: String) {
+            var found = stat()
+            guard stat(path, &found) == 0 else { return nil }
+            device = found.st_dev
+            number = found.st_ino
+        }
+    }
+
+    private let path: String
+    private let opened: Identity?
+    private let logger: Logger
+    private let wasTold = Mutex(false)
+
+    /// - Parameter path: Where the file is, which has just been opened.
+    init(_ path: String, logger: Logger) {
+        self.path = path
+        self.logger = logger
+        opened = Identity(path)
+    }
+
+    /// - Throws: ``RequestProblem`` with status 503 if another file, or none, is at the path. The first time it is logged.
+    func check() throws(RequestProblem) {
+        guard Identity(path) != opened else { return }
+        let isNews = wasTold.withLock { wasTold in
+            defer { wasTold = true }
+            return !wasTold
+        }
+        if isNews {
+            logger.critical(
+                "The database's file was replaced or removed while the server ran. Nothing is stored until it is restarted.",
+                metadata: ["database.path": "\(path)"])
+        }
+        throw RequestProblem(
+            type: "about:blank", status: 503,
+            detail: "The server's data was replaced while it ran: it has to be restarted. Nothing was stored.")
+    }
+}

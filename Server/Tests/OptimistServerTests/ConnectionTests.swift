@@ -1,0 +1,128 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import Testing
+
+@testable import OptimistServer
+
+/// What becomes of connections whose clients let the server wait.
+@Suite(.timeLimit(.minutes(20)))
+struct ConnectionTests {
+    private func watched() throws -> EmbeddedChannel {
+        let channel = EmbeddedChannel()
+        try channel.pipeline.syncOperations.addHandler(
+            ConnectionWatch(readerPatience: .seconds(30), endPatience: .seconds(5)))
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        return channel
+    }
+
+    private func head(_ fields: [(String, String)] = [], version: HTTPVersion = .http1_1) -> HTTPServerRequestPart {
+        .head(HTTPRequestHead(version: version, method: .POST, uri: "/", headers: HTTPHeaders(fields)))
+    }
+
+    private func change(_ channel: EmbeddedChannel, isWritable: Bool) {
+        channel.isWritable = isWritable
+        channel.pipeline.fireChannelWritabilityChanged()
+    }
+
+    @Test func `a client that takes nothing for 30 s is closed, and one that takes some in time is not`() throws {
+        let channel = try watched()
+        for _ in 0..<5 {
+            change(channel, isWritable: false)
+            channel.embeddedEventLoop.advanceTime(by: .seconds(29))
+            change(channel, isWritable: true)
+        }
+        channel.embeddedEventLoop.advanceTime(by: .seconds(60))
+        #expect(channel.isActive)
+        change(channel, isWritable: false)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(30))
+        #expect(!channel.isActive)
+    }
+
+    @Test func `a server that ends waits 5 s for a body, and for as long as it works on an answer itself`() throws {
+        let (sending, waiting) = (try watched(), try watched())
+        for channel in [sending, waiting] { try channel.writeInbound(head()) }
+        try waiting.writeInbound(HTTPServerRequestPart.end(nil))
+        for channel in [sending, waiting] {
+            channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+            channel.embeddedEventLoop.advanceTime(by: .milliseconds(4_999))
+            #expect(channel.isActive)
+            channel.embeddedEventLoop.advanceTime(by: .seconds(3))
+        }
+        #expect(!sending.isActive && waiting.isActive)
+        // Its answer is there, and is not read.
+        change(waiting, isWritable: false)
+        waiting.embeddedEventLoop.advanceTime(by: .seconds(1))
+        #expect(!waiting.isActive)
+    }
+
+    @Test func `a body that waits to be asked for is asked for once, when a route reads it`() throws {
+        let channel = EmbeddedChannel()
+        try channel.pipeline.syncOperations.addHandler(RequestHeads())
+        try channel.writeInbound(head([("Host", "x"), ("Expect", "100-Continue")]))
+        #expect(try channel.readOutbound(as: HTTPServerResponsePart.self) == nil)
+        for _ in 0..<2 { channel.triggerUserOutboundEvent(RequestHeads.BodyIsAwaited(), promise: nil) }
+        let answer = try channel.readOutbound(as: HTTPServerResponsePart.self)
+        #expect(answer == .head(HTTPResponseHead(version: .http1_1, status: .continue)))
+        #expect(try channel.readOutbound(as: HTTPServerResponsePart.self) == nil)
+    }
+
+    @Test func `a refusal before the body was asked for closes the connection`() throws {
+        let channel = EmbeddedChannel()
+        try channel.pipeline.syncOperations.addHandler(RequestHeads())
+        try channel.writeInbound(head([("Host", "x"), ("Expect", "100-continue")]))
+        try channel.writeOutbound(
+            HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: .unauthorized)))
+        guard case .head(let refusal)? = try channel.readOutbound(as: HTTPServerResponsePart.self) else {
+            Issue.record("no head")
+            return
+        }
+        #expect(refusal.headers["Connection"] == ["close"])
+    }
+
+    @Test func `HTTP 1.0 needs no Host, and its connection ends with the answer unless it is to be kept`() throws {
+        for (fields, isClosed) in [([], true), ([("Connection", "keep-alive"), ("Host", "h")], false)] {
+            let channel = EmbeddedChannel()
+            try channel.pipeline.syncOperations.addHandler(RequestHeads())
+            try channel.writeInbound(head(fields, version: .http1_0))
+            guard case .head(let request)? = try channel.readInbound(as: HTTPServerRequestPart.self) else {
+                Issue.record("no head")
+                return
+            }
+            #expect(request.headers["Host"] == [fields.isEmpty ? "localhost" : "h"])
+            try channel.writeOutbound(HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: .ok)))
+            guard case .head(let answer)? = try channel.readOutbound(as: HTTPServerResponsePart.self) else {
+                Issue.record("no answer")
+                return
+            }
+            #expect(answer.headers.contains(name: "Connection") == isClosed)
+        }
+    }
+
+    @Test func `an address has so many connections at once, behind a proxy any number`() {
+        let limit = AddressLimit(2)
+        #expect(limit.enter("a") && limit.enter("a") && !limit.enter("a") && limit.enter("b"))
+        limit.leave("a")
+        #expect(limit.enter("a") && !limit.enter("a"))
+        let proxied = AddressLimit(nil)
+        for _ in 0..<1_000 { #expect(proxied.enter("a")) }
+    }
+
+    @Test(arguments: [
+        ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", true), ("2001:db8:1:2::1", "2001:db8:1:3::1", false),
+        ("::ffff:10.0.0.1", "::ffff:10.0.0.2", false), ("::ffff:10.0.0.1", "10.0.0.1", true),
+        ("10.0.0.1", "10.0.0.2", false),
+    ])
+    func `the addresses of one IPv6 home count as one`(a: String, b: String, isSame: Bool) throws {
+        let owners = try [a, b].map { try SocketAddress(ipAddress: $0, port: 1).connectionOwner }
+        #expect((owners[0] == owners[1]) == isSame)
+    }
+
+    @Test func `the limit of open files leaves room for the database`() {
+        #expect(FileLimit.connections(under: 1_024) == 896)
+        #expect(FileLimit.connections(under: 64) == 32)
+        #expect(FileLimit.raise() >= 256)
+    }
+}

@@ -1,0 +1,93 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistCore
+import OptimistWire
+import Testing
+
+@testable import OptimistServer
+
+/// The data directory: who can read it, and what is noticed while the server runs.
+@Suite(.timeLimit(.minutes(20)))
+struct DataFileTests {
+    let site = Site()
+
+    private func mode(_ name: String = "") throws -> Int? {
+        let path = name.isEmpty ? site.directory.path : site.directory.appending(path: name).path
+        return try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+
+    private func set(_ mode: Int, _ name: String = "") throws {
+        let path = name.isEmpty ? site.directory.path : site.directory.appending(path: name).path
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+    }
+
+    @Test func `a directory and files that were open to others are closed to them`() async throws {
+        try FileManager.default.createDirectory(at: site.directory, withIntermediateDirectories: true)
+        try set(0o755)
+        try await use()
+        for name in ["optimist.sqlite", "keys.json"] { try set(0o644, name) }
+        try set(0o755)
+        try await use()
+    }
+
+    private func use() async throws {
+        let server = try await site.open()
+        _ = try await server.signUp("\(UUID().uuidString)@x.org")
+        #expect(try mode() == 0o700)
+        for name in ["optimist.sqlite", "optimist.sqlite-wal", "optimist.sqlite-shm", "keys.json", "optimist.lock"] {
+            #expect(try mode(name) == 0o600, "\(name)")
+        }
+    }
+
+    @Test func `a directory that others use too is left as it is, and the refusal has the command`() async throws {
+        try FileManager.default.createDirectory(at: site.directory, withIntermediateDirectories: true)
+        try Data().write(to: site.directory.appending(path: "index.html"))
+        try set(0o755)
+        let refusal = await #expect(throws: OptimistError.self) { try await site.open() }
+        #expect(refusal?.code == .exposedData)
+        #expect(refusal?.message.contains("chmod 700 '\(site.directory.path)'") == true)
+        #expect(try mode() == 0o755)
+        try set(0o700)
+        _ = try await site.open()
+    }
+
+    @Test func `a database that is replaced or removed while the server runs takes no more writes`() async throws {
+        for isReplaced in [true, false] {
+            let site = Site()
+            try await site.serving { server, http async throws in
+                let person = try await http.signUp()
+                #expect(try await http.get("/readyz").status == 200)
+                let aside = site.directory.appending(path: "aside")
+                try FileManager.default.moveItem(at: site.database, to: aside)
+                if isReplaced { try FileManager.default.copyItem(at: aside, to: site.database) }
+                let create: JSON = ["create": ["k": ["content": "x"]]]
+                let refusal = await #expect(throws: RequestProblem.self) {
+                    try await server.call(person, "todo/set", create)
+                }
+                #expect(refusal?.status == 503 && refusal?.detail.contains("replaced") == true)
+                site.advance(by: 2)
+                let ready = try await http.get("/readyz")
+                #expect(ready.status == 503 && ready.json["detail"]?.string?.contains("replaced") == true)
+                #expect(try await http.get("/healthz").status == 200)
+            }
+        }
+    }
+
+    @Test func `a server whose database is locked by another program is not ready until it is free`() async throws {
+        try await site.serving { _, http async throws in
+            var configuration = Configuration()
+            configuration.allowsUnsafeTransactions = true
+            let other = try DatabaseQueue(path: site.database.path, configuration: configuration)
+            try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+            let locked = try await http.get("/readyz")
+            #expect(locked.status == 503 && locked.json["detail"]?.string?.contains("locked") == true)
+            try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+            // An answer is good for a second.
+            #expect(try await http.get("/readyz").status == 503)
+            site.advance(by: 2)
+            #expect(try await http.get("/readyz").status == 200)
+        }
+    }
+}
