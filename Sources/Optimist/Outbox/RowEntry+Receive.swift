@@ -221,7 +221,7 @@ extension RowEntry {
             guard clock.map({ isNews($0, of: column, isLater: isLater, isSettled: isSettled) }) ?? isInOrder else {
                 continue
             }
-            if let clock { confirm(column, clock) }
+            confirm(column, clock)
             if dirty & column.mask != 0 { base[name] = try quote(column, value) } else { taken.append(name, value) }
         }
         return Reception(change: taken.isEmpty ? .none : .set(taken))

@@ -100,6 +100,7 @@ extension RowEntry {
         if let life = refusal.current?.generation ?? (acked > generation ? acked : nil), life > generation {
             return undoRevival(life, sentRow, refusal, in: layout)
         }
+        let isOvertaken = refusal.current?.seq.map { $0 < seq } ?? false
         // What it tells of a former life is over.
         let current = refusal.current?.generation ?? generation == generation ? refusal.current : nil
         var mine = JSONObject()
@@ -115,7 +116,8 @@ extension RowEntry {
             }
             // A page may have brought something later than the refusal knows of.
             let server = current?.values[column.name].map { value in
-                settledValue(value, current?.clocks?[column.name], isReplaced: false, of: column)
+                settledValue(
+                    value, current?.clocks?[column.name], isReplaced: false, isOvertaken: isOvertaken, of: column)
             }
             if unsentStamp(of: column.name) != sentRow.stamps[column.name] {
                 if let server { base[column.name] = try quote(column, server) }

@@ -120,7 +120,8 @@ extension RowEntry {
             let answer = won.values[column.name]
             guard let mine = sentRow.values[column.name] else { continue }
             let clock = answer == nil ? Clock(stamp: stamp, device: device) : won.clocks?[column.name]
-            let server = settledValue(answer ?? mine, clock, isReplaced: answer != nil && isFirst, of: column)
+            let server = settledValue(
+                answer ?? mine, clock, isReplaced: answer != nil && isFirst, isOvertaken: seq < self.seq, of: column)
             if unsentStamp(of: column.name) != stamp {
                 base[column.name] = try quote(column, server)
                 // The clock of what was sent was reined in: the edit made meanwhile is later all the same (M4).
@@ -146,13 +147,19 @@ extension RowEntry {
     }
 
     /// What the server holds of a column after an answer: the answer's value or, if a page was later, the page's.
+    ///
+    /// - Parameter isOvertaken: Whether a page came before of a later transaction than the answer. Where clocks are missing
+    ///   that decides.
     mutating func settledValue(
-        _ value: JSON, _ clock: Clock?, isReplaced: Bool, of column: TableLayout.Column
+        _ value: JSON, _ clock: Clock?, isReplaced: Bool, isOvertaken: Bool, of column: TableLayout.Column
     ) -> JSON {
+        if isOvertaken, !isReplaced, clock == nil || isWithoutClock(column) {
+            return baseValue(of: column) ?? value
+        }
         if let clock, let known = confirmedClock(of: column), known > clock, !isReplaced {
             return baseValue(of: column) ?? value
         }
-        if let clock { confirm(column, clock) }
+        confirm(column, clock)
         return value
     }
 

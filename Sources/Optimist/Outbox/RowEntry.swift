@@ -96,12 +96,24 @@ struct RowEntry: Equatable, Sendable {
         }
     }
 
-    /// The clock of what the server has of a column. Nil: it has nothing.
+    /// Stands for the clock of a value that came without one.
+    private static let noClock = Clock(stamp: .zero, device: "0")
+
+    /// The clock of what the server has of a column. Nil: it has nothing, or that came without a clock.
     func confirmedClock(of column: TableLayout.Column) -> Clock? {
-        known & column.mask == 0 ? nil : confirmed[column.name]
+        if known & column.mask == 0 { return nil }
+        return confirmed[column.name].flatMap { $0 == Self.noClock ? nil : $0 }
     }
 
-    mutating func confirm(_ column: TableLayout.Column, _ clock: Clock) {
+    /// Whether what the server has of a column came without a clock: of two such values the one of its later transaction
+    /// counts.
+    func isWithoutClock(_ column: TableLayout.Column) -> Bool {
+        known & column.mask != 0 && confirmedClock(of: column) == nil
+    }
+
+    /// - Parameter clock: Nil: the value came without one.
+    mutating func confirm(_ column: TableLayout.Column, _ clock: Clock?) {
+        let clock = clock ?? Self.noClock
         if confirmed[column.name] != clock { confirmed.exceptions[column.name] = clock }
         if known == 0 { known = Self.elsewhere }
         known |= column.mask

@@ -1,0 +1,242 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistCore
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+/// A backend without clocks: of two values the one that it stored later stands, and it numbers its transactions.
+private struct ClocklessServer {
+    struct Stored {
+        var values: JSONObject
+        var seq: Int64
+    }
+
+    var rows: [String: Stored] = [:]
+    var seq: Int64 = 1
+
+    mutating func write(_ id: String, _ values: JSONObject) {
+        seq += 1
+        var stored = rows[id] ?? Stored(values: ["content": "", "priority": 0], seq: 0)
+        for (name, value) in values.members where ["content", "priority"].contains(name) { stored.values[name] = value }
+        stored.seq = seq
+        rows[id] = stored
+    }
+
+    func patch(_ id: String) -> RowPatch? { rows[id].map { RowPatch(seq: $0.seq, values: $0.values) } }
+
+    func page(after cursor: Int64) -> Page {
+        Page(
+            from: "e1.\(cursor)", cursor: "e1.\(seq)", hasMore: false,
+            rows: rows.filter { $0.value.seq > cursor }.keys.sorted().compactMap { id in
+                patch(id).map { PageRow(table: "todo", id: id, content: .row($0)) }
+            })
+    }
+
+    mutating func take(_ push: Push, refusing: Bool) -> [Verdict] {
+        push.rows.map { row in
+            guard case .create(let patch) = row.change else {
+                guard case .update(let patch) = row.change else { return .accepted(seq: seq) }
+                if refusing { return refusal(row.id) }
+                write(row.id, patch.values)
+                return .accepted(seq: seq)
+            }
+            if refusing { return refusal(row.id) }
+            write(row.id, patch.values)
+            return .accepted(seq: seq)
+        }
+    }
+
+    private func refusal(_ id: String) -> Verdict {
+        .rejected(Refusal(code: "forbidden", message: "no", current: patch(id)))
+    }
+}
+
+@Suite(.timeLimit(.minutes(20)))
+struct ClocklessTests {
+    private let phone: Phone
+    private var store: Store { phone.store }
+    private let todo = Todo(content: "Old")
+
+    init() throws { phone = try Phone() }
+
+    private func row(_ content: String, seq: Int64) -> PageRow {
+        let values: JSONObject = ["content": .string(content), "date": "2026-11-21", "priority": 0, "done": false]
+        return PageRow(table: "todo", id: todo.wireID, content: .row(RowPatch(seq: seq, values: values)))
+    }
+
+    private func patch(_ content: String, seq: Int64) -> RowPatch {
+        RowPatch(seq: seq, values: ["content": .string(content)])
+    }
+
+    private func write(_ sql: String) async throws { try await store.write { try $0.execute(sql: sql) } }
+
+    private func next() async throws -> PushBatch { try #require(try await store.nextPush(PushLimit())) }
+
+    private func contents() async throws -> [String] { try await store.todos().map(\.content) }
+
+    /// A row that the server has, and whose edit is on its way.
+    private func sentEdit(isOwn: Bool) async throws -> PushBatch {
+        if isOwn {
+            let todo = todo
+            try await store.write { try todo.insert($0) }
+            try await store.pushAccepted(seq: 2)
+            try await store.receive([], from: "e1.0", to: "e1.2")
+        } else {
+            try await store.receive([row("Old", seq: 2)], from: "e1.0", to: "e1.2")
+        }
+        phone.advance(1)
+        try await write("UPDATE todo SET content = 'Mine'")
+        return try await next()
+    }
+
+    @Test(arguments: [true, false], [0, 1, 2])
+    func `M1 R5 without clocks, a page of a later transaction than an acknowledgement stands`(
+        isOwn: Bool, answer: Int
+    ) async throws {
+        let batch = try await sentEdit(isOwn: isOwn)
+        try await store.receive([row("Theirs, later", seq: 6)], from: "e1.2", to: "e1.6")
+        #expect(try await contents() == ["Mine"], "what is unsent stays until the answer")
+        let verdicts: [Verdict] = [
+            .accepted(seq: 5), .merged(seq: 5, patch("Mine", seq: 5)),
+            .merged(seq: 5, patch("Theirs, earlier", seq: 5)),
+        ]
+        try await store.book([verdicts[answer]], of: batch)
+        #expect(try await contents() == ["Theirs, later"])
+        #expect(try await store.pendingCount() == 0)
+        #expect(try await store.conflicts().map { $0.mine["content"] } == ["Mine"])
+        try await store.receive([row("Theirs, latest", seq: 7)], from: "e1.6", to: "e1.7")
+        #expect(try await contents() == ["Theirs, latest"])
+    }
+
+    @Test(arguments: [true, false])
+    func `M1 R5 without clocks, an acknowledgement of a later transaction than a page stands`(isOwn: Bool) async throws
+    {
+        let batch = try await sentEdit(isOwn: isOwn)
+        try await store.receive([row("Theirs, earlier", seq: 5)], from: "e1.2", to: "e1.5")
+        try await store.book([.accepted(seq: 6)], of: batch)
+        #expect(try await contents() == ["Mine"])
+        try await store.receive([row("Mine", seq: 6)], from: "e1.5", to: "e1.6")
+        #expect(try await contents() == ["Mine"])
+        #expect(try await store.conflicts().isEmpty)
+    }
+
+    @Test(arguments: [true, false])
+    func `V3 M1 without clocks, a page of a later transaction than a refusal's row stands`(isOwn: Bool) async throws {
+        let batch = try await sentEdit(isOwn: isOwn)
+        try await store.receive([row("Theirs, later", seq: 6)], from: "e1.2", to: "e1.6")
+        let refusal = Refusal(code: "forbidden", message: "no", current: patch("Theirs, earlier", seq: 5))
+        try await store.book([.rejected(refusal)], of: batch)
+        #expect(try await contents() == ["Theirs, later"])
+        #expect(try await store.pendingCount() == 0)
+        #expect(try await store.rejections().map { $0.mine["content"] } == ["Mine"])
+    }
+
+    @Test func `V3 M1 without clocks, a refusal's row of a later transaction than a page stands`() async throws {
+        let batch = try await sentEdit(isOwn: true)
+        try await store.receive([row("Theirs, earlier", seq: 5)], from: "e1.2", to: "e1.5")
+        let refusal = Refusal(code: "forbidden", message: "no", current: patch("Theirs, later", seq: 6))
+        try await store.book([.rejected(refusal)], of: batch)
+        #expect(try await contents() == ["Theirs, later"])
+    }
+
+    @Test func `V3 M1 without clocks, a new row that is refused is there as a later page has brought it`() async throws
+    {
+        let todo = todo
+        try await store.write { try todo.insert($0) }
+        let batch = try await next()
+        try await store.receive([row("Theirs, later", seq: 6)], from: "e1.0", to: "e1.6")
+        let refusal = Refusal(code: "forbidden", message: "no", current: patch("Theirs, earlier", seq: 5))
+        try await store.book([.rejected(refusal)], of: batch)
+        #expect(try await contents() == ["Theirs, later"])
+        #expect(try await store.pendingCount() == 0)
+    }
+
+    @Test func `V3 M1 without clocks, a refused deletion brings back what a later page has brought`() async throws {
+        try await store.receive([row("Old", seq: 2)], from: "e1.0", to: "e1.2")
+        try await write("DELETE FROM todo")
+        let batch = try await next()
+        try await store.receive([row("Theirs, later", seq: 6)], from: "e1.2", to: "e1.6")
+        let current = RowPatch(
+            seq: 5, values: ["content": "Theirs, earlier", "date": "", "priority": 0, "done": false])
+        try await store.book([.rejected(Refusal(code: "forbidden", message: "no", current: current))], of: batch)
+        #expect(try await contents() == ["Theirs, later"])
+    }
+
+    @Test func `M1 S4 without clocks, an edit made meanwhile stays, above what the later page has brought`()
+        async throws
+    {
+        let batch = try await sentEdit(isOwn: true)
+        phone.advance(1)
+        try await write("UPDATE todo SET content = 'Mine, later'")
+        try await store.receive([row("Theirs, later", seq: 6)], from: "e1.2", to: "e1.6")
+        try await store.book([.accepted(seq: 5)], of: batch)
+        #expect(try await contents() == ["Mine, later"])
+        let refused = try await next()
+        try await store.book([.rejected(Refusal(code: "forbidden", message: "no"))], of: refused)
+        #expect(try await contents() == ["Theirs, later"])
+    }
+
+    @Test func `M1 a value that came without a clock gives way to any clock, over a relaunch too`() async throws {
+        let todo = todo
+        try await store.write { try todo.insert($0) }
+        try await store.pushAccepted(seq: 2)
+        try await store.receive([row("Theirs", seq: 3)], from: "e1.0", to: "e1.3")
+        try phone.reopen()
+        try await store.receive(
+            [pageRow(todo, seq: 4, stamp: 1_000, ["content": "With a clock"])], from: "e1.3", to: "e1.4")
+        #expect(try await contents() == ["With a clock"])
+    }
+
+    @Test(arguments: 1...60)
+    func `M1 R5 without clocks, whatever overtakes what, device and server end equal`(seed: UInt64) async throws {
+        var random = SplitMix64(seed: seed)
+        var server = ClocklessServer()
+        let todos = [todo, Todo(content: "Second")]
+        var cursor: Int64 = 0
+        var sent: (PushBatch, [Verdict])?
+        var page: Page?
+        func deliver(_ page: Page) async throws {
+            let isNext = try await store.apply(page, to: ["todo"], initialCursor: "e1.0")
+            if isNext { cursor = try #require(SyncState(page.cursor)).seq }
+        }
+        for step in 0..<40 {
+            phone.advance(Int64.random(in: 0...3, using: &random))
+            let row = try #require(todos.randomElement(using: &random))
+            switch Int.random(in: 0..<7, using: &random) {
+            case 0:
+                try await store.write { db in
+                    if try Todo.fetchOne(db, key: row.id) == nil { return try row.insert(db) }
+                    try db.execute(sql: "UPDATE todo SET content = 'mine \(step)' WHERE id = ?", arguments: [row.id])
+                }
+            case 1: try await write("UPDATE todo SET priority = \(step)")
+            case 2: server.write(row.wireID, ["content": .string("theirs \(step)")])
+            case 3: server.write(row.wireID, ["priority": .int(Int64(1000 + step))])
+            case 4 where sent == nil:
+                guard let batch = try await store.nextPush(PushLimit()) else { continue }
+                sent = (batch, server.take(batch.push, refusing: Int.random(in: 0..<4, using: &random) == 0))
+            case 5:
+                if let answered = sent { try await store.book(answered.1, of: answered.0) }
+                sent = nil
+            default:
+                if let former = page { try await deliver(former) }
+                page = server.page(after: cursor)
+            }
+        }
+        if let sent { try await store.book(sent.1, of: sent.0) }
+        if let page { try await deliver(page) }
+        while let batch = try await store.nextPush(PushLimit()) {
+            try await store.book(server.take(batch.push, refusing: false), of: batch)
+        }
+        try await deliver(server.page(after: cursor))
+        let here = try await store.todos().map { [$0.wireID, $0.content, "\($0.priority)"] }
+        let there = server.rows.map { id, stored in
+            [id, stored.values["content"]?.string ?? "", "\(stored.values["priority"]?.int ?? 0)"]
+        }
+        #expect(Set(here) == Set(there))
+        #expect(try await store.pendingCount() == 0)
+    }
+}
