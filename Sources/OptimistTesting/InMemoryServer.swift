@@ -222,6 +222,9 @@ public final class InMemoryRemote: Remote {
     /// How many requests were tried, whether or not they arrived.
     public var attempts: Int { attemptCount.withLock { $0 } }
 
+    /// As those of the server.
+    public var guarantees: RemoteGuarantees { RemoteGuarantees(hasOrderedCursors: true, pagesHaveOwnChanges: true) }
+
     private func cross() throws {
         attemptCount.withLock { $0 += 1 }
         if let failure = cut.withLock({ $0 }) { throw failure }

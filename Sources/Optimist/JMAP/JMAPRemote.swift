@@ -43,6 +43,9 @@ public final class JMAPRemote: Remote {
     /// Without the port, which says how the server is reached and not which one it is.
     private func name(of account: String) -> String { "\(session.server.host() ?? "")#\(account)" }
 
+    /// Cursors are ordered, and pages have everything, as Protocol.md says.
+    public var guarantees: RemoteGuarantees { RemoteGuarantees(hasOrderedCursors: true, pagesHaveOwnChanges: true) }
+
     public func connect() async throws -> RemoteAccount {
         let resource = try await discover()
         guard let account = resource.primaryAccount else {

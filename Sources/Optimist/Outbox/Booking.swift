@@ -38,7 +38,7 @@ struct Booking {
         self.db = db
         now = milliseconds
         self.corrected = corrected
-        missed = MissedRows(layouts, db, at: milliseconds)
+        missed = try MissedRows(layouts, db, at: milliseconds)
         let (tables, parked) = (tables, ParkedRows(db))
         self.verdicts = try verdicts.map { verdict in
             guard case .blocked(let by) = verdict, let owner = tables.ref(named: by),

@@ -10,10 +10,13 @@ struct MissedRows {
     private let layouts: [TableLayout]
     private let db: Database
     private let milliseconds: Int64
+    /// Whether the remote promises what tells that a row was missed.
+    private let isTold: Bool
     private var intakes: [Int64: Intake] = [:]
     private var gone: [Int64: [DatabaseValue]] = [:]
 
-    init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64) {
+    init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64) throws {
+        isTold = try Meta.guarantees(in: db).tellMissedRows
         self.layouts = layouts
         self.db = db
         self.milliseconds = milliseconds
@@ -22,7 +25,7 @@ struct MissedRows {
     /// Looks at a row that an answer has settled.
     mutating func look(at entry: RowEntry, before: RowEntry) throws {
         let parked = ParkedRows(db)
-        guard entry.isAlive, entry.isKnownToServer, !before.isKnownToServer,
+        guard isTold, entry.isAlive, entry.isKnownToServer, !before.isKnownToServer,
             let intake = try intake(of: entry.ref.table), let snapshot = intake.since, entry.seq <= snapshot,
             try !parked.awaitsDeletion(entry.ref), try !parked.hasLater(than: entry.seq, of: entry.ref)
         else { return }

@@ -13,6 +13,8 @@ enum Meta {
         /// The number of the push that is on its way, or null.
         case inFlight
         case pushWait, pullWait, streamWait
+        /// What the remote promises: see ``RemoteGuarantees``.
+        case guarantees
         /// How far the server's clock is ahead of this device's, in milliseconds.
         case clockOffset
         /// The lives of the remote's database, oldest first.

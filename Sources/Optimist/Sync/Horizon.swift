@@ -21,12 +21,12 @@ extension Horizon {
         hasMore = page.hasMore
         let others = layouts.filter { !tables.contains($0.name) }
         lagging = try Intake.lagging(behind: page.cursor, of: others, served: served, in: db)
-        head = page.head.flatMap { SyncState($0)?.seq }
+        head = try Meta.guarantees(in: db).state(of: page.head)?.seq
     }
 
     /// The horizon of a part of a snapshot, after which the changes come.
-    init(of page: SnapshotPage) {
+    init(of page: SnapshotPage, in db: Database) throws {
         hasMore = true
-        head = page.head.flatMap { SyncState($0)?.seq }
+        head = try Meta.guarantees(in: db).state(of: page.head)?.seq
     }
 }

@@ -27,6 +27,8 @@ package struct Intake: Equatable, Sendable {
     /// While more is to come: the remote's last transaction when a page was made. What had changed again by then is not here,
     /// though it was changed before the cursor too. Nil: everything up to the cursor is here, and nothing later.
     var seen: Int64?
+    /// What the remote promises, which says whether cursors can be compared.
+    var guarantees = RemoteGuarantees(hasOrderedCursors: true, pagesHaveOwnChanges: true)
 
     var awaitsSnapshot: Bool { cursor == nil }
     /// What was received, or what the snapshot noted that is under way. Nil: nothing was noted.
@@ -36,8 +38,8 @@ package struct Intake: Equatable, Sendable {
     func isBehind(_ other: String) -> Bool {
         if !isComplete { return true }
         guard let cursor, cursor != other else { return false }
-        // Of a remote's own cursors nobody knows which is later.
-        guard let mine = SyncState(cursor), let theirs = SyncState(other) else { return false }
+        // Of opaque cursors nobody knows which is later.
+        guard let mine = guarantees.state(of: cursor), let theirs = guarantees.state(of: other) else { return false }
         return mine.epoch != theirs.epoch || (mine.seq, mine.offset) < (theirs.seq, theirs.offset)
     }
 
@@ -68,6 +70,10 @@ struct PullPlan: Sendable {
     var followsSnapshot = false
     /// Whether the app is being asked about a removal.
     var isAsking = false
+    /// The tables that are still to be asked for before everything has had its turn, and when each was asked for last, by a
+    /// count. Only where cursors are opaque.
+    var due: Set<String> = []
+    var asked: [String: Int] = [:]
 
     /// Snapshots one table after another, then the tail of all of them from one cursor. Tables that are complete go on
     /// meanwhile, in every other step.
@@ -86,7 +92,9 @@ struct PullPlan: Sendable {
     ///
     /// - Parameter moved: Whether the step moved the cursor of its tables.
     func wantsMore(after tables: [String], moved: Bool) -> Bool {
-        intakes.contains { !$0.isComplete || ($0.at != nil && !isAsking) } || (moved && tables.count < intakes.count)
+        if intakes.contains(where: { !$0.isComplete || ($0.at != nil && !isAsking) }) { return true }
+        // Ordered cursors meet. Opaque ones may move for ever: those tables have a turn each.
+        return moved && tables.count < intakes.count && intakes.allSatisfy(\.guarantees.hasOrderedCursors)
     }
 
     private var nextSnapshot: Intake? { hasSnapshots ? intakes.first(where: \.awaitsSnapshot) : nil }
@@ -94,12 +102,24 @@ struct PullPlan: Sendable {
     /// The cursor of the first sync that is under way: one for all its tables, so that their tail is one.
     private var notedCursor: String? { intakes.lazy.filter { !$0.isComplete }.compactMap(\.latest).first }
 
-    /// The tables that stand at the earliest cursor.
+    /// The tables that stand at one cursor: those that have none, those that are furthest behind or, where nobody can tell
+    /// which are, those that have waited longest.
     private func changes(of intakes: [Intake]) -> PullStep {
-        let cursors = intakes.compactMap(\.cursor)
-        let earliest =
-            cursors.count < intakes.count
-            ? nil : cursors.min { (SyncState($0)?.seq ?? 0) < (SyncState($1)?.seq ?? 0) }
-        return .changes(tables: intakes.filter { $0.cursor == earliest }.map(\.table), cursor: earliest)
+        let cursor = intakes.contains { $0.cursor == nil } ? nil : earliest(of: intakes) ?? longestWaiting(of: intakes)
+        return .changes(tables: intakes.filter { $0.cursor == cursor }.map(\.table), cursor: cursor)
+    }
+
+    /// Nil: nobody can tell.
+    private func earliest(of intakes: [Intake]) -> String? {
+        let states = intakes.compactMap { intake in
+            intake.guarantees.state(of: intake.cursor).map { (cursor: intake.cursor, seq: $0.seq) }
+        }
+        if states.count < intakes.count { return nil }
+        return states.min { $0.seq < $1.seq }?.cursor
+    }
+
+    private func longestWaiting(of intakes: [Intake]) -> String? {
+        let due = intakes.filter { self.due.contains($0.table) }
+        return (due.isEmpty ? intakes : due).min { (asked[$0.table] ?? 0) < (asked[$1.table] ?? 0) }?.cursor
     }
 }

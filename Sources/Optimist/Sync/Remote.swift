@@ -8,6 +8,10 @@ public import OptimistWire
 /// `push` and `pull` independently of each other, each at most once at a time, and repeats whatever it does not hear
 /// of: everything pushed is a merge, so a repetition changes nothing.
 ///
+/// The remote numbers its transactions for each account, and gives the number as `seq` in verdicts, in rows of pages and in
+/// the row of a refusal. Columns without clocks follow these numbers: of two values the one of the later transaction
+/// stands. What else the remote promises it says in ``guarantees``.
+///
 /// Every function throws ``RemoteFailure``, and `CancellationError` when its task is cancelled. Any other error counts
 /// as ``RemoteFailure/unreachable(_:)``.
 public protocol Remote: Sendable {
@@ -17,6 +21,9 @@ public protocol Remote: Sendable {
     /// (`OptimistError` with code `otherAccount`). Default: ``SignedIn/unknown``. The engine then learns it from
     /// ``connect()`` only, and what is written between a sign-in and that counts as the file's own.
     var signedIn: SignedIn { get }
+
+    /// What the remote promises of its cursors and pages. Default: nothing.
+    var guarantees: RemoteGuarantees { get }
 
     /// Says whose rows these are. Called before the first push or pull of each run, after a `protocolError`, and when another
     /// account has signed in; never while another call is under way, unless that one was cancelled or is of another account.
@@ -31,7 +38,8 @@ public protocol Remote: Sendable {
     /// - Returns: A verdict for each row of the push, in its order, and what else the remote has to say.
     func push(_ push: Push) async throws -> PushAnswer
 
-    /// Asks for what has changed after a cursor, in whole transactions in the order of the server.
+    /// Asks for what has changed after a cursor, in whole transactions in the order of the server. What this device has
+    /// pushed may be left out, unless ``guarantees`` says otherwise.
     func pull(_ request: PullRequest) async throws -> Page
 
     /// Asks for the living rows of one table as they are now, in parts: how an empty device starts (R6), and one whose
@@ -51,6 +59,7 @@ public protocol Remote: Sendable {
 
 extension Remote {
     public var signedIn: SignedIn { .unknown }
+    public var guarantees: RemoteGuarantees { RemoteGuarantees() }
 
     public func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage { throw RemoteFailure.noSnapshots }
 }

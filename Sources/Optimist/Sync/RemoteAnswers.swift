@@ -18,7 +18,8 @@ public struct PushAnswer: Sendable, Hashable {
     public init(_ verdicts: [Verdict]) { self.verdicts = verdicts }
 }
 
-/// A life of the remote's database. Another one begins whenever the database may have gone back.
+/// A life of the remote's database. Another one begins whenever the database may have gone back. Only for remotes whose
+/// cursors are ordered (``RemoteGuarantees``): what others tell of it is not looked at.
 public struct RemoteEpoch: Sendable, Hashable {
     /// The part of a cursor before its first point.
     public var name: String

@@ -44,15 +44,18 @@ extension Store {
                 try DeviceIdentity.areOrigins(in: db, among: asked.origins)
             else { return nil }
             var page = page
-            if !page.epochs.isEmpty {
+            if !page.epochs.isEmpty, intake.guarantees.hasOrderedCursors {
                 if try self.rewind([asked.table], at: asked.at, to: page.epochs, in: db) { return nil }
-                if let at = SyncState(page.at), let present = page.epochs.last {
+                if let at = intake.guarantees.state(of: page.at), let present = page.epochs.last {
                     page.at = at.moved(to: present.name).description
                 }
             }
-            if intake.at == nil { try UnseenRows.expectAll(of: asked.table, in: db) }
+            // Of what the server takes while it is asked, its answer says nothing. Ordered cursors tell that apart afterwards.
+            if intake.at == nil, intake.guarantees.hasOrderedCursors {
+                try UnseenRows.expectAll(of: asked.table, in: db)
+            }
             let rows = Array(page.rows.prefix(Self.snapshotRowsAtOnce))
-            let count = try self.receive(rows, Horizon(of: page), until: { self.isAwaited }, in: db)
+            let count = try self.receive(rows, try Horizon(of: page, in: db), until: { self.isAwaited }, in: db)
             let applied = page.first(count)
             try Intake.record(applied, of: asked.table, in: db)
             return applied
@@ -71,10 +74,28 @@ extension Store {
     /// - Parameter mayBeForgotten: Whether the server may have forgotten which rows were deleted in between. Unless it has said
     ///   that a cursor is too old it is taken to remember, and to say of a row that is sent that it was deleted (M2).
     static func startResync(of table: String, mayBeForgotten: Bool, in db: Database) throws {
-        try UnseenRows.expectAll(of: table, in: db)
-        let cursor = try Intake.fetchAll([table], in: db).first?.cursor
-        if let known = cursor.flatMap({ SyncState($0) }) { try note(epoch: known.epoch, in: db) }
+        let intake = try Intake.fetchAll([table], in: db).first
+        let guarantees = try Meta.guarantees(in: db)
+        if guarantees.pagesHaveOwnChanges { try UnseenRows.expectAll(of: table, in: db) }
+        if let known = guarantees.state(of: intake?.cursor) { try note(epoch: known.epoch, in: db) }
         try Intake.startOver(table, mayBeForgotten: mayBeForgotten, in: db)
+    }
+
+    /// Expects every row that the server is known to have by now of tables of which nothing was received yet. Called before they
+    /// are asked for, where cursors do not tell what the server took meanwhile.
+    func expectRows(of tables: [String]) async throws {
+        try await apply { db in
+            for intake in try Intake.fetchAll(tables, in: db) where intake.awaitsSnapshot && intake.at == nil {
+                try UnseenRows.expectAll(of: intake.table, in: db)
+            }
+        }
+    }
+
+    /// There are no snapshots: of a remote whose pages leave out what was pushed from here, nothing tells what is deleted.
+    func expectNothing(of table: String) async throws {
+        try await apply { db in
+            if try !Meta.guarantees(in: db).pagesHaveOwnChanges { try UnseenRows.expectNothing(of: table, in: db) }
+        }
     }
 
     /// Sees to it that some rows of a table are received anew. A snapshot that is under way goes on if it is still to bring
@@ -109,11 +130,12 @@ extension Intake {
                 SELECT cursor, snapshot, place, isComplete, received, total, isResync, since, seen
                 FROM optimist_table WHERE name = ?
                 """)
+        let guarantees = try Meta.guarantees(in: db)
         return try tables.compactMap { table in
             try Row.fetchOne(statement, arguments: [table]).map { row in
                 Intake(
                     table: table, cursor: row[0], at: row[1], place: row[2], isComplete: row[3], received: row[4],
-                    total: row[5], isResync: row[6], since: row[7], seen: row[8])
+                    total: row[5], isResync: row[6], since: row[7], seen: row[8], guarantees: guarantees)
             }
         }
     }
@@ -131,6 +153,7 @@ extension Intake {
 
     /// Moves a table's cursor after a page of changes.
     static func advance(_ table: String, by page: Page, rows: Int, in db: Database) throws {
+        let guarantees = try Meta.guarantees(in: db)
         try db.cachedStatement(
             sql: """
                 UPDATE optimist_table SET cursor = ?1, place = NULL,
@@ -142,15 +165,19 @@ extension Intake {
                 WHERE name = ?4
                 """
         ).execute(arguments: [
-            page.cursor, rows, !page.hasMore, table, SyncState(page.cursor)?.seq, Self.seen(page.head),
+            page.cursor, rows, !page.hasMore, table, guarantees.state(of: page.cursor)?.seq,
+            Self.seen(page.head, guarantees),
         ])
     }
 
     /// What is not said may be anything.
-    private static func seen(_ head: String?) -> Int64 { head.flatMap { SyncState($0)?.seq } ?? .max }
+    private static func seen(_ head: String?, _ guarantees: RemoteGuarantees) -> Int64 {
+        guarantees.state(of: head)?.seq ?? .max
+    }
 
     /// Notes a part of a snapshot. After the last one the table is ready for its tail.
     fileprivate static func record(_ page: SnapshotPage, of table: String, in db: Database) throws {
+        let guarantees = try Meta.guarantees(in: db)
         try db.cachedStatement(
             sql: """
                 UPDATE optimist_table SET snapshot = ?1, place = ?2, cursor = CASE WHEN ?2 IS NULL THEN ?1 END,
@@ -158,7 +185,8 @@ extension Intake {
                 seen = max(coalesce(seen, 0), ?7) WHERE name = ?5
                 """
         ).execute(arguments: [
-            page.at, page.next, page.rows.count, page.total, table, SyncState(page.at)?.seq, seen(page.head),
+            page.at, page.next, page.rows.count, page.total, table, guarantees.state(of: page.at)?.seq,
+            seen(page.head, guarantees),
         ])
     }
 

@@ -17,8 +17,15 @@ extension Store {
             if let origins, try !DeviceIdentity.areOrigins(in: db, among: origins) { return false }
             let intakes = try Intake.fetchAll(tables, in: db)
             guard intakes.allSatisfy({ ($0.cursor ?? initialCursor) == page.from }) else { return false }
-            if !page.epochs.isEmpty, try self.rewind(tables, at: page.from, to: page.epochs, in: db) { return false }
-            for intake in intakes where intake.awaitsSnapshot { try UnseenRows.expectAll(of: intake.table, in: db) }
+            let guarantees = try Meta.guarantees(in: db)
+            if !page.epochs.isEmpty, guarantees.hasOrderedCursors,
+                try self.rewind(tables, at: page.from, to: page.epochs, in: db)
+            {
+                return false
+            }
+            if guarantees.tellMissedRows {
+                for intake in intakes where intake.awaitsSnapshot { try UnseenRows.expectAll(of: intake.table, in: db) }
+            }
             let horizon = try Horizon(of: page, to: tables, self.layouts, served: served, in: db)
             try self.receive(page.rows, horizon, in: db)
             let counts = page.rows.reduce(into: [:]) { $0[$1.table, default: 0] += 1 }

@@ -18,9 +18,15 @@ extension Store {
 
     /// - Returns: Whether a table that was asked for went back, so that the answer is void.
     func rewind(_ asked: [String], at cursor: String?, to epochs: [RemoteEpoch], in db: Database) throws -> Bool {
+        let guarantees = try Meta.guarantees(in: db)
+        guard guarantees.hasOrderedCursors else {
+            // Where both part nobody can tell.
+            for table in asked { try Self.startResync(of: table, mayBeForgotten: true, in: db) }
+            return !asked.isEmpty
+        }
         let lineage = Lineage(mine: try Meta.epochs(in: db), theirs: epochs)
         let intakes = try Intake.fetchAll(layouts.map(\.name), in: db)
-        let from = cursor.flatMap { SyncState($0) }
+        let from = guarantees.state(of: cursor)
         // What a table without a state knows, as during a resync, it has from the last epoch that was noted.
         let latest = lineage.mine.last.map { SyncState(epoch: $0.name, seq: .max) } ?? from
         let counting = Set(layouts.filter { !$0.rules.counters.isEmpty }.map(\.name))
@@ -92,8 +98,10 @@ extension Store {
     /// What a remote is to be asked for that has answered a first request, which has no cursor and so is not told about epochs:
     /// a cursor of the last life of its database that is known here. Nil: that is the present one, or none is known.
     func cursorOfFormerLife(than state: String) async throws -> String? {
-        guard let present = SyncState(state)?.epoch,
-            let known = try await read({ db in try Meta.epochs(in: db).last?.name }), known != present
+        let (guarantees, last) = try await read { db in
+            (try Meta.guarantees(in: db), try Meta.epochs(in: db).last?.name)
+        }
+        guard let present = guarantees.state(of: state)?.epoch, let known = last, known != present
         else { return nil }
         return SyncState(epoch: known, seq: .max).description
     }
@@ -113,6 +121,7 @@ extension Store {
         let (intakes, latest) = try await read { db in
             (try Intake.fetchAll(self.layouts.map(\.name), in: db), try Meta.epochs(in: db).last?.name)
         }
+        guard intakes.allSatisfy(\.guarantees.hasOrderedCursors) else { return answer.verdicts }
         return zip(batch.push.rows, answer.verdicts).map { row, verdict in
             let known = intakes.first { $0.table == row.table }?.state?.epoch ?? latest
             return known == nil || known == epoch ? verdict : .retry(after: Self.pauseForPull)
@@ -123,7 +132,7 @@ extension Store {
 }
 
 extension Intake {
-    fileprivate var state: SyncState? { latest.flatMap { SyncState($0) } }
+    fileprivate var state: SyncState? { guarantees.state(of: latest) }
 
     /// Moves what is noted of a table to another life of the remote's database.
     fileprivate func move(to state: SyncState, in db: Database) throws {

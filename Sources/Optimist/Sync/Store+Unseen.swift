@@ -56,7 +56,7 @@ extension Store {
                 arguments: [layout.number, Self.rowsAtOnce]
             ).map { $0[0] as DatabaseValue }
             let intake = try Intake.fetchAll([layout.name], in: db).first
-            let start = intake?.at.flatMap { SyncState($0)?.seq }
+            let start = intake.flatMap { $0.guarantees.state(of: $0.at)?.seq }
             try UnseenSettling(
                 self.layouts, db, start: start ?? .max, isResync: intake?.isResync ?? true, served: served, at: now
             ).settle(ids, of: layout, answer)

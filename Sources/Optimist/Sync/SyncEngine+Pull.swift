@@ -20,6 +20,23 @@ extension SyncEngine {
         var hasForgottenDeleted = false
         /// The app is being asked about a removal.
         var asking: Task<Void, Never>?
+        /// The tables that are still to be asked for before everything has had its turn, and when each was asked for last. Only
+        /// where cursors are opaque.
+        var due: Set<String> = []
+        var asked: [String: Int] = [:]
+        private var turn = 0
+
+        /// - Parameter tables: Those that can be received.
+        mutating func beginRound(of tables: some Sequence<String>) {
+            due.formIntersection(tables)
+            if due.isEmpty { due = Set(tables) }
+        }
+
+        mutating func took(_ tables: [String], hasMore: Bool) {
+            turn += 1
+            for table in tables { asked[table] = turn }
+            if !hasMore { due.subtract(tables) }
+        }
     }
 
     /// Takes the next step of receiving.
@@ -30,9 +47,11 @@ extension SyncEngine {
             let intakes = try await store.intakes().filter {
                 (account.tables?.contains($0.table) ?? true) && !withheld.contains($0.table)
             }
+            pulls.beginRound(of: remote.guarantees.hasOrderedCursors ? [] : intakes.map(\.table))
             let plan = PullPlan(
                 intakes: intakes, limit: RowSync.Limit.pageRows, hasSnapshots: pulls.hasSnapshots,
-                followsSnapshot: pulls.followsSnapshot, isAsking: pulls.asking != nil)
+                followsSnapshot: pulls.followsSnapshot, isAsking: pulls.asking != nil, due: pulls.due,
+                asked: pulls.asked)
             return .page(hasMore: try await take(plan.step, of: plan, account))
         } catch {
             return .failed(SyncMachine.Failure(error))
@@ -59,6 +78,9 @@ extension SyncEngine {
         do {
             let origins = try await store.origins()
             let roundTrip = RoundTrip(surroundings)
+            if known == nil, !remote.guarantees.hasOrderedCursors, remote.guarantees.pagesHaveOwnChanges {
+                try await store.expectRows(of: tables)
+            }
             let page = try await remote.pull(
                 PullRequest(tables: tables, cursor: cursor, limit: plan.limit, origins: origins))
             try await store.correctClock(by: page.serverTime, roundTrip: roundTrip())
@@ -71,7 +93,8 @@ extension SyncEngine {
                     page, to: told, initialCursor: account.initialCursor, origins: origins, served: account.tables)
             else { return true }
             if !page.epochs.isEmpty { store.writes.send() }
-            return page.hasMore || plan.wantsMore(after: tables, moved: page.cursor != cursor)
+            pulls.took(tables, hasMore: page.hasMore)
+            return page.hasMore || !pulls.due.isEmpty || plan.wantsMore(after: tables, moved: page.cursor != cursor)
         } catch RemoteFailure.upgradeRequired(let tables) {
             pause(tables)
             return true
@@ -88,7 +111,7 @@ extension SyncEngine {
     private func forgetDeletedRows(rememberedFor days: Int?, at serverTime: Date?, knowing cursor: String?)
         async throws
     {
-        guard !pulls.hasForgottenDeleted, let days, let serverTime, let state = cursor.flatMap({ SyncState($0) })
+        guard !pulls.hasForgottenDeleted, let days, let serverTime, let state = remote.guarantees.state(of: cursor)
         else { return }
         pulls.hasForgottenDeleted = true
         try await store.forgetDeletedRows(rememberedFor: days, at: serverTime, knowing: state.seq)
@@ -115,6 +138,9 @@ extension SyncEngine {
         do {
             var request = request
             request.origins = try await store.origins()
+            if request.after == nil, !remote.guarantees.hasOrderedCursors {
+                try await store.expectRows(of: [request.table])
+            }
             let page = try await snapshot(request)
             if request.at == nil, try await hasAskedAboutFormerLife(page.at, [request.table]) { return true }
             if let next = page.next {
@@ -128,6 +154,7 @@ extension SyncEngine {
             return true
         } catch RemoteFailure.noSnapshots {
             pulls.hasSnapshots = false
+            try await store.expectNothing(of: request.table)
             return true
         } catch RemoteFailure.upgradeRequired(let tables) {
             pause(tables)

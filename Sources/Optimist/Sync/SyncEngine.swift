@@ -373,6 +373,7 @@ public actor SyncEngine {
         let account = try await connect()
         if let install = try await session?.installID() ?? installID { try await store.recognise(install: install) }
         try await store.bind(to: account.id, as: person) { [remote] in remote.signedIn }
+        try await store.note(remote.guarantees)
         connectedAs = person
         if let schema = account.schema { try await store.check(against: schema) }
         if let served = account.tables { try await store.skip(tablesBut: served) }

@@ -28,6 +28,13 @@ struct UnseenRows {
                 """, arguments: [table])
     }
 
+    /// Expects no row of a table any more.
+    static func expectNothing(of table: String, in db: Database) throws {
+        try db.execute(
+            sql: "DELETE FROM optimist_unseen WHERE tbl = (SELECT number FROM optimist_table WHERE name = ?)",
+            arguments: [table])
+    }
+
     /// Expects a row.
     static func expect(_ ref: RowRef, in db: Database) throws {
         try db.execute(

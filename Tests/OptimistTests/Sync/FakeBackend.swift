@@ -20,6 +20,8 @@ final class FakeBackend: Remote {
         var floor: Int64 = 0
         var rows: [String: [String: Stored]] = [:]
         var lastTick = Stamp.zero
+        /// The transactions that were pushed.
+        var pushed: Set<Int64> = []
 
         mutating func purge() {
             floor = seq
@@ -68,6 +70,21 @@ final class FakeBackend: Remote {
         var connections = 0
         /// How many pages were made.
         var pages = 0
+        var guarantees = RemoteGuarantees(hasOrderedCursors: true, pagesHaveOwnChanges: true)
+        /// Whether cursors look as if the latest were the earliest.
+        var hasOpaqueCursors = false
+        /// Whether pages leave out what devices have pushed.
+        var leavesOutPushes = false
+
+        func cursor(_ state: SyncState) -> String {
+            hasOpaqueCursors ? "\(state.epoch).\(10_000 - state.seq)" : state.description
+        }
+
+        func state(_ cursor: String) -> SyncState? {
+            SyncState(cursor).map {
+                hasOpaqueCursors ? SyncState(epoch: $0.epoch, seq: 10_000 - $0.seq) : $0
+            }
+        }
     }
 
     let state = Mutex(State())
@@ -149,11 +166,16 @@ final class FakeBackend: Remote {
         return settings
     }
 
+    var guarantees: RemoteGuarantees { settings.withLock { $0.guarantees } }
+
     func connect() async throws -> RemoteAccount {
         settings.withLock { $0.connections += 1 }
         // Long enough for others to come.
         for _ in 0..<100 { await Task.yield() }
-        return RemoteAccount(id: "fake#1", initialCursor: "e1.0", tables: settings.withLock { $0.tables })
+        return settings.withLock { settings in
+            RemoteAccount(
+                id: "fake#1", initialCursor: settings.cursor(SyncState(epoch: "e1", seq: 0)), tables: settings.tables)
+        }
     }
 
     func push(_ push: Push) async throws -> PushAnswer {
@@ -172,7 +194,10 @@ final class FakeBackend: Remote {
                     if settings.upgradeRequired.contains(row.table) { return .retry(after: nil) }
                     return Self.merge(row, seq, now: settings.milliseconds?(), &state)
                 })
-            if state.rows.values.contains(where: { $0.values.contains { $0.seq == seq } }) { state.seq = seq }
+            if state.rows.values.contains(where: { $0.values.contains { $0.seq == seq } }) {
+                state.seq = seq
+                state.pushed.insert(seq)
+            }
             answer.upgradeRequired = settings.upgradeRequired.intersection(push.rows.map(\.table))
             answer.epoch = state.epochs.last?.name
             answer.serverTime = settings.milliseconds.map { Date(timeIntervalSince1970: Double($0()) / 1000) }
@@ -222,14 +247,19 @@ final class FakeBackend: Remote {
         return try state.withLock { state in
             let tables = request.tables.filter { !settings.upgradeRequired.contains($0) }
             if tables.isEmpty { throw RemoteFailure.upgradeRequired(Set(request.tables)) }
-            let (since, epochs) = try Self.check(request.cursor, state)
+            let (since, epochs) = try Self.check(settings.state(request.cursor), state)
             let changed = tables.flatMap { table in
-                (state.rows[table] ?? [:]).filter { $0.value.seq > since }.map { (table, $0.key, $0.value) }
+                (state.rows[table] ?? [:]).filter {
+                    $0.value.seq > since && !(settings.leavesOutPushes && state.pushed.contains($0.value.seq))
+                }
+                .map { (table, $0.key, $0.value) }
             }.sorted { ($0.2.seq, $0.1) < ($1.2.seq, $1.1) }
             let limit = settings.pageRows
             let end = changed.count > limit ? changed[limit - 1].2.seq : state.seq
             var page = Page(
-                from: request.cursor, cursor: "\(state.epochs.last?.name ?? "").\(end)", hasMore: end < state.seq,
+                from: request.cursor,
+                cursor: settings.cursor(SyncState(epoch: state.epochs.last?.name ?? "", seq: end)),
+                hasMore: end < state.seq,
                 rows: changed.filter { $0.2.seq <= end }.map { Self.pageRow($0.0, $0.1, $0.2) })
             page.epochs = epochs
             self.settings.withLock { $0.pages += 1 }
@@ -244,8 +274,9 @@ final class FakeBackend: Remote {
         guard settings.hasSnapshots else { throw RemoteFailure.noSnapshots }
         if settings.upgradeRequired.contains(request.table) { throw RemoteFailure.upgradeRequired([request.table]) }
         return try state.withLock { state in
-            let at = request.at ?? "\(state.epochs.last?.name ?? "").\(state.seq)"
-            let (_, epochs) = try Self.check(at, state)
+            let at =
+                request.at ?? settings.cursor(SyncState(epoch: state.epochs.last?.name ?? "", seq: state.seq))
+            let (_, epochs) = try Self.check(settings.state(at), state)
             let rows = (state.rows[request.table] ?? [:]).filter { $0.value.row.isAlive }.sorted { $0.key < $1.key }
             let rest = rows.filter { $0.key > request.after ?? "" }
             let part = rest.prefix(settings.pageRows)
@@ -260,8 +291,8 @@ final class FakeBackend: Remote {
     }
 
     /// The seq of a cursor that holds, and the epochs if it is of a former one.
-    private static func check(_ cursor: String, _ state: State) throws -> (Int64, [RemoteEpoch]) {
-        guard let since = SyncState(cursor) else { throw RemoteFailure.cursorLost }
+    private static func check(_ cursor: SyncState?, _ state: State) throws -> (Int64, [RemoteEpoch]) {
+        guard let since = cursor else { throw RemoteFailure.cursorLost }
         if since.seq < state.floor, since.seq > 0 { throw RemoteFailure.cursorLost }
         guard let index = state.epochs.firstIndex(where: { $0.name == since.epoch }) else {
             throw RemoteFailure.forked(state.epochs)

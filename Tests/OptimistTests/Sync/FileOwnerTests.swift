@@ -23,6 +23,8 @@ private final class Accounts: Remote {
         self.saysWho = saysWho
     }
 
+    var guarantees: RemoteGuarantees { RemoteGuarantees(hasOrderedCursors: true, pagesHaveOwnChanges: true) }
+
     func signIn(_ name: String?) { present.withLock { $0 = name } }
 
     var signedIn: SignedIn {
@@ -192,7 +194,7 @@ struct FileOwnerTests {
         remote.signIn(nil)
         let again = self.engine(remote)
         await run(again) { status in
-            if case .paused(let reason) = status.phase { reason == "Nobody is signed in." } else { false }
+            if case .paused(let reason) = status.phase { reason.code == .signedOut } else { false }
         }
         try await write("of A, signed out")
     }
