@@ -33,8 +33,8 @@ public struct ServerConfiguration: Sendable {
     public var connectionsPerAddress: Int
     /// How many bytes of memory requests and answers may take up together. Past that they are refused with 503.
     public var memoryLimit: Int
-    /// How long a client that does not read its answers is waited for: to keep its connection it has to take about 2 KB a
-    /// second.
+    /// How long a client that does not read its answers is waited for: to keep its connection it has to take 64 KB in
+    /// that time.
     public var readerPatience: Duration
     /// How many attempts to sign in or up may come at once from one address. One more is allowed every two seconds.
     public var signInBurstPerAddress: Int
@@ -69,7 +69,7 @@ public struct ServerConfiguration: Sendable {
         idleTimeout: Duration = .seconds(60), bodyTimeout: Duration = .seconds(60),
         tombstoneDays: Int = RowSync.Limit.tombstoneDays, gazetteer: URL? = nil, routes: [AppRoute] = [],
         publicOrigin: String? = nil, connectionsPerAddress: Int = 512, memoryLimit: Int = 512_000_000,
-        readerPatience: Duration = .seconds(30),
+        readerPatience: Duration = .seconds(120),
         surroundings: Surroundings = Surroundings(), logger: Logger = Logger(label: "optimist.server")
     ) {
         self.host = host
