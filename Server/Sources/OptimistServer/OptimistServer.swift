@@ -119,7 +119,8 @@ public final class OptimistServer: Service {
             router: router,
             server: WatchedChannel.builder(
                 configuration.connectionSettings,
-                addresses: AddressLimit(configuration.isBehindProxy ? nil : configuration.connectionsPerAddress)),
+                addresses: AddressLimit(configuration.isBehindProxy ? nil : configuration.connectionsPerAddress),
+                departures: routes.departures),
             configuration: .init(
                 address: .hostname(configuration.host, port: configuration.port), serverName: "Optimist",
                 availableConnectionsDelegate: MaximumAvailableConnections(maxConnections, logger: logger)),

@@ -20,10 +20,16 @@ struct WatchedChannel: ServerChildChannel {
     private let settings: Settings
     private let addresses: AddressLimit
 
-    static func builder(_ settings: Settings, addresses: AddressLimit) -> HTTPServerBuilder {
+    static func builder(
+        _ settings: Settings, addresses: AddressLimit, departures: Departures
+    ) -> HTTPServerBuilder {
         HTTPServerBuilder { responder in
             WatchedChannel(
-                base: HTTP1Channel(responder: responder, configuration: .init(idleTimeout: settings.idleTimeout)),
+                base: HTTP1Channel(
+                    responder: responder,
+                    configuration: .init(
+                        additionalChannelHandlers: [DepartureHandler(departures)],
+                        idleTimeout: settings.idleTimeout)),
                 settings: settings, addresses: addresses)
         }
     }
