@@ -62,6 +62,24 @@ struct SchemaTests {
         #expect(error?.description.hasPrefix(start) == true, "\(error?.description ?? "")")
     }
 
+    @Test func `all faults of a schema are told at once, and none that another one causes`() throws {
+        let text = #"""
+            {"version":"two","types":{
+              "A":{"b":{"type":"colour"},"c":{"type":"ref","to":"Z"},"@unique":[{"columns":["b"]},{"columns":["x"]}],
+                   "@was":[{"name":"Old","until":7}]},
+              "B":{"a":{"type":"ref","to":"C","required":"yes","onDelete":"explode"},"@editWins":1},
+              "C":[]}}
+            """#
+        let error = try #require(throws: SchemaError.self) { try Schema(json: JSON(parsing: text.utf8)) }
+        #expect(
+            error.faults.map { String($0.prefix(24)) } == [
+                "The schema needs an \"id\".", "The schema's \"version\" m", "A.b needs a \"type\" out ",
+                "\"required\" of B.a must b", "\"onDelete\" of B.a must b", "B.@editWins must be true",
+                "The type \"C\" needs a pla", "A.c refers to \"Z\", whic", "A.@unique names \"x\", wh",
+            ])
+        #expect(error.description.hasPrefix("The schema has 9 faults:\n  The schema needs an \"id\".\n"))
+    }
+
     @Test func `names that were swapped are no contradiction`() throws {
         let json: JSON = [
             "id": "x", "version": 2,

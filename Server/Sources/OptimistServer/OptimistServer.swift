@@ -52,7 +52,8 @@ public final class OptimistServer: Service {
                 path: path,
                 epoch: "e" + surroundings.makeID().uuidString.lowercased().replacing("-", with: "").prefix(12),
                 day: Expiry.day(of: surroundings.now()))
-            try SchemaRegister.accept(configuration.schema, in: database.pool)
+            try SchemaRegister.accept(
+                configuration.schema, accepting: configuration.acceptedChanges, in: database.pool)
             let keys = try ServerKeys(directory: directory)
             try PrivateFiles.closeFiles(in: directory)
             return (database, keys)

@@ -7,46 +7,74 @@ extension Schema {
     /// Reads a schema that this server can keep its word for.
     ///
     /// - Parameter text: The JSON of a schema file.
-    /// - Throws: ``OptimistError`` with code `schemaConflict` and a sentence that names the place: when it is no schema,
-    ///   contradicts itself, or asks for what this version of the server does not know. Nothing is silently ignored.
+    /// - Throws: ``OptimistError`` with code `schemaConflict` and a sentence for each fault, which names the place: when it is
+    ///   no schema, contradicts itself, or asks for what this version of the server does not know. Nothing is silently ignored.
     public init(servable text: some Sequence<UInt8>) throws {
+        let bytes = Array(text)
         let json: JSON
-        do { json = try JSON(parsing: text) } catch {
-            throw OptimistError(.schemaConflict, "The schema is no JSON: \(error).", cause: error)
+        do { json = try JSON(parsing: bytes) } catch {
+            throw OptimistError(.schemaConflict, Self.sentence(on: error, in: bytes), cause: error)
         }
-        try Self.refuseUnknown(json)
-        do { self = try Schema(json: json) } catch {
-            throw OptimistError(.schemaConflict, error.description, cause: error)
+        var faults: [String] = []
+        let known = Self.known(json, &faults)
+        do {
+            self = try Schema(json: known)
+            faults += unservable
+        } catch {
+            faults += error.faults
+            // Only so that all of it is initialized: the faults are thrown.
+            self.init(id: "", types: [:])
         }
-        try checkServable()
+        if !faults.isEmpty { throw OptimistError(.schemaConflict, SchemaError(faults).description) }
+    }
+
+    private static func sentence(on error: JSONError, in text: [UInt8]) -> String {
+        switch error {
+        case .malformed where text.allSatisfy({ $0 == 0x20 || (0x09...0x0D).contains($0) }): "The file is empty."
+        case .malformed(let offset) where offset >= text.count:
+            "The file ends in the middle of the schema, after \(text.count) bytes. It seems to be cut off."
+        case .malformed(let offset):
+            "The schema is no JSON from line \(text[..<offset].count { $0 == 0x0A } + 1) on."
+        case .duplicateMember(let name): "The schema names the member \"\(name)\" twice in one object."
+        case .tooDeep: "The schema is no schema: it is nested too deeply."
+        }
     }
 
     /// Checks what can be seen in the schema itself.
     func checkServable() throws {
-        do { try check() } catch { throw OptimistError(.schemaConflict, error.description, cause: error) }
+        var faults: [String] = []
+        do { try check() } catch { faults = error.faults }
+        faults += unservable
+        if !faults.isEmpty { throw OptimistError(.schemaConflict, SchemaError(faults).description) }
+    }
+
+    /// What this server cannot do, a sentence for each.
+    private var unservable: [String] {
+        var faults: [String] = []
         var names: Set<String> = []
         for (type, definition) in types.sorted(by: { $0.key < $1.key }) {
             let lower = type.lowercased()
-            guard !lower.hasPrefix("optimist_"), !lower.hasPrefix("sqlite_") else {
-                throw OptimistError(
-                    .schemaConflict, "The type \"\(type)\" has a name that the database keeps for itself.")
+            if lower.hasPrefix("optimist_") || lower.hasPrefix("sqlite_") {
+                faults.append("The type \"\(type)\" has a name that the database keeps for itself.")
             }
-            guard names.insert(lower).inserted else {
-                throw OptimistError(
-                    .schemaConflict, "Two types are called \"\(lower)\": capitals do not tell them apart.")
+            if !names.insert(lower).inserted {
+                faults.append("Two types are called \"\(lower)\": capitals do not tell them apart.")
             }
-            try Self.check(definition.columns, of: type)
+            faults += Self.unservable(definition.columns, of: type)
         }
+        return faults
     }
 
-    private static func check(_ columns: [String: ColumnSchema], of type: String) throws {
+    private static func unservable(_ columns: [String: ColumnSchema], of type: String) -> [String] {
+        var faults: [String] = []
         var names: Set<String> = ["id"]
         for (column, definition) in columns.sorted(by: { $0.key < $1.key }) {
-            guard names.insert(column.lowercased()).inserted else {
-                throw OptimistError(.schemaConflict, "\(type) has two columns \"\(column.lowercased())\".")
+            if !names.insert(column.lowercased()).inserted {
+                faults.append("\(type) has two columns \"\(column.lowercased())\".")
             }
-            if definition.type == .blob { throw notYet("\(type).\(column)", "columns of type \"blob\"") }
+            if definition.type == .blob { faults.append(notYet("\(type).\(column)", "columns of type \"blob\"")) }
         }
+        return faults
     }
 
     // MARK: - What the format has no word for
@@ -55,27 +83,43 @@ extension Schema {
     private static let typeMembers: Set = ["@unique", "@editWins", "@minClientVersion", "@was"]
     private static let columnMembers: Set = ["type", "required", "maxBytes", "to", "onDelete", "was"]
 
-    private static func refuseUnknown(_ json: JSON) throws {
-        try refuseUnknown(json, beside: members, "The schema")
-        for (type, definition) in json["types"]?.object?.members ?? [] {
-            for (member, column) in definition.object?.members ?? [] {
-                if member.hasPrefix("@") {
-                    guard typeMembers.contains(member) else { throw notYet(type, "\"\(member)\"") }
-                } else if column["type"] == nil {
-                    throw notYet(type, "\"\(member)\"")
-                } else {
-                    try refuseUnknown(column, beside: columnMembers, "\(type).\(member)")
-                }
+    /// The schema without what the format has no word for, each of which is a fault.
+    private static func known(_ json: JSON, _ faults: inout [String]) -> JSON {
+        guard var schema = known(json, beside: members, "The schema", &faults).object,
+            let types = schema["types"]?.object
+        else { return json }
+        schema["types"] = .object(
+            JSONObject(
+                types.map { type, definition in
+                    guard let members = definition.object else { return (type, definition) }
+                    return (type, .object(known(members, of: type, &faults)))
+                }))
+        return .object(schema)
+    }
+
+    private static func known(_ type: JSONObject, of name: String, _ faults: inout [String]) -> JSONObject {
+        var known: [JSONObject.Member] = []
+        for (member, value) in type {
+            if member.hasPrefix("@") ? !typeMembers.contains(member) : value["type"] == nil {
+                faults.append(notYet(name, "\"\(member)\""))
+            } else if member.hasPrefix("@") {
+                known.append((member, value))
+            } else {
+                known.append((member, self.known(value, beside: columnMembers, "\(name).\(member)", &faults)))
             }
         }
+        return JSONObject(known)
     }
 
-    private static func refuseUnknown(_ json: JSON, beside known: Set<String>, _ place: String) throws {
-        guard let unknown = json.object?.members.first(where: { !known.contains($0.key) }) else { return }
-        throw notYet(place, "\"\(unknown.key)\"")
+    private static func known(
+        _ json: JSON, beside known: Set<String>, _ place: String, _ faults: inout [String]
+    ) -> JSON {
+        guard let members = json.object?.members else { return json }
+        faults += members.filter { !known.contains($0.key) }.map { notYet(place, "\"\($0.key)\"") }
+        return .object(JSONObject(members.filter { known.contains($0.key) }))
     }
 
-    private static func notYet(_ place: String, _ what: String) -> OptimistError {
-        OptimistError(.schemaConflict, "\(place) asks for \(what), which this server cannot do yet.")
+    private static func notYet(_ place: String, _ what: String) -> String {
+        "\(place) asks for \(what), which this server cannot do yet."
     }
 }

@@ -17,6 +17,9 @@ public struct ServerConfiguration: Sendable {
     public var dataDirectory: URL
     /// What the rows look like.
     public var schema: Schema
+    /// The changes of the schema, from the version that was served before, that may take something from apps or rows.
+    /// Default: none, and a schema with such a change is refused. One that the schema does not make is refused too.
+    public var acceptedChanges: [SchemaChange]
     /// How long an access token lives.
     public var accessTokenLifetime: Duration
     /// How long a device may stay away before it has to sign in again.
@@ -63,6 +66,7 @@ public struct ServerConfiguration: Sendable {
 
     public init(
         host: String = "127.0.0.1", port: Int = 8090, dataDirectory: URL, schema: Schema = .planner,
+        acceptedChanges: [SchemaChange] = [],
         accessTokenLifetime: Duration = .seconds(15 * 60), refreshTokenLifetime: Duration = .seconds(60 * 86_400),
         allowsOneDeviceOnly: Bool = false, isBehindProxy: Bool = false, signInBurstPerAddress: Int = 60,
         signInBurstPerAccount: Int = 10,
@@ -76,6 +80,7 @@ public struct ServerConfiguration: Sendable {
         self.port = port
         self.dataDirectory = dataDirectory
         self.schema = schema
+        self.acceptedChanges = acceptedChanges
         self.accessTokenLifetime = accessTokenLifetime
         self.refreshTokenLifetime = refreshTokenLifetime
         self.allowsOneDeviceOnly = allowsOneDeviceOnly

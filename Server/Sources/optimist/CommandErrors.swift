@@ -4,6 +4,7 @@ import ArgumentParser
 import Foundation
 import Logging
 import OptimistCore
+import OptimistServer
 
 /// Runs a command. What goes wrong is a sentence on standard error, and the exit status 1.
 ///
@@ -24,17 +25,33 @@ func explainingErrors(of command: String, at path: String, _ work: () async thro
 }
 
 /// Where commands keep data unless they are told otherwise: `XDG_DATA_HOME` or its default; on a Mac, Application Support.
+/// The home is the one that `HOME` names.
 enum DataDirectory {
     static var standard: URL {
+        let home = directory("HOME") ?? FileManager.default.homeDirectoryForCurrentUser
         #if os(macOS)
-            return URL.applicationSupportDirectory.appending(path: "optimist")
+            return home.appending(path: "Library/Application Support/optimist")
         #else
-            let environment = ProcessInfo.processInfo.environment
-            if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") {
-                return URL(filePath: data, directoryHint: .isDirectory).appending(path: "optimist")
-            }
-            return FileManager.default.homeDirectoryForCurrentUser.appending(path: ".local/share/optimist")
+            return (directory("XDG_DATA_HOME") ?? home.appending(path: ".local/share")).appending(path: "optimist")
         #endif
+    }
+
+    /// The directory that a variable of the environment names. Nil if it names none.
+    private static func directory(_ variable: String) -> URL? {
+        guard let path = ProcessInfo.processInfo.environment[variable], path.hasPrefix("/") else { return nil }
+        return URL(filePath: path, directoryHint: .isDirectory)
+    }
+}
+
+extension SchemaChange {
+    /// Reads a change as an option gives it.
+    static func parse(_ text: String) throws -> SchemaChange {
+        if let change = SchemaChange(text) { return change }
+        throw ValidationError(
+            """
+            \(text) is no change of a schema. Write drop:TABLE, drop:TABLE.COLUMN, retype:TABLE.COLUMN, \
+            require:TABLE.COLUMN or unique:TABLE.COLUMN.
+            """)
     }
 }
 

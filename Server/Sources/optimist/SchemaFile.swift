@@ -15,15 +15,44 @@ struct SchemaFile {
     func read() throws -> Schema {
         let file = path.map { URL(filePath: $0) } ?? directory.appending(path: "schema.json")
         if path == nil, !FileManager.default.fileExists(atPath: file.path) { try writeSample(to: file) }
-        let text: Data
-        do { text = try Data(contentsOf: file) } catch {
-            throw OptimistError(
-                .schemaConflict, "The schema \(file.path) cannot be read. Name another with --schema.", cause: error)
+        return try Named(path: file.path, option: "--schema").read()
+    }
+
+    /// A schema's file that is there.
+    struct Named {
+        var path: String
+        /// The option that names it.
+        var option: String
+
+        /// - Throws: ``OptimistError`` that names the file and all that is wrong with it.
+        func read() throws -> Schema {
+            let text: Data
+            do { text = try Data(contentsOf: URL(filePath: path)) } catch {
+                throw OptimistError(.schemaConflict, sentence, cause: error)
+            }
+            do {
+                return try Schema(servable: text)
+            } catch let error as OptimistError {
+                throw OptimistError(error.code, "\(path): \(error.message)", cause: error)
+            }
         }
-        do {
-            return try Schema(servable: text)
-        } catch let error as OptimistError {
-            throw OptimistError(error.code, "\(file.path): \(error.message)", cause: error)
+
+        private var sentence: String {
+            let folder = URL(filePath: path).deletingLastPathComponent().path
+            if !FileManager.default.fileExists(atPath: folder) {
+                return "There is no folder \(folder) for the schema \(path). Name another with \(option)."
+            }
+            if !FileManager.default.fileExists(atPath: path) {
+                return "There is no schema \(path). Name another with \(option)."
+            }
+            return "The schema \(path) cannot be read. Name another with \(option)."
+        }
+
+        /// Replaces the file in one step.
+        func write(_ schema: Schema) throws {
+            do { try Data(schema.json.readableText.utf8).write(to: URL(filePath: path), options: .atomic) } catch {
+                throw OptimistError(.unreadableData, "The schema \(path) cannot be written.", cause: error)
+            }
         }
     }
 

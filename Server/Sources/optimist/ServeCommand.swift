@@ -46,6 +46,15 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The schema. Default: schema.json in the data directory.", valueName: "file"))
     var schema: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "A change of the schema that takes something from apps or rows, and is meant.",
+            discussion: """
+                May be repeated: drop:TABLE, drop:TABLE.COLUMN, retype:TABLE.COLUMN, require:TABLE.COLUMN, \
+                unique:TABLE.COLUMN+COLUMN. Without it the server refuses such a schema, and prints what to accept.
+                """, valueName: "change"), transform: SchemaChange.parse)
+    var accept: [SchemaChange] = []
+
     @Flag(help: "Signing in on one device ends the sessions of the account's other devices.")
     var oneDevice = false
 
@@ -82,7 +91,8 @@ struct ServeCommand: AsyncParsableCommand {
         logger.logLevel = logLevel
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
-                host: host, port: port, dataDirectory: directory, schema: schema, allowsOneDeviceOnly: oneDevice,
+                host: host, port: port, dataDirectory: directory, schema: schema,
+                acceptedChanges: accept, allowsOneDeviceOnly: oneDevice,
                 isBehindProxy: behindProxy, tombstoneDays: tombstoneDays,
                 gazetteer: gazetteer.map { URL(filePath: $0) },
                 publicOrigin: publicOrigin, connectionsPerAddress: connectionsPerAddress,

@@ -27,7 +27,7 @@ def fails(*arguments, saying):
     assert sentence.startswith(f"optimist {arguments[0]}: "), problem
     assert not logged or arguments[0] == "lab", problem  # Its server says that it was stopped.
     for word in saying:
-        assert word in problem, f"no {word!r} in {problem}"
+        assert str(word) in problem, f"no {word!r} in {problem}"
 
 
 def content(folder):
@@ -147,10 +147,72 @@ def bad_arguments(folder):
         status, _, problem = run(*arguments)
         assert status == 64 and "Usage:" in problem, (arguments, status, problem)
     (folder / "bad.json").write_text("{")
-    fails("serve", "--data", folder / "d", "--schema", folder / "bad.json", saying=["bad.json"])
+    fails("serve", "--data", folder / "d", "--schema", folder / "bad.json", saying=["bad.json", "cut off"])
     fails("serve", "--data", folder / "d", "--schema", folder / "none.json", saying=["none.json", "--schema"])
+    fails("serve", "--data", folder / "d", "--schema", folder / "no/s.json", saying=[folder / "no/s.json", "no folder"])
+    fails("schema", folder / "no/app.sqlite", saying=["There is no file", folder / "no/app.sqlite"])
     fails("serve", "--data", folder / "bad.json", saying=["bad.json"])
     fails("lab", "--port", "0", "--data", folder / "bad.json", saying=["bad.json"])
+
+
+@claims
+def at_home(folder):
+    """Without --data, serve keeps its data in the home that HOME names, or where XDG_DATA_HOME says."""
+    home, other = folder / "home", folder / "other"
+    place = "Library/Application Support" if sys.platform == "darwin" else ".local/share"
+    for environment, data in (
+            ({"HOME": str(home), "XDG_DATA_HOME": ""}, home / place),
+            ({"HOME": str(home), "XDG_DATA_HOME": str(other)}, home / place if sys.platform == "darwin" else other)):
+        with Program("serve", "--port", "0", environment=environment) as server:
+            assert server.find(r"Its data is in (\S+)\. ") == str(data / "optimist/server"), server.said
+        assert (data / "optimist/server/optimist.sqlite").exists()
+
+
+@claims
+def a_second_version(folder):
+    """schema --update keeps what was written by hand, and serve refuses what a version takes away until it is accepted."""
+    app, file, data = folder / "app.sqlite", folder / "schema.json", folder / "served"
+    with sqlite3.connect(app) as database:
+        database.execute("CREATE TABLE todo(id TEXT PRIMARY KEY NOT NULL, title TEXT, done BOOLEAN)")
+
+    def serves(*options):
+        with Program("serve", "--port", "0", "--data", data, "--schema", file, *options) as server:
+            return server.find('with the schema "app", version ([0-9]+)')
+
+    file.write_text(run("schema", app)[1])
+    schema = json.loads(file.read_text())
+    schema["types"]["todo"]["title"] |= {"required": True, "maxBytes": 500}
+    schema["types"]["todo"]["@unique"] = [{"columns": ["title"], "onCollision": "mergeInto"}]
+    file.write_text(json.dumps(schema))
+    assert serves() == "1"
+    status, said, problem = run("schema", app, "--update", file)
+    assert status == 0 and "stays as it is, version 1" in said, (said, problem)
+    with sqlite3.connect(app) as database:
+        database.execute("ALTER TABLE todo ADD COLUMN due TEXT")
+    status, said, problem = run("schema", app, "--update", file)
+    assert status == 0 and "todo.due is new." in said and "is version 2 now" in said, (said, problem)
+    updated = json.loads(file.read_text())
+    schema["version"], schema["types"]["todo"]["due"] = 2, {"type": "string"}
+    assert updated == schema, updated
+    assert serves() == "2"
+
+    # The export alone forgets, and says nothing of it: serve does.
+    updated["version"] = 3
+    updated["types"]["todo"]["due"]["type"] = "date"
+    del updated["types"]["todo"]["done"]
+    file.write_text(json.dumps(updated))
+    options = ["--accept", "drop:todo.done", "--accept", "retype:todo.due"]
+    status, said, problem = run("serve", "--port", "0", "--data", data, "--schema", file)
+    assert (status, said) == (1, "") and problem.rstrip().endswith("\n  " + " ".join(options)), problem
+    fails("serve", "--port", "0", "--data", data, "--schema", file, *options, "--accept", "drop:note",
+          saying=["--accept drop:note names no change"])
+    assert run("serve", "--accept", "nonsense")[0] == 64
+    assert serves(*options) == serves(*options) == serves() == "3"
+
+    file.write_text(json.dumps({"version": 0, "types": {"a": {"b": {"type": "colour"}}}}))
+    status, _, problem = run("serve", "--data", data, "--schema", file)
+    assert status == 1 and all(word in problem for word in ("3 faults", '"id"', '"version"', "a.b")), problem
+    fails("schema", app, "--update", folder / "none.json", saying=["none.json", "--update"])
 
 
 @claims

@@ -42,6 +42,26 @@ struct SchemaTests {
         #expect(throws: OptimistError.self) { try made.checkServable() }
     }
 
+    @Test func `all faults of a schema are told at once, those of the format and those of the server`() {
+        let text = #"""
+            {"id":"x","colour":1,"types":{"A":{"b":{"type":"blob"},"c":{"type":"string","unique":true},
+            "d":{"type":"ref","to":"Z"}},"a":{"@indexes":[],"b":{"type":"colour"}}}}
+            """#
+        let lines = refusal(text)?.message.split(separator: "\n").map(String.init) ?? []
+        #expect(lines.first == "The schema has 5 faults:")
+        #expect(lines.contains { $0.contains("\"colour\"") } && lines.contains { $0.contains("a.b needs") }, "\(lines)")
+        let servable = refusal(#"{"id":"x","types":{"A":{"b":{"type":"blob"}},"a":{"c":{"type":"string"}}}}"#)
+        #expect(servable?.message.hasPrefix("The schema has 2 faults:\n  A.b asks for") == true)
+    }
+
+    @Test(arguments: [
+        (#"{"id":"x","types":{"A":{"b":{"ty"#, "after 32 bytes. It seems to be cut off."), ("", "The file is empty."),
+        ("{\n\"id\": x}", "from line 2 on"), (#"{"id":"x","id":"y"}"#, "the member \"id\" twice"),
+    ])
+    func `a file that is no JSON is refused by where it ends to be one`(text: String, words: String) {
+        #expect(refusal(text)?.message.contains(words) == true, "\(String(describing: refusal(text)))")
+    }
+
     @Test func `a column may be called like what the server cannot do`() {
         #expect(refusal(schema(#","unique":{"type":"bool"},"editWins":{"type":"bool"}"#)) == nil)
     }

@@ -21,6 +21,8 @@ enum Meta {
         case epochs
         /// The transaction of the remote's whose deletions are forgotten next, and when it was noted, by the remote's time.
         case deletedSeq, deletedSeqAt
+        /// What the app's code says that tables and columns were called, as JSON.
+        case formerNames
     }
 
     static func int(_ name: Name, in db: Database) throws -> Int64? {

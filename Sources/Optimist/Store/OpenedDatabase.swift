@@ -70,6 +70,7 @@ struct Opening {
         if isNew { try DeviceIdentity.renew(in: db, makeID: surroundings.makeID) }
         if let ceiling = try Meta.int(.stampCeiling, in: db) { capture.resume(from: Stamp(rawValue: ceiling)) }
         try FormerNames(db).follow(synced)
+        try FormerNameNote(of: synced).keep(in: db)
         let newCounters = try NewCounters(db)
         let layouts = try synced.map { try TableLayout(of: $0, among: synced, in: db) }
         for layout in layouts {

@@ -5,6 +5,8 @@ public import OptimistCore
 extension OptimistError.Code {
     /// The file is there and is not an SQLite database.
     public static let notADatabase = Self("notADatabase")
+    /// The folder in which the file is to be is not there.
+    public static let noFolder = Self("noFolder")
     /// A newer version of the app, or of Optimist, has written the file.
     public static let newerVersion = Self("newerVersion")
     /// A synced table cannot be synced as it stands. The message names it and says what to change.

@@ -55,8 +55,8 @@ public final class Store: Sendable {
     ///   - durability: Default: `full`.
     ///   - surroundings: Time, identity and chance. Default: the real ones.
     ///   - migrate: Registers the app's own migrations, which make and alter its tables. They run before this returns.
-    /// - Throws: `OptimistError` with a message that says what to do: code `notADatabase` or `newerVersion`, and the file is
-    ///   as it was; `invalidTable` or `notDurable`, after the migrations have run. `DatabaseError` for what SQLite or a
+    /// - Throws: `OptimistError` with a message that says what to do: code `noFolder`; `notADatabase` or `newerVersion`, and
+    ///   the file is as it was; `invalidTable` or `notDurable`, after the migrations have run. `DatabaseError` for what SQLite or a
     ///   migration reports.
     public init(
         at url: URL, synced: [any SyncedRecord.Type], durability: Durability = .full,
@@ -67,9 +67,14 @@ public final class Store: Sendable {
         try StoreFile(url: url).check(against: migrator)
         let capture = CaptureContext(clock: HybridClock())
         checkpoints = surroundings.blockingExecutor == nil ? Checkpoints(url) : nil
-        let opened = try OpenedDatabase(
-            url: url, synced: synced, durability: durability, migrator: migrator, capture: capture,
-            checkpoints: checkpoints, surroundings: surroundings)
+        let opened: OpenedDatabase
+        do {
+            opened = try OpenedDatabase(
+                url: url, synced: synced, durability: durability, migrator: migrator, capture: capture,
+                checkpoints: checkpoints, surroundings: surroundings)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
+            throw StoreFile(url: url).sentence(onNotOpening: error)
+        }
         pool = opened.pool
         layouts = opened.layouts
         shared = Mutex(opened.shared)

@@ -47,6 +47,15 @@ struct StoreFile {
         }
     }
 
+    /// What to tell of a file that SQLite cannot open: mostly its folder is not there.
+    func sentence(onNotOpening error: DatabaseError) -> any Error {
+        let folder = url.deletingLastPathComponent().path
+        if FileManager.default.fileExists(atPath: folder) { return error }
+        return OptimistError(
+            .noFolder, "There is no folder \(folder) for the database \(url.lastPathComponent). Make it first.",
+            cause: error)
+    }
+
     private func checkEngine(_ db: Database) throws {
         guard try db.tableExists("optimist_meta"), let version = try Meta.int(.version, in: db),
             version > EngineSchema.version

@@ -16,7 +16,7 @@ public struct IndexEntry: Hashable, Sendable {
 
 extension UniqueIndex {
     /// The name in entries. No column's name starts with "@".
-    var name: String { "@" + columns.joined(separator: ",") }
+    public var name: String { "@" + columns.joined(separator: ",") }
 
     /// The row's key. Nil if one of the columns is null.
     func key(of row: MergeRow) -> IndexKey? {

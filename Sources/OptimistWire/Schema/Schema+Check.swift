@@ -3,91 +3,102 @@
 extension Schema {
     /// Checks that the schema does not contradict itself.
     ///
-    /// - Throws: ``SchemaError`` that names the first contradiction, in the order of the names.
+    /// - Throws: ``SchemaError`` that names every contradiction, in the order of the names.
     public func check() throws(SchemaError) {
-        guard version >= 1, minClientVersion <= version else {
-            throw SchemaError("\"version\" counts from 1, and \"minClientVersion\" is not above it.")
+        let faults = contradictions
+        if !faults.isEmpty { throw SchemaError(faults) }
+    }
+
+    /// A sentence for each.
+    var contradictions: [String] {
+        var faults: [String] = []
+        if version < 1 || minClientVersion > version {
+            faults.append("\"version\" counts from 1, and \"minClientVersion\" is not above it.")
         }
         for (name, type) in types.sorted(by: { $0.key < $1.key }) {
             for (column, definition) in type.columns.sorted(by: { $0.key < $1.key }) {
-                try check(definition, "\(name).\(column)")
+                faults += self.faults(of: definition, "\(name).\(column)")
             }
-            try type.checkIndexes(name)
+            faults += type.faultsOfIndexes(name)
             if let oldest = type.minClientVersion, oldest > version {
-                throw SchemaError("\(name).@minClientVersion is above the schema's version \(version).")
+                faults.append("\(name).@minClientVersion is above the schema's version \(version).")
             }
-            try check(type.columns.mapValues(\.formerNames), of: "\(name).")
+            faults += self.faults(of: type.columns.mapValues(\.formerNames), "\(name).")
         }
-        try check(types.mapValues(\.formerNames), of: "")
+        return faults + self.faults(of: types.mapValues(\.formerNames), "")
     }
 
-    private func check(_ column: ColumnSchema, _ name: String) throws(SchemaError) {
+    private func faults(of column: ColumnSchema, _ name: String) -> [String] {
+        var faults: [String] = []
         switch (column.type, column.target) {
-        case (.ref, nil): throw SchemaError("\(name) is a ref and needs \"to\".")
+        case (.ref, nil): faults.append("\(name) is a ref and needs \"to\".")
         case (.ref, let target?) where types[target] == nil:
-            throw SchemaError("\(name) refers to \"\(target)\", which is no type of the schema.")
+            faults.append("\(name) refers to \"\(target)\", which is no type of the schema.")
         case (.ref, _): break
-        case (_, _?): throw SchemaError("\(name) has \"to\" and is no ref.")
-        case (_, nil): if column.onDelete != nil { throw SchemaError("\(name) has \"onDelete\" and is no ref.") }
+        case (_, _?): faults.append("\(name) has \"to\" and is no ref.")
+        case (_, nil): if column.onDelete != nil { faults.append("\(name) has \"onDelete\" and is no ref.") }
         }
         if column.onDelete == .setNull, column.isRequired {
-            throw SchemaError("\(name) is required, so a delete cannot set it to null.")
+            faults.append("\(name) is required, so a delete cannot set it to null.")
         }
-        guard column.type == .counter else { return }
-        if column.isRequired { throw SchemaError("\(name) is a counter: it is never null, and cannot be required.") }
-        if column.maxBytes != nil { throw SchemaError("\(name) is a counter and has no \"maxBytes\".") }
+        guard column.type == .counter else { return faults }
+        if column.isRequired { faults.append("\(name) is a counter: it is never null, and cannot be required.") }
+        if column.maxBytes != nil { faults.append("\(name) is a counter and has no \"maxBytes\".") }
+        return faults
     }
 
     /// At no version may a name mean two things.
-    private func check(_ former: [String: [FormerName]], of place: String) throws(SchemaError) {
+    private func faults(of former: [String: [FormerName]], _ place: String) -> [String] {
+        var faults: [String] = []
         var known: [(name: String, until: Int)] = []
         for (present, names) in former.sorted(by: { $0.key < $1.key }) {
             for former in names {
-                guard Schema.isName(former.name), former.name != "id" else {
-                    throw SchemaError("\(place)\(present) cannot have been called \"\(former.name)\".")
-                }
-                guard former.until < version else {
-                    throw SchemaError(
+                if !Schema.isName(former.name) || former.name == "id" {
+                    faults.append("\(place)\(present) cannot have been called \"\(former.name)\".")
+                } else if former.until >= version {
+                    faults.append(
                         "\(place)\(present) was \"\(former.name)\" until version \(former.until), and this is \(version)."
                     )
                 }
                 known.append((former.name, former.until))
             }
-            guard Set(names.map(\.until)).count == names.count else {
-                throw SchemaError("\(place)\(present) had two names at once.")
+            if Set(names.map(\.until)).count != names.count {
+                faults.append("\(place)\(present) had two names at once.")
             }
         }
         for (index, one) in known.enumerated() {
             if let present = former[one.name], !present.contains(where: { $0.until >= one.until }) {
-                throw SchemaError("\(place)\(one.name) is also a former name of another until version \(one.until).")
+                faults.append("\(place)\(one.name) is also a former name of another until version \(one.until).")
             }
             if known[..<index].contains(where: { $0.name == one.name && $0.until == one.until }) {
-                throw SchemaError("\(place)\(one.name) was the name of two until version \(one.until).")
+                faults.append("\(place)\(one.name) was the name of two until version \(one.until).")
             }
         }
+        return faults
     }
 }
 
 extension TypeSchema {
-    fileprivate func checkIndexes(_ name: String) throws(SchemaError) {
+    fileprivate func faultsOfIndexes(_ name: String) -> [String] {
+        var faults: [String] = []
         var seen: Set<Set<String>> = []
         for index in uniqueIndexes {
             let names = Set(index.columns)
-            guard !names.isEmpty, names.count == index.columns.count else {
-                throw SchemaError("An index of \(name).@unique needs columns, each once.")
-            }
-            guard seen.insert(names).inserted else {
-                throw SchemaError("\(name).@unique has two indexes over the same columns.")
+            if names.isEmpty || names.count != index.columns.count {
+                faults.append("An index of \(name).@unique needs columns, each once.")
+            } else if !seen.insert(names).inserted {
+                faults.append("\(name).@unique has two indexes over the same columns.")
             }
             for column in index.columns {
                 guard let definition = columns[column] else {
-                    throw SchemaError("\(name).@unique names \"\(column)\", which is no column.")
+                    faults.append("\(name).@unique names \"\(column)\", which is no column.")
+                    continue
                 }
                 if [.counter, .json, .blob].contains(definition.type) {
-                    throw SchemaError(
-                        "\(name).\(column) is of type \(definition.type.rawValue), which cannot be unique.")
+                    faults.append("\(name).\(column) is of type \(definition.type.rawValue), which cannot be unique.")
                 }
             }
         }
+        return faults
     }
 }

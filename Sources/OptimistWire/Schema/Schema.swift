@@ -125,9 +125,17 @@ public struct ColumnSchema: Hashable, Sendable {
     private static func size(of value: JSON) -> Int { value.string?.utf8.count ?? value.bytes.count }
 }
 
-/// Why a schema cannot be read, in a sentence that says where.
+/// Why a schema cannot be read: everything that is wrong with it.
 public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
-    public let description: String
+    /// A sentence for each, which says where.
+    public let faults: [String]
 
-    init(_ description: String) { self.description = description }
+    /// - Parameter faults: One at least.
+    public init(_ faults: [String]) { self.faults = faults }
+
+    /// The sentence, or a list of them with a line for each.
+    public var description: String {
+        guard faults.count > 1 else { return faults.first ?? "" }
+        return "The schema has \(faults.count) faults:" + faults.map { "\n  \($0)" }.joined()
+    }
 }

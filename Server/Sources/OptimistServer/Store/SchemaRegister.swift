@@ -8,17 +8,18 @@ import OptimistWire
 enum SchemaRegister {
     /// Accepts a schema at the start of the server, and makes a readable view of each of its types.
     ///
-    /// - Throws: ``OptimistError`` with code `schemaConflict` when the data belongs to a later or another version.
-    static func accept(_ schema: Schema, in writer: some DatabaseWriter) throws {
+    /// - Parameter accepted: The changes from the version before that may take something from apps or rows.
+    /// - Throws: ``OptimistError`` with code `schemaConflict` when the data belongs to a later or another version, or when
+    ///   the changes from the version before are not the accepted ones. Then nothing has changed.
+    static func accept(_ schema: Schema, accepting accepted: [SchemaChange] = [], in writer: some DatabaseWriter) throws
+    {
         try writer.write { db in
-            let latest = try Row.fetchOne(
-                db, sql: "SELECT version, content FROM optimist_schemas WHERE id = ? ORDER BY version DESC LIMIT 1",
-                arguments: [schema.id])
+            let known = try versions(of: schema.id, db)
             let content = String(decoding: schema.json.canonicalBytes, as: UTF8.self)
-            if let latest, let objection = objection(to: schema, content, latest: latest[0], latest[1]) {
+            if let latest = known.first, let objection = objection(to: schema, content, latest: latest) {
                 throw OptimistError(.schemaConflict, objection)
             }
-            if latest == nil, let other = try String.fetchOne(db, sql: "SELECT id FROM optimist_schemas LIMIT 1") {
+            if known.isEmpty, let other = try String.fetchOne(db, sql: "SELECT id FROM optimist_schemas LIMIT 1") {
                 throw OptimistError(
                     .schemaConflict,
                     "This data belongs to the app \"\(other)\", not to \"\(schema.id)\". Choose another data directory."
@@ -27,23 +28,35 @@ enum SchemaRegister {
             try db.execute(
                 sql: "INSERT OR IGNORE INTO optimist_schemas (id, version, content) VALUES (?, ?, ?)",
                 arguments: [schema.id, schema.version, content])
-            if let latest { try SchemaRenames.apply(schema, from: latest[0], db) }
+            if let latest = known.first { try SchemaRenames.apply(schema, from: latest.version, db) }
             try makeViews(schema, db)
             try RowIndex.keepUp(with: schema, db)
+            try SchemaConsent(to: schema, from: known, accepted, db).check()
         }
     }
 
-    private static func objection(to schema: Schema, _ content: String, latest version: Int, _ known: String) -> String?
-    {
-        if schema.version < version {
+    /// A version that the data was served with.
+    struct Version {
+        var version: Int
+        var content: String
+    }
+
+    /// The latest first.
+    private static func versions(of id: String, _ db: Database) throws -> [Version] {
+        let sql = "SELECT version, content FROM optimist_schemas WHERE id = ? ORDER BY version DESC"
+        return try Row.fetchAll(db, sql: sql, arguments: [id]).map { Version(version: $0[0], content: $0[1]) }
+    }
+
+    private static func objection(to schema: Schema, _ content: String, latest: Version) -> String? {
+        if schema.version < latest.version {
             return """
                 The schema \"\(schema.id)\" is version \(schema.version), but this data was last served with version \
-                \(version). Start with that version or a later one.
+                \(latest.version). Start with that version or a later one.
                 """
         }
-        if schema.version == version, content != known {
+        if schema.version == latest.version, content != latest.content {
             return """
-                The schema \"\(schema.id)\" has changed but is still version \(version). Raise its \"version\" by one, \
+                The schema \"\(schema.id)\" has changed but is still version \(schema.version). Raise its \"version\" by one, \
                 or undo the change.
                 """
         }
