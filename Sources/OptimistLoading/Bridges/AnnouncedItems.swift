@@ -34,3 +34,31 @@ struct AnnouncedItems<Path: Hashable, Key: Hashable, Hold> {
 
     mutating func removeAll() { items = [] }
 }
+
+/// What a view has announced of a loader's keys. What is let go together leaves in one step.
+///
+/// Not to be used by two threads at once.
+final class AnnouncedKeys<Path: Hashable, Key: Hashable & Sendable, Value: Sendable> {
+    private let loader: Loader<Key, Value>
+    private var items: AnnouncedItems<Path, Key, Ticket>
+
+    init(_ loader: Loader<Key, Value>, limit: Int) {
+        self.loader = loader
+        items = AnnouncedItems(limit: limit)
+    }
+
+    deinit { loader.batch { items.removeAll() } }
+
+    /// Prefetches what is at some paths.
+    func announce(_ announced: [(path: Path, key: Key)]) {
+        loader.batch {
+            for (path, key) in announced {
+                items.announce(path, key) { loader.subscribe(key, priority: .prefetch) { _ in } }
+            }
+        }
+    }
+
+    func cancel(_ paths: [Path]) { loader.batch { items.cancel(paths) } }
+
+    func removeAll() { loader.batch { items.removeAll() } }
+}

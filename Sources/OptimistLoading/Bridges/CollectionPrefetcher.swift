@@ -23,9 +23,8 @@
     public final class CollectionPrefetcher<Key: Hashable & Sendable, Value: Sendable>: NSObject,
         UICollectionViewDataSourcePrefetching
     {
-        private let loader: Loader<Key, Value>
         private let key: (IndexPath) -> Key?
-        private var announced: AnnouncedItems<IndexPath, Key, Ticket>
+        private let announced: AnnouncedKeys<IndexPath, Key, Value>
 
         /// - Parameters:
         ///   - loader: Fetches the values.
@@ -34,19 +33,19 @@
         ///     the items are others.
         /// - Precondition: The limit is not negative.
         public init(_ loader: Loader<Key, Value>, limit: Int = 32, key: @escaping (IndexPath) -> Key?) {
-            self.loader = loader
             self.key = key
-            announced = AnnouncedItems(limit: limit)
+            announced = AnnouncedKeys(loader, limit: limit)
         }
 
         /// Lets go of all that was announced. Call it when the data source is reloaded: paths name other items then.
         public func reload() { announced.removeAll() }
 
         public func collectionView(_ collectionView: UICollectionView, prefetchItemsAt indexPaths: [IndexPath]) {
+            var items: [(path: IndexPath, key: Key)] = []
             for path in indexPaths {
-                guard let key = key(path) else { continue }
-                announced.announce(path, key) { loader.subscribe(key, priority: .prefetch) { _ in } }
+                if let key = key(path) { items.append((path: path, key: key)) }
             }
+            announced.announce(items)
         }
 
         public func collectionView(

@@ -68,10 +68,14 @@ public final class Feed<
     }
 
     deinit {
-        let (tasks, bells) = state.withLock { state in
-            (state.machine.requests.values.compactMap(\.task), state.observers.values.map(\.bell))
+        let (tasks, tickets, bells) = state.withLock { state in
+            (
+                state.machine.requests.values.compactMap(\.task), state.machine.wishes.values.compactMap(\.ticket),
+                state.observers.values.map(\.bell)
+            )
         }
         for task in tasks { task.cancel() }
+        values.batch { for ticket in tickets { ticket.cancel() } }
         for bell in bells { bell() }
     }
 
@@ -119,7 +123,7 @@ public final class Feed<
     /// refresh, that after the last. Does nothing if there is none, if a page is on its way or if one has failed.
     public func loadMore(in section: Section) { update { $0.next(in: section) } }
 
-    /// Loads a value that has failed once more. Does nothing else.
+    /// Loads a value that has failed once more, also during the loader's pause after a failure. Does nothing else.
     public func retry(_ id: Item.ID) { update { $0.retry(id) } }
 
     /// Asks once more for the page of a section that has failed. Does nothing else.
@@ -139,7 +143,12 @@ public final class Feed<
             state.begin()
             return state.machine.takeActions()
         }
-        for action in actions { perform(action, generation) }
+        // In one step, so that what takes the turn of what has left is what is near now.
+        if actions.contains(where: \.isForValues) {
+            values.batch { for action in actions { perform(action, generation) } }
+        } else {
+            for action in actions { perform(action, generation) }
+        }
         for bell in state.withLock({ $0.end() }) { bell() }
     }
 
@@ -151,7 +160,7 @@ public final class Feed<
         case .recall(let section, let filter, let era): recall(section, filter, era)
         case .archive(let page, let section, let filter):
             archive?.keep(page, of: section, filter, generation: generation)
-        case .want(let item, let priority, let number): want(item, priority, number)
+        case .want(let item, let priority, let number, let isRetry): want(item, priority, number, isRetry: isRetry)
         case .need(let ticket, let priority): ticket.need(priority)
         case .letGo(let ticket): ticket.cancel()
         case .order(let items): values.order(items)
@@ -175,9 +184,9 @@ public final class Feed<
         }
     }
 
-    private func want(_ item: Item, _ priority: LoadPriority, _ number: Int) {
+    private func want(_ item: Item, _ priority: LoadPriority, _ number: Int, isRetry: Bool) {
         let id = item.id
-        let ticket = values.subscribe(item, priority) { [weak self, values] event in
+        let ticket = values.subscribe(item, priority, isRetry) { [weak self, values] event in
             let isExpired = values.isExpired(item)
             self?.update { $0.received(event, of: id, number: number, isExpired: isExpired) }
         }

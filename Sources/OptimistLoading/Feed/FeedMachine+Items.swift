@@ -14,7 +14,7 @@ extension FeedMachine {
     /// Asks again for a value that has failed.
     mutating func retry(_ id: Item.ID) {
         guard case .failed = phases[id], let wish = wishes[id] else { return }
-        renew(wish, wish.item)
+        renew(wish, wish.item, isRetry: true)
     }
 
     /// Asks again for all pages and values that have failed.
@@ -110,15 +110,15 @@ extension FeedMachine {
 
     // MARK: - Wishes
 
-    private mutating func want(_ item: Item, _ priority: LoadPriority) {
+    private mutating func want(_ item: Item, _ priority: LoadPriority, isRetry: Bool = false) {
         let wish = Wish(number: makeNumber(), item: item, priority: priority)
         wishes[item.id] = wish
-        act(.want(item, priority, number: wish.number))
+        act(.want(item, priority, number: wish.number, isRetry: isRetry))
     }
 
     /// Wants a value anew. What is shown meanwhile is stale.
-    private mutating func renew(_ wish: Wish, _ item: Item) {
-        want(item, wishes[item.id]?.priority ?? wish.priority)
+    private mutating func renew(_ wish: Wish, _ item: Item, isRetry: Bool = false) {
+        want(item, wishes[item.id]?.priority ?? wish.priority, isRetry: isRetry)
         letGo(wish)
         change(item.id, to: phases[item.id]?.value.map { .stale($0) })
     }

@@ -13,12 +13,20 @@ struct FeedMachine<
         case stop(Task<Void, Never>)
         case recall(Section, Filter, era: Int)
         case archive(FeedPage<Item>, Section, Filter)
-        case want(Item, LoadPriority, number: Int)
+        case want(Item, LoadPriority, number: Int, isRetry: Bool)
         case need(Ticket, LoadPriority)
         case letGo(Ticket)
         /// What may never come onto the screen, the nearest first.
         case order([Item])
         case drop(any Sendable)
+
+        /// Whether the loader of the values is told of it.
+        var isForValues: Bool {
+            switch self {
+            case .want, .need, .letGo, .order: true
+            case .ask, .stop, .recall, .archive, .drop: false
+            }
+        }
     }
 
     /// What observers have to be told.

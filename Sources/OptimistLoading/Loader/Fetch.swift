@@ -24,6 +24,7 @@ public struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// Tells those who wait how much has come, from 0 to 1. Who joins later is told the latest.
     public func report(_ progress: Double) { tell(.progress(min(max(progress, 0), 1))) }
 
-    /// Shows those who wait a value that is better than none. Who joins later is shown the latest.
+    /// Shows those who wait a value that is better than none. Who joins later is shown the latest,
+    /// unless there is a whole one to be shown meanwhile.
     public func show(_ partial: Value) { tell(.partial(partial)) }
 }

@@ -11,7 +11,8 @@ extension Loader {
         for key: Key, priority: LoadPriority = .visible, freshness: Freshness = .cached
     ) -> AsyncStream<LoadEvent<Value>> {
         AsyncStream(bufferingPolicy: .bufferingNewest(8)) { continuation in
-            let ticket = subscribe(key, priority: priority, freshness: freshness) { continuation.yield($0) }
+            let manner = AskingManner(asker: AskingFetch.flight(of: self))
+            let ticket = subscribe(key, priority, freshness, manner) { continuation.yield($0) }
             continuation.onTermination = { _ in ticket.cancel() }
         }
     }

@@ -40,11 +40,15 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///   - cost: How many bytes a value takes in memory. Called once for each that is fetched. Less than none counts as
     ///     none. Default: one.
     ///   - pause: How long whoever asks for a key gets the error that its fetch ended with, before it is tried again.
-    ///     Never give one for being offline or for what took too long. Default: none.
+    ///     Who asks with ``Freshness/fresh``, and a person's retry, asks the source all the same. Never give one for being
+    ///     offline or for what took too long. Default: none.
     ///   - surroundings: Time and tasks.
     ///   - fetch: Gets a value from its source, in a task of its own, which is cancelled when nobody wants the value
     ///     any more. There is one at a time for each key, beside those that were given up, or whose key was removed,
-    ///     and still run.
+    ///     and still run. It may ask this loader for other keys by ``value(for:priority:freshness:)``: while it waits, its
+    ///     slot is lent to what it waits for, beyond the limits. If two fetches would wait for each other, or one for
+    ///     itself, who asks last gets an error with code `fetchWaitsForItself`. That is known of a fetch's own task and
+    ///     the tasks that it makes, not of detached ones.
     public init(
         limits: LoaderLimits = LoaderLimits(), disk: DiskTier<Key, Value>? = nil,
         lane: (@Sendable (Key) -> String)? = nil, cost: @escaping @Sendable (Value) -> Int = { _ in 1 },
@@ -88,21 +92,20 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         _ key: Key, priority: LoadPriority = .visible, freshness: Freshness = .cached,
         receive: @escaping @Sendable (LoadEvent<Value>) -> Void
     ) -> Ticket {
-        subscribe(key, priority, freshness, outlives: false, receive)
+        subscribe(key, priority, freshness, AskingManner(), receive)
     }
 
-    /// - Parameter outlives: Whether a fetch that this begins goes on after the ticket.
     @inlinable
     func subscribe(
-        _ key: Key, _ priority: LoadPriority, _ freshness: Freshness, outlives: Bool,
+        _ key: Key, _ priority: LoadPriority, _ freshness: Freshness, _ manner: AskingManner,
         _ receive: @escaping @Sendable (LoadEvent<Value>) -> Void
     ) -> Ticket {
         let subscriber = Subscriber(receive)
         let (lane, now) = (self.lane?(key), elapsed())
-        let (id, event, version, actions) = state.withLock {
-            $0.subscribe(key, priority, freshness, outlives: outlives, lane: lane, subscriber, at: now)
+        let (id, told, actions) = state.withLock {
+            $0.subscribe(key, priority, freshness, manner, lane: lane, subscriber, at: now)
         }
-        if let event { subscriber.tell(event, version: version) }
+        for (event, version) in told { subscriber.tell(event, version: version) }
         run(actions)
         return Ticket(id) { self.change($0, to: $1, subscriber) }
     }
@@ -128,11 +131,13 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline
     func awaited(_ key: Key, _ priority: LoadPriority, _ freshness: Freshness) async throws -> Value {
         let waiter = Waiter<Value>()
+        let manner = AskingManner(
+            outlives: freshness == .cachedThenRefreshed, asker: AskingFetch.flight(of: self))
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 guard waiter.wait(continuation) else { return }
                 waiter.keep(
-                    subscribe(key, priority, freshness, outlives: freshness == .cachedThenRefreshed) { event in
+                    subscribe(key, priority, freshness, manner) { event in
                         switch event {
                         case .value(let value, _): waiter.end(.success(value))
                         case .failure(let error): waiter.end(.failure(error))
@@ -278,7 +283,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             self.run(actions)
         }
         do {
-            let fetched = try await fetch(request)
+            let fetched = try await asking(id) { try await fetch(request) }
             guard let value = fetched.value ?? former else { throw OptimistError.nothingToKeep }
             let (now, isUnchanged) = (elapsed(), fetched.value == nil)
             let known = isUnchanged ? fetched.validity.confirming(validity) : fetched.validity
@@ -294,6 +299,14 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             let (pause, now) = (error is CancellationError ? nil : self.pause(error), elapsed())
             run(state.withLock { $0.actions($0.machine.failed(error, pause: pause, of: id, at: now)) })
         }
+    }
+
+    /// Runs a fetch, so that what it asks of this loader is known to be asked by it.
+    @usableFromInline
+    func asking(
+        _ id: FlightID, _ fetch: () async throws -> Fetched<Value>
+    ) async throws -> Fetched<Value> {
+        try await AskingFetch.$current.withValue(AskingFetch(of: self, id)) { try await fetch() }
     }
 
     @inlinable

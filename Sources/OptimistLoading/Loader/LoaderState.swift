@@ -78,17 +78,19 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     @inlinable
     mutating func subscribe(
-        _ key: Key, _ priority: LoadPriority, _ freshness: Freshness, outlives: Bool, lane: String?,
+        _ key: Key, _ priority: LoadPriority, _ freshness: Freshness, _ manner: AskingManner, lane: String?,
         _ subscriber: Subscriber<Value>, at now: Duration
-    ) -> (id: HolderID, event: LoadEvent<Value>?, version: Int, actions: [Action]) {
+    ) -> (id: HolderID, told: [(event: LoadEvent<Value>, version: Int)], actions: [Action]) {
         let place = place(of: key)
         let (id, news, decision) = machine.subscribe(
-            place, priority, freshness, outlives: outlives, lane: lane, at: now)
+            place, priority, freshness, manner, lane: lane, at: now)
         while subscribers.count <= id.place { subscribers.append(nil) }
         subscribers[id.place] = subscriber
-        var event: LoadEvent<Value>?
-        if let news { event = self.event(news, at: place, nil) }
-        return (id, event, machine.nextVersion(), actions(decision))
+        var told: [(event: LoadEvent<Value>, version: Int)] = []
+        for item in news {
+            if let event = event(item, at: place, nil) { told.append((event, machine.nextVersion())) }
+        }
+        return (id, told, actions(decision))
     }
 
     @inlinable

@@ -5,7 +5,8 @@ import Synchronization
 /// What is near the screen: it is fetched ahead, and kept in memory until it is far again (F8).
 ///
 /// One for each list that scrolls. What leaves the window is wanted by it no more; a view that wants it keeps its own
-/// ticket. What failed, or was let go although it is near, is fetched again when the window is shown next.
+/// ticket. What failed, or was let go although it is near, is fetched again when the window is shown next, after the
+/// loader's pause if there is one.
 public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct State {
         var wanted: Set<Key> = []
@@ -24,6 +25,11 @@ public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Se
         self.priority = priority
     }
 
+    deinit {
+        let tickets = state.withLock { $0.tickets }
+        loader.batch { for ticket in tickets.values { ticket.cancel() } }
+    }
+
     /// Says what is near, the nearest first. What was near and is not named any more is let go.
     ///
     /// A key that is named twice is as near as it is first. Any thread may call; of several calls at once the last one
@@ -39,10 +45,12 @@ public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Se
             for key in gone.keys { state.tickets[key] = nil }
             return (state.number, gone, keys.filter { state.tickets[$0] == nil })
         }
-        for key in new { hold(loader.subscribe(key, priority: priority) { _ in }, for: key) }
-        if state.withLock({ $0.number }) == number { loader.order(keys, at: priority) }
-        // Last, so that what takes their turn is what is near now.
-        for ticket in gone.values { ticket.cancel() }
+        // In one step, so that what takes the turn of what has left is what is near now.
+        loader.batch {
+            for key in new { hold(loader.subscribe(key, priority: priority) { _ in }, for: key) }
+            if state.withLock({ $0.number }) == number { loader.order(keys, at: priority) }
+            for ticket in gone.values { ticket.cancel() }
+        }
     }
 
     /// Keeps a ticket, unless its key has left the window meanwhile or another call has one.

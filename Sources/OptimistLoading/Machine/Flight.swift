@@ -19,6 +19,10 @@ struct Flight {
     var isUnseen = true
     /// How many of those who wait want it from the source.
     var waitingForSource = 0
+    /// How many of those who wait are fetches of this loader.
+    var waitingFetches = 0
+    /// How many other flights its own fetch waits for.
+    var asking = 0
     /// It goes on when nobody waits any more: somebody has what has expired, and it is to be refreshed for the next.
     var isOfItsOwn = false
     /// Whether that is to be so once somebody has what has expired.
@@ -38,16 +42,15 @@ struct Flight {
     mutating func join(_ holder: Holder) {
         waiting[holder.priority] += 1
         if holder.freshness == .fresh { waitingForSource += 1 }
+        if holder.asker != nil { waitingFetches += 1 }
     }
 
     /// Somebody who waited does so no more.
     mutating func leave(_ holder: Holder) {
         waiting[holder.priority] -= 1
         if holder.freshness == .fresh { waitingForSource -= 1 }
+        if holder.asker != nil { waitingFetches -= 1 }
     }
-
-    /// Whether it is more urgent or less than it is taken for.
-    var hasOtherUrgency: Bool { waiting.urgency != priority }
 
     /// How many wait at each priority.
     struct Waiting {

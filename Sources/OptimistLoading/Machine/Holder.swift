@@ -6,6 +6,8 @@ struct Holder {
     /// That of the key.
     let place: Int
     let freshness: Freshness
+    /// The flight whose fetch waits for this. Nil: it is not a fetch that waits.
+    var asker: FlightID?
     var priority: LoadPriority
     var isWaiting = false
     /// It was told of a failure, and of nothing since.

@@ -12,20 +12,24 @@ extension LoaderMachine {
     mutating func queue(_ place: Int, _ decision: inout Decision, at now: Duration) {
         guard let flight = flights[place] else { return }
         let lane = laneNumber(flight)
-        lists.append(place, to: lanes[lane].queue(flight.priority))
+        lists.append(place, to: lanes[lane].queue(flight))
         pump(lane, &decision, at: now)
     }
 
     /// Looks how urgent a flight is now.
     mutating func reconsider(_ place: Int, _ decision: inout Decision, at now: Duration) {
-        guard flights[place]?.hasOtherUrgency == true, let flight = flights[place] else { return }
-        flights[place]?.priority = flight.waiting.urgency
-        let lane = laneNumber(flight)
+        guard var flight = flights[place] else { return }
+        let (lane, former) = (laneNumber(flight), flight.priority)
+        flight.priority = flight.waiting.urgency
+        let queue = lanes[lane].queue(flight)
+        let isElsewhere = !flight.stage.isUnderWay && lists.list(of: place) != queue
+        guard flight.priority != former || isElsewhere else { return }
+        flights[place]?.priority = flight.priority
         if flight.stage.isUnderWay {
-            lanes[lane].change(from: flight.priority, to: flight.waiting.urgency)
-        } else {
+            lanes[lane].change(from: former, to: flight.priority)
+        } else if isElsewhere {
             lists.remove(place)
-            lists.append(place, to: lanes[lane].queue(flight.waiting.urgency))
+            lists.append(place, to: queue)
         }
         pump(lane, &decision, at: now)
     }
@@ -63,7 +67,7 @@ extension LoaderMachine {
         lists.remove(place)
         if flight.stage.isUnderWay {
             counts.cancelled += 1
-            lanes[lane].end(flight.priority)
+            lanes[lane].end(flight)
             if let task = tasks[place] { decision.actions.append(.cancel(task)) }
         }
         flights[place]?.progress = nil
@@ -78,6 +82,7 @@ extension LoaderMachine {
         // The task that it had is not this one's.
         let serial = nextSerial()
         flights[place]?.serial = serial
+        flights[place]?.asking = 0
         tasks[place] = nil
         flights[place]?.stage = .queuedToFetch
         flights[place]?.priority = flight.waiting.urgency
@@ -89,7 +94,7 @@ extension LoaderMachine {
         guard let flight = flights[place] else { return }
         counts.cancelled += 1
         if let task = tasks[place] { decision.actions.append(.cancel(task)) }
-        lanes[laneNumber(flight)].end(flight.priority)
+        lanes[laneNumber(flight)].end(flight)
         remove(place, &decision)
     }
 
@@ -101,18 +106,28 @@ extension LoaderMachine {
         decision.touched.append(place)
     }
 
-    /// Begins what there is room for, the most urgent first.
+    /// Begins what there is room for, the most urgent first. In a batch, when that ends.
     mutating func pump(_ number: Int, _ decision: inout Decision, at now: Duration) {
+        if postpone(number) { return }
+        while let place = lists.first(of: lanes[number].innerQueue), lanes[number].hasInnerRoom {
+            if isClosed(number, &decision, at: now) { return }
+            begin(place, &decision, at: now)
+        }
         for priority in [LoadPriority.visible, .soon, .prefetch] {
             while let place = lists.first(of: lanes[number].queue(priority)) {
-                if let opensAt = lanes[number].opensAt, now < opensAt {
-                    return decision.actions.append(.wake(at: opensAt))
-                }
+                if isClosed(number, &decision, at: now) { return }
                 if !lanes[number].hasRoom(for: priority) { giveWay(number, &decision) }
                 guard lanes[number].hasRoom(for: priority) else { break }
                 begin(place, &decision, at: now)
             }
         }
+    }
+
+    /// Whether it is too early for another flight of a lane.
+    private func isClosed(_ number: Int, _ decision: inout Decision, at now: Duration) -> Bool {
+        guard let opensAt = lanes[number].opensAt, now < opensAt else { return false }
+        decision.actions.append(.wake(at: opensAt))
+        return true
     }
 
     /// Gives up a flight that nobody wants, for one that somebody does.

@@ -1,5 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import OptimistCore
+
 /// Those who want a value: they come, change their minds about how soon, and leave.
 extension LoaderMachine {
     /// Whether a value is in memory, for somebody who shows it at once (C1).
@@ -18,33 +20,41 @@ extension LoaderMachine {
         return true
     }
 
-    /// - Parameter outlives: Whether a flight that this begins or joins goes on when nobody waits any more.
-    /// - Returns: What the holder is to be told at once, if there is something.
+    /// - Parameter lane: The name of its lane.
+    /// - Returns: What the holder is to be told at once, in this order.
     @usableFromInline
     mutating func subscribe(
-        _ place: Int, _ priority: LoadPriority, _ freshness: Freshness, outlives: Bool, lane: String?, at now: Duration
-    ) -> (id: HolderID, news: Decision.News?, Decision) {
+        _ place: Int, _ priority: LoadPriority, _ freshness: Freshness, _ manner: AskingManner, lane: String?,
+        at now: Duration
+    ) -> (id: HolderID, news: [Decision.News], Decision) {
         grow(to: place)
         let serial = nextSerial()
-        let holder = holders.insert(Holder(serial: serial, place: place, freshness: freshness, priority: priority))
-        var (news, decision) = (nil as Decision.News?, Decision())
+        let asker = manner.asker.flatMap { flight($0)?.stage == .fetching ? $0 : nil }
+        let holder = holders.insert(
+            Holder(serial: serial, place: place, freshness: freshness, asker: asker, priority: priority))
+        var (news, decision) = ([] as [Decision.News], Decision())
         let isHere = memory.has(place, at: now)
         let isFresh = isHere && !isExpired(place, for: freshness, at: now)
         if freshness == .cachedThenRefreshed && isHere || freshness == .cached && isFresh {
             counts.memoryHits += 1
             if priority != .prefetch { memory.use(place) }
             holders[holder]?.pin = memory.pin(place)
-            news = .value(.memory)
+            news = [.value(.memory)]
         }
-        if news == nil || freshness == .cachedThenRefreshed && !isFresh {
-            if !failures.isEmpty, let failure = failures[place], now < failure.until {
-                news = news ?? .failure(failure.error)
+        let hasValue = !news.isEmpty
+        if !hasValue || freshness == .cachedThenRefreshed && !isFresh {
+            let asksAnyway = manner.isRetry || freshness == .fresh
+            if !asksAnyway, let failure = pausedFailure(place, at: now) {
+                if !hasValue { news = [.failure(failure.error)] }
+                holders[holder]?.hasFailed = true
+            } else if let asker, isWaited(for: asker, by: place) {
+                news.append(.failure(OptimistError.fetchWaitsForItself))
                 holders[holder]?.hasFailed = true
             } else {
-                news = news ?? knownOfFlight(place)
+                news += knownOfFlight(place, hasValue: hasValue)
                 board(place, holder, lane: lane, isRead: hasDisk && !isHere, &decision, at: now)
-                if outlives, case .value? = news { flights[place]?.isOfItsOwn = true }
-                if outlives { flights[place]?.mayOutlive = true }
+                if manner.outlives, hasValue { flights[place]?.isOfItsOwn = true }
+                if manner.outlives { flights[place]?.mayOutlive = true }
             }
         }
         return (HolderID(place: holder, serial: serial), news, decision)
@@ -55,10 +65,17 @@ extension LoaderMachine {
         freshness == .cachedThenRefreshed && memory.isSeed(place) || kept[place]?.isFresh(at: now) != true
     }
 
-    /// What is known of a flight when somebody joins it.
-    private func knownOfFlight(_ place: Int) -> Decision.News? {
-        if flights[place]?.hasPartial == true { return .partial }
-        return flights[place]?.progress.map { .progress($0) }
+    /// The error that is given to whoever asks, until a pause is over.
+    private func pausedFailure(_ place: Int, at now: Duration) -> PausedFailure? {
+        if failures.isEmpty { return nil }
+        return failures[place].flatMap { now < $0.until ? $0 : nil }
+    }
+
+    /// What is known of a flight when somebody joins it. A part is better than nothing, and worse than a whole value.
+    private func knownOfFlight(_ place: Int, hasValue: Bool) -> [Decision.News] {
+        guard let flight = flights[place] else { return [] }
+        let partial: [Decision.News] = flight.hasPartial && !hasValue ? [.partial] : []
+        return partial + (flight.progress.map { [.progress($0)] } ?? [])
     }
 
     /// Joins the flight of a key, or begins it: there is never a second one (C2).
@@ -80,6 +97,7 @@ extension LoaderMachine {
         }
         holders[number]?.isWaiting = true
         waiters.append(number, to: place)
+        suspend(holder)
         flights[place]?.join(holder)
         if holder.priority != .prefetch { flights[place]?.isUnseen = false }
         if flights[place]?.lingersUntil != nil {
@@ -115,6 +133,7 @@ extension LoaderMachine {
         guard holder.isWaiting else { return decision }
         waiters.remove(id.place)
         flights[holder.place]?.leave(holder)
+        resume(holder)
         if flights[holder.place]?.waiting.isEmpty == false {
             reconsider(holder.place, &decision, at: now)
         } else {
@@ -133,7 +152,9 @@ extension LoaderMachine {
     @usableFromInline
     mutating func order(_ places: [Int], at priority: LoadPriority) {
         for place in places {
-            guard let flight = flights[place], flight.priority == priority, !flight.stage.isUnderWay else { continue }
+            guard let flight = flights[place], flight.priority == priority, flight.waitingFetches == 0,
+                !flight.stage.isUnderWay
+            else { continue }
             lists.remove(place)
             lists.append(place, to: lanes[laneNumber(flight)].queue(priority))
         }

@@ -28,7 +28,7 @@ extension LoaderMachine {
     mutating func read(_ arrival: Arrival?, of id: FlightID, at now: Duration) -> Decision? {
         guard let flight = flight(id), flight.stage == .reading else { return nil }
         var decision = Decision()
-        lanes[Self.diskLane].end(flight.priority)
+        lanes[Self.diskLane].end(flight)
         var isEnough = false
         if let arrival, !flight.isForgotten {
             counts.diskHits += 1
@@ -109,7 +109,7 @@ extension LoaderMachine {
         _ place: Int, _ news: Decision.News, _ decision: inout Decision, at now: Duration
     ) {
         guard let flight = flights[place] else { return }
-        lanes[flight.lane].end(flight.priority)
+        lanes[flight.lane].end(flight)
         land(place, news, &decision)
         pump(flight.lane, &decision, at: now)
     }
@@ -128,6 +128,7 @@ extension LoaderMachine {
             guard let holder = machine.holders[number], contents(holder.freshness) else { return }
             machine.waiters.remove(number)
             machine.flights[place]?.leave(holder)
+            machine.resume(holder)
             machine.holders[number]?.isWaiting = false
             if case .failure = news { machine.holders[number]?.hasFailed = true }
             if holder.pin == nil { machine.holders[number]?.pin = machine.memory.pin(place) }

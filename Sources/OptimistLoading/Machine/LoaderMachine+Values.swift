@@ -82,10 +82,10 @@ extension LoaderMachine {
             decision.touched.append(place)
         }
         forget(memory.removeAll(), &decision)
-        for (place, flight) in flights.enumerated() {
-            guard let flight else { continue }
+        for place in flights.indices {
+            guard let flight = flights[place] else { continue }
             if let task = tasks[place] { decision.actions.append(.cancel(task)) }
-            if flight.stage.isUnderWay { lanes[laneNumber(flight)].end(flight.priority) }
+            if flight.stage.isUnderWay { lanes[laneNumber(flight)].end(flight) }
             land(place, .failure(error), &decision)
         }
         return decision

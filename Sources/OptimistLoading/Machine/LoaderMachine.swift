@@ -42,6 +42,10 @@ struct LoaderMachine: Sendable {
     var lingeringList: Int { 0 }
     var failures: [Int: PausedFailure] = [:]
     @usableFromInline var counts = LoaderCounts()
+    /// How many batches are open. While there is one, no flight begins.
+    private var batches = 0
+    /// The lanes to look at when the last batch ends.
+    private var postponed: Set<Int> = []
     private var lastSerial = 0
     private var lastVersion = 0
 
@@ -54,7 +58,9 @@ struct LoaderMachine: Sendable {
         self.hasDisk = hasDisk
         memory = MemoryQueue(limits.memory)
         let queues = LoadPriority.allCases.map { _ in lists.addList() }
-        lanes = [Lane(slots: Self.readsAtOnce, unseenSlots: Self.readsAtOnce - 1, queues: queues)]
+        lanes = [
+            Lane(slots: Self.readsAtOnce, unseenSlots: Self.readsAtOnce - 1, queues: queues, innerQueue: lists.addList())
+        ]
         _ = addLane()
     }
 
@@ -89,7 +95,9 @@ struct LoaderMachine: Sendable {
     private mutating func addLane() -> Int {
         let queues = LoadPriority.allCases.map { _ in lists.addList() }
         lanes.append(
-            Lane(slots: limits.fetches, unseenSlots: limits.unseenFetches, interval: limits.interval, queues: queues))
+            Lane(
+                slots: limits.fetches, unseenSlots: limits.unseenFetches, interval: limits.interval, queues: queues,
+                innerQueue: lists.addList()))
         return lanes.count - 1
     }
 
@@ -104,6 +112,32 @@ struct LoaderMachine: Sendable {
         lanes[lane].flights -= 1
         if lanes[lane].flights == 0, lanes[lane].name != nil { idleLanes.append(lane, to: 0) }
     }
+
+    // MARK: - Batches
+
+    /// Begins a batch: until it ends, flights only queue, move and leave.
+    @usableFromInline
+    mutating func beginBatch() { batches += 1 }
+
+    /// Ends a batch. If it was the last one, what there is room for begins now.
+    @usableFromInline
+    mutating func endBatch(at now: Duration) -> Decision {
+        var decision = Decision()
+        batches -= 1
+        guard batches == 0 else { return decision }
+        let lanes = postponed.sorted()
+        postponed = []
+        for lane in lanes { pump(lane, &decision, at: now) }
+        return decision
+    }
+
+    /// Notes a lane that is to be looked at when the batch ends. Returns false if there is no batch.
+    mutating func postpone(_ lane: Int) -> Bool {
+        if batches > 0 { postponed.insert(lane) }
+        return batches > 0
+    }
+
+    // MARK: - Numbers
 
     mutating func nextSerial() -> Int {
         lastSerial += 1

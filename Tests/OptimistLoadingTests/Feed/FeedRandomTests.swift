@@ -151,7 +151,7 @@ struct FeedRandomTests {
         for action in world.machine.takeActions() {
             switch action {
             case .ask(let request, let number): world.questions.append((number, request))
-            case .want(let item, _, let number): world.wishes.append((item.id, number))
+            case .want(let item, _, let number, _): world.wishes.append((item.id, number))
             default: break
             }
         }

@@ -39,6 +39,27 @@ struct FeedTests {
         #expect(wall.desk.source.begun.count == 4)
     }
 
+    @Test(arguments: [true, false])
+    func `F2 C4 a retry asks during the pause after a failure, and scrolling does not`(isAll: Bool) async throws {
+        let wall = Wall(desk: Desk(LoaderLimits(fetches: 100, linger: .zero), pause: .seconds(60)))
+        wall.feed.refresh()
+        await wall.pages.request()
+        wall.pages.answer(0..<1)
+        await wall.until { $0.ids.count == 1 }
+        wall.feed.show([0])
+        await wall.desk.source.begin()
+        wall.desk.source.answer("0", .failure(Broken()))
+        await wall.until { $0.text(0) == "failed(broken)" }
+        wall.feed.show([])
+        wall.feed.show([0])
+        #expect(wall.feed.snapshot.text(0) == "failed(broken)")
+        if isAll { wall.feed.retryAll() } else { wall.feed.retry(0) }
+        #expect(await wall.desk.source.begin() == ["0"])
+        wall.desk.source.answer("0", 1)
+        await wall.until { $0.text(0) == "loaded(1)" }
+        #expect(wall.desk.source.begun.count == 2)
+    }
+
     @Test func `F2 a part of a value is shown, and is stale until the whole is here`() async throws {
         let wall = await Wall.showing(0..<1)
         wall.feed.show([0])

@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Dispatch
+import Foundation
 import OptimistLoading
 import OptimistTesting
 import Testing
@@ -149,6 +150,46 @@ struct OneFetchTests {
         #expect(try await value == 7)
     }
 
+    @Test func `C4 during the pause after a failure a fresh value is asked for, and whoever joins that gets it`() async throws {
+        let desk = Desk(pause: .seconds(60))
+        let listener = Listener(desk.loader, "a")
+        await desk.source.begin()
+        desk.source.answer("a", .failure(Broken()))
+        #expect(await listener.next() == "broken")
+        let fresh = Listener(desk.loader, "a", .visible, .fresh)
+        #expect(await desk.source.begin() == ["a"])
+        let other = Listener(desk.loader, "a")
+        desk.source.answer("a", 7)
+        for listener in [fresh, other] { #expect(await listener.next() == "7 from source") }
+    }
+
+    @Test func `C4 a fresh value that fails during the pause begins the pause anew`() async throws {
+        let desk = Desk(pause: .seconds(60))
+        for second in [0, 40] {
+            desk.clock.advance(by: .seconds(second))
+            let fresh = Listener(desk.loader, "a", .visible, .fresh)
+            await desk.source.begin()
+            desk.source.answer("a", .failure(Broken()))
+            #expect(await fresh.next() == "broken")
+        }
+        desk.clock.advance(by: .seconds(40))
+        await #expect(throws: Broken.self) { try await desk.loader.value(for: "a") }
+        #expect(desk.source.begun == ["a", "a"])
+    }
+
+    @Test func `who has an expired value and joins is told the progress, and no part in its place`() async throws {
+        let desk = Desk()
+        desk.loader.store(1, for: "a", validity: Validity(expiresAt: .distantPast))
+        let early = Listener(desk.loader, "a")
+        await desk.source.begin()
+        desk.source.show("a", 3)
+        desk.source.report("a", 0.5)
+        let late = Listener(desk.loader, "a", .visible, .cachedThenRefreshed)
+        #expect(await late.next() == "1 from memory")
+        #expect(await late.next() == "progress 0.5")
+        withExtendedLifetime(early) {}
+    }
+
     @Test func `who joins late is told the latest progress and the latest part`() async throws {
         let desk = Desk()
         let early = Listener(desk.loader, "a")
@@ -161,6 +202,7 @@ struct OneFetchTests {
         for listener in [early, late] { #expect(await listener.next() == "partial 3") }
         let latest = Listener(desk.loader, "a")
         #expect(await latest.next() == "partial 3")
+        #expect(await latest.next() == "progress 0.25")
         desk.source.answer("a", 7)
         for listener in [early, late, latest] { #expect(await listener.next() == "7 from source") }
     }

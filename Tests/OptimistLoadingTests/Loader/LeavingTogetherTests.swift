@@ -1,0 +1,101 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistTesting
+import Testing
+
+@testable import OptimistLoading
+
+/// What leaves in one step begins nothing of what leaves with it.
+@Suite(.timeLimit(.minutes(20)))
+struct LeavingTogetherTests {
+    private func keys(_ range: Range<Int>) -> [String] { range.map { "\($0)" } }
+
+    @Test(arguments: [true, false])
+    func `F8 letting a window of twenty go begins nothing that was queued`(isKept: Bool) async throws {
+        let desk = Desk()
+        var window: PrefetchWindow? = PrefetchWindow(desk.loader)
+        window?.show(keys(0..<20))
+        if isKept { window?.show([]) } else { window = nil }
+        #expect(desk.loader.counts.fetches == 3)
+        #expect(desk.loader.counts.dropped == 17)
+    }
+
+    @Test func `F8 a fling of a hundred windows begins three fetches for each and no more`() async throws {
+        let desk = Desk()
+        let window = PrefetchWindow(desk.loader)
+        for number in 0..<100 { window.show(keys(number * 20..<(number + 1) * 20)) }
+        window.show([])
+        #expect(desk.loader.counts.fetches == 300)
+    }
+
+    @Test(arguments: ["show", "filter", "removeAll", "gone"])
+    func `F8 what leaves a feed in one step begins nothing that was queued`(how: String) async throws {
+        let desk = Desk()
+        var wall: Wall? = Wall(limits: FeedLimits(ahead: 16, behind: 4), desk: desk)
+        wall?.feed.refresh()
+        await wall?.pages.request()
+        wall?.pages.answer(0..<100)
+        await wall?.until { $0.ids.count == 100 }
+        wall?.feed.show(40..<52)
+        let begun = desk.loader.counts.fetches
+        switch how {
+        case "show": wall?.feed.show([])
+        case "filter": wall?.feed.filter(by: "others")
+        case "removeAll": await wall?.feed.removeAll()
+        default: wall = nil
+        }
+        #expect(desk.loader.counts.fetches == begun)
+    }
+
+    @Test func `F8 a feed that jumps begins what is on the screen and nothing of what it left`() async throws {
+        let desk = Desk()
+        let wall = Wall(limits: FeedLimits(ahead: 16, behind: 4), desk: desk)
+        wall.feed.refresh()
+        await wall.pages.request()
+        wall.pages.answer(0..<200)
+        await wall.until { $0.ids.count == 200 }
+        wall.feed.show(0..<6)
+        await desk.source.begin(6)
+        wall.feed.show(100..<106)
+        #expect(Set(await desk.source.begin(6)) == Set((100..<106).map { "\($0)" }))
+        #expect(desk.loader.counts.fetches == 12)
+    }
+
+    @Test(arguments: ["cancel", "reload", "gone"])
+    func `F8 what a collection view cancels together begins nothing that was queued`(how: String) async throws {
+        let desk = Desk()
+        var keys: AnnouncedKeys<Int, String, Int>? = AnnouncedKeys(desk.loader, limit: 32)
+        keys?.announce((0..<20).map { (path: $0, key: "\($0)") })
+        switch how {
+        case "cancel": keys?.cancel(Array(0..<20))
+        case "reload": keys?.removeAll()
+        default: keys = nil
+        }
+        #expect(desk.loader.counts.fetches == 3)
+        #expect(desk.loader.counts.dropped == 17)
+    }
+
+    @Test func `F8 cells whose tickets are let go in a batch begin nothing that was queued`() async throws {
+        let desk = Desk()
+        var cells = (0..<20).map { Listener(desk.loader, "\($0)") }
+        desk.loader.batch { desk.loader.batch { cells = [] } }
+        #expect(desk.loader.counts.fetches == 6)
+        #expect(desk.loader.counts.dropped == 14)
+        #expect(cells.isEmpty)
+    }
+
+    @Test func `in a batch what is in memory is told at once, and the most urgent begins first`() async throws {
+        let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1))
+        desk.loader.store(7, for: "here")
+        let listeners = desk.loader.batch {
+            let listeners = [
+                Listener(desk.loader, "ahead", .prefetch), Listener(desk.loader, "seen"), Listener(desk.loader, "here"),
+            ]
+            #expect(desk.loader.counts.fetches == 0)
+            #expect(desk.loader.counts.memoryHits == 1)
+            return listeners
+        }
+        #expect(await desk.source.begin() == ["seen"])
+        withExtendedLifetime(listeners) {}
+    }
+}
