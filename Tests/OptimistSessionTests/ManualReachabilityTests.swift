@@ -1,0 +1,21 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistSession
+import OptimistTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ManualReachabilityTests {
+    @Test func `who asks for updates later is told at once what was said last`() async throws {
+        let reachability = ManualReachability()
+        var early = reachability.updates.makeAsyncIterator()
+        #expect(await early.next()?.isOnline == true)
+        reachability.say(isOnline: false)
+        #expect(await early.next()?.isOnline == false)
+        var late = reachability.updates.makeAsyncIterator()
+        #expect(await late.next()?.isOnline == false)
+        reachability.say(isOnline: true)
+        #expect(await early.next()?.isOnline == true)
+        #expect(await late.next()?.isOnline == true)
+    }
+}
