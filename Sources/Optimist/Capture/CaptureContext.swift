@@ -151,7 +151,7 @@ extension CaptureContext {
     ///
     /// > Source: SQLite, "Create Or Redefine SQL Functions".
     func install(on db: Database) throws {
-        try register("optimist_stamp", arguments: -1, on: db) { call, count, arguments in
+        try register(CaptureTriggers.function, arguments: -1, on: db) { call, count, arguments in
             let context = Unmanaged<CaptureContext>.fromOpaque(sqlite3_user_data(call)).takeUnretainedValue()
             if count > 3, let arguments, context.isWeighing,
                 let oversize = Oversize(UnsafeBufferPointer(start: arguments, count: Int(count)))

@@ -4,13 +4,17 @@ import GRDB
 
 /// The triggers that mark what a write changed, inside the write's own transaction.
 ///
-/// Each calls `optimist_stamp`, which exists only on connections that a ``Store`` opened: any other writer fails with
-/// "no such function" rather than write what nobody would send. While a page is applied the function answers null, and
-/// nothing is marked.
+/// Each calls a function that exists only on connections that a ``Store`` opened. Any other writer fails with "no such
+/// function: write_through_Optimist_Store" rather than write what nobody would send: the name is all that SQLite shows
+/// them, so it says what to do. While a page is applied the function answers null, and nothing is marked.
 ///
 /// > Source: SQLite, "CREATE TRIGGER". `UPDATE OF` fires for every statement that names a column, so values are compared;
 /// > `IS NOT` follows the column's collation, so the comparison is forced to be binary.
 struct CaptureTriggers {
+    /// The function that every trigger calls. A file in which triggers call it by another name gets new ones when it is
+    /// opened.
+    static let function = "write_through_Optimist_Store"
+
     let layout: TableLayout
 
     /// The statements that bring a table's triggers to what they should be, by name.
@@ -180,14 +184,14 @@ struct CaptureTriggers {
 
     // MARK: - Pieces
 
-    func stamp(_ row: String) -> String { "optimist_stamp(\(layout.number), \(row).id)" }
+    func stamp(_ row: String) -> String { "\(Self.function)(\(layout.number), \(row).id)" }
 
     /// The stamp, unless the row is too large to be sent: see `CaptureContext`. Only columns that may be large are weighed.
     private func weighed(_ row: String, _ former: String? = nil) -> String {
         let names = layout.columns.filter(\.form.mayBeLarge).map { "\"\($0.name)\"" }
         if names.isEmpty { return stamp(row) }
         let values = ([row] + [former].compactMap(\.self)).flatMap { row in names.map { "\(row).\($0)" } }
-        return "optimist_stamp(\(layout.number), \(row).id, \(names.count), \(values.joined(separator: ", ")))"
+        return "\(Self.function)(\(layout.number), \(row).id, \(names.count), \(values.joined(separator: ", ")))"
     }
 
     func changed(_ column: TableLayout.Column) -> String {

@@ -21,7 +21,7 @@ struct Oversize: Equatable, Sendable {
         self.bytes = bytes
     }
 
-    /// - Parameter arguments: Of `optimist_stamp`: table, id, a number of columns, their values and, for an update, their
+    /// - Parameter arguments: Of the function that triggers call: table, id, a number of columns, their values and, for an update, their
     ///   values before it.
     init?(_ arguments: UnsafeBufferPointer<OpaquePointer?>) {
         let columns = Int(sqlite3_value_int(arguments[2]))

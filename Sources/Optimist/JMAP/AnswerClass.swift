@@ -81,8 +81,8 @@ package enum AnswerClass {
         case let type where final.contains(type):
             return .rejected(
                 Refusal(
-                    code: type, column: error.properties.first, message: error.description ?? type,
-                    current: error.current))
+                    code: type, message: error.description ?? type, current: error.current, columns: error.properties,
+                    winner: error.winner))
         default: return .retry(after: error.retryAfterSeconds.map { .seconds($0) })
         }
     }

@@ -16,8 +16,13 @@ public struct Rejection: Identifiable, Hashable, Sendable {
     public let kind: Kind
     /// A word of the protocol, such as `invalidProperties`, `tooLarge` or `forbidden`.
     public let code: String
-    /// The column at fault, if it is one.
+    /// The column at fault, if it is one. The first of ``columns``.
     public let column: String?
+    /// All columns at fault: of a `uniqueViolation` those whose values another row has.
+    public let columns: [String]
+    /// Of a `uniqueViolation`: the lower-case UUID of the row that has the values, in the same table. Nil: the server did not
+    /// say.
+    public let winner: String?
     public let message: String
     /// What the user wrote.
     public let mine: JSONObject
@@ -54,11 +59,12 @@ extension Store {
     /// - Parameters:
     ///   - id: A ``Rejection/id``.
     ///   - edits: Values in place of the rejected ones, by column.
-    /// - Throws: `OptimistError` with code `unknownRejection`; `DatabaseError` if the row cannot be written. The rejection
-    ///   then stays.
+    /// - Throws: `OptimistError` with code `unknownRejection`, or `unknownColumn` if the table has no column of an edit's
+    ///   name; `DatabaseError` if the row cannot be written. The rejection then stays.
     public func retry(_ id: Rejection.ID, with edits: JSONObject = [:]) async throws {
         try await write { db in
             guard let rejection = try RejectionTable(db).all(id).first else { throw Self.unknown(id) }
+            try self.requireColumns(of: edits, in: rejection.table)
             var values = rejection.mine
             values.replace(with: edits)
             let refused = Rejection.Dependent(
@@ -67,6 +73,16 @@ extension Store {
             try self.write([refused] + rejection.dependents, in: db)
             try RejectionTable(db).remove(id)
         }
+    }
+
+    private func requireColumns(of edits: JSONObject, in table: String) throws {
+        guard let layout = layout(named: table) else { return }
+        let unknown = edits.members.map(\.key).filter { layout[column: $0] == nil }
+        if unknown.isEmpty { return }
+        throw OptimistError(
+            .unknownColumn,
+            "The table \(table) has no column \(unknown.joined(separator: ", ")) that syncs. The rejection stays: retry it with columns of the table."
+        )
     }
 
     /// Writes rows together. Those that exchange the values of a unique index need them emptied before.
@@ -111,7 +127,7 @@ extension Store {
         let known = try entries.entry(ref)
         guard known?.isAlive != false,
             let marks = try Row.fetchOne(
-                db, sql: "SELECT optimist_group(NULL), optimist_stamp(?, ?)", arguments: [ref.table, ref.id])
+                db, sql: "SELECT optimist_group(NULL), \(CaptureTriggers.function)(?, ?)", arguments: [ref.table, ref.id])
         else { return }
         // Of one whose creation was never answered nothing is known once its refused deletion is undone.
         var entry = known ?? RowEntry(ref: ref, generation: 1)
@@ -180,6 +196,7 @@ struct RejectionTable {
                 JSON.object(mine).description, server.map { JSON.object($0).description }, milliseconds, bundle,
             ])
         let number = db.lastInsertedRowID
+        try CollisionTable(db).insert(refusal, of: number)
         if let present {
             // What was taken back with it the first time is not in the tables any more.
             try db.execute(
@@ -199,6 +216,7 @@ struct RejectionTable {
                 \(number == nil ? "" : "WHERE r.number = ?1 OR r.bundle = ?1")
                 ORDER BY coalesce(bundle, r.number), bundle IS NOT NULL, r.number
                 """, arguments: number.map { [$0] } ?? [])
+        let collisions = try CollisionTable(db).all()
         var rejections: [Rejection] = []
         for row in rows {
             guard let id = UUIDForm.bytes.wire(row[2]), let kind = Rejection.Kind(rawValue: row[3]) else { continue }
@@ -210,10 +228,12 @@ struct RejectionTable {
                         table: row[1], rowID: id, kind: kind, mine: mine, server: Self.object(row[8]), number: row[0]))
                 continue
             }
+            let (column, collision) = (row[5] as String?, collisions[row[0]])
             rejections.append(
                 Rejection(
-                    id: row[0], table: row[1], rowID: id, kind: kind, code: row[4], column: row[5], message: row[6],
-                    mine: mine, server: Self.object(row[8]),
+                    id: row[0], table: row[1], rowID: id, kind: kind, code: row[4], column: column,
+                    columns: collision?.columns ?? [column].compactMap(\.self), winner: collision?.winner,
+                    message: row[6], mine: mine, server: Self.object(row[8]),
                     at: Date(timeIntervalSince1970: Double(row[9] as Int64) / 1000)))
         }
         return rejections

@@ -89,6 +89,7 @@ struct FormerNames {
         try db.execute(
             sql: "UPDATE optimist_rejection SET columnName = ? WHERE tbl = ? AND columnName = ?",
             arguments: [name, table, former])
+        try CollisionTable(db).rename(former, to: name, ofTable: table)
         let copy = MigrationCapture.copy(of: table)
         if try db.tableExists(copy), try db.columns(in: copy).contains(where: { $0.name == former }) {
             try db.execute(sql: "ALTER TABLE \(copy) RENAME COLUMN \"\(former)\" TO \"\(name)\"")

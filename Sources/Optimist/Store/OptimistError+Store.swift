@@ -22,6 +22,8 @@ extension OptimistError.Code {
     public static let rowTooLarge = Self("rowTooLarge")
     /// There is no such rejection any more.
     public static let unknownRejection = Self("unknownRejection")
+    /// A synced table has no column of that name. Nothing was written.
+    public static let unknownColumn = Self("unknownColumn")
     /// There is no such conflict in the journal any more.
     public static let unknownConflict = Self("unknownConflict")
 }

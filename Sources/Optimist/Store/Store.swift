@@ -172,7 +172,9 @@ public final class Store: Sendable {
     public static func validate(_ synced: [any SyncedRecord.Type], in reader: any DatabaseReader) throws
         -> [TableProblem]
     {
-        try reader.read { db in try synced.flatMap { try TableProblem.all(of: $0, in: db) } }
+        try reader.read { db in
+            try synced.flatMap { try TableProblem.all(of: $0, in: db) + TableProblem.parents(of: $0, among: synced, in: db) }
+        }
     }
 
     // MARK: - For the engine
@@ -245,7 +247,7 @@ public final class Store: Sendable {
             try GroupJoins(db).insert(capture.joins)
             captured = capture.usedStamp != nil || othersWrote
             if author == .user, capture.usedStamp != nil { try admit(person) }
-            if let ceiling = file.raise(for: capture.lastStamp, at: milliseconds) {
+            if let ceiling = file.raise(for: capture.lastStamp, at: correctedMilliseconds) {
                 try Meta.set(.stampCeiling, to: ceiling.rawValue, in: db)
             }
             return value

@@ -175,12 +175,24 @@ public struct Refusal: Sendable, Hashable {
     /// The server's row, or nil if it has none. After a refused deletion, or a refused next life of a
     /// row, without it the device receives the table anew.
     public var current: RowPatch?
+    /// All columns at fault, such as those of a unique index.
+    public var columns: [String]
+    /// After a `uniqueViolation`: the id of the row that has the values, as the wire has it. Nil: it is not known.
+    public var winner: String?
 
-    public init(code: String, column: String? = nil, message: String, current: RowPatch? = nil) {
+    /// - Parameters:
+    ///   - column: The column at fault. Default: the first of `columns`.
+    ///   - columns: All of them. Default: `column`.
+    public init(
+        code: String, column: String? = nil, message: String, current: RowPatch? = nil, columns: [String] = [],
+        winner: String? = nil
+    ) {
         self.code = code
-        self.column = column
+        self.column = column ?? columns.first
         self.message = message
         self.current = current
+        self.columns = columns.isEmpty ? [column].compactMap(\.self) : columns
+        self.winner = winner
     }
 }
 

@@ -158,8 +158,14 @@ public actor SyncEngine {
 
     /// Tells the engine that the app has come to the foreground, or that the user asked for sync now.
     ///
-    /// The next attempt comes forward, though not ahead of a time that the server demanded. Sync that failed starts anew;
-    /// sync that is paused goes on waiting for a session.
+    /// Returns at once, on any thread.
+    ///
+    /// - Push and pull start now, and the event stream is opened if it is not open. One that is running runs once more.
+    /// - What waits after failures starts now, but only once in each wait, and not ahead of a time that the server demanded.
+    ///   A row that waits on its own goes on waiting.
+    /// - Sync that failed or is paused starts again, and asks the remote whose rows these are. If there is still no session
+    ///   or no permission, it is paused again.
+    /// - An engine that does not run is not started.
     public nonisolated func wake() { inbox.put(.foreground) }
 
     /// Waits until the server has taken or refused every row of a write. See ``Store/confirmed(_:)``.

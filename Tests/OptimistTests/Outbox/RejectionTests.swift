@@ -3,6 +3,7 @@
 import Foundation
 import GRDB
 import Optimist
+import OptimistCore
 import OptimistWire
 import Testing
 
@@ -170,5 +171,61 @@ struct RejectionTests {
         #expect(try await desk.store.projects().isEmpty)
         #expect(try await desk.store.steps().isEmpty)
         #expect(try await desk.store.counts().pending == 2)
+    }
+
+    @Test func `V2 a retry with a column that does not exist is refused, and the rejection stays`() async throws {
+        let desk = try Desk()
+        let trip = Project(title: "Trip")
+        try await desk.store.write { try trip.insert($0) }
+        try await refuse(trip.wireID, on: desk)
+        let rejection = try #require(try await desk.store.rejections().first)
+        for edits: JSONObject in [["titel": "Tour"], ["title": "Tour", "titel": "Tour"], ["id": .string(trip.wireID)]] {
+            let error = await #expect(throws: OptimistError.self) {
+                try await desk.store.retry(rejection.id, with: edits)
+            }
+            #expect(error?.code == .unknownColumn)
+            #expect(try await desk.store.rejections() == [rejection])
+        }
+        #expect(try await desk.store.projects() == [])
+        try await desk.store.retry(rejection.id, with: ["title": "Tour"])
+        #expect(try await desk.store.projects() == ["Tour"])
+        #expect(try await desk.store.rejections() == [])
+    }
+
+    @Test func `V2 a refusal of a unique value names the row that has it and all columns`() async throws {
+        let desk = try Desk()
+        let (trip, winner) = (Project(title: "Trip"), UUID().uuidString.lowercased())
+        let error = SetError("uniqueViolation", "Taken.", properties: ["title", "part"], winner: winner)
+        let verdict = AnswerClass.verdict(error, on: .create(RowPatch(generation: 1, values: [:])), at: 1)
+        guard case .rejected(let refusal) = verdict else {
+            Issue.record("\(verdict)")
+            return
+        }
+        for _ in 1...2 {
+            try await desk.store.write { try trip.insert($0) }
+            try await refuse(trip.wireID, on: desk, as: refusal)
+            let rejection = try #require(try await desk.store.rejections().first)
+            #expect(rejection.columns == ["title", "part"])
+            #expect(rejection.column == "title")
+            #expect(rejection.winner == winner)
+        }
+        try await desk.store.write { db in
+            let table = try Int64.fetchOne(db, sql: "SELECT number FROM optimist_table WHERE name = 'project'") ?? 0
+            try CollisionTable(db).rename("part", to: "whole", ofTable: table)
+        }
+        #expect(try await desk.store.rejections().first?.columns == ["title", "whole"])
+        try await desk.store.discard(try #require(try await desk.store.rejections().first).id)
+        #expect(try await desk.store.read { try CollisionTable($0).all().isEmpty })
+    }
+
+    @Test func `a refusal of one column is a rejection with that column and no winner`() async throws {
+        let desk = try Desk()
+        let trip = Project(title: "Trip")
+        try await desk.store.write { try trip.insert($0) }
+        try await refuse(
+            trip.wireID, on: desk, as: Refusal(code: "invalidProperties", column: "title", message: "No."))
+        let rejection = try #require(try await desk.store.rejections().first)
+        #expect(rejection.columns == ["title"])
+        #expect(rejection.winner == nil)
     }
 }

@@ -482,6 +482,22 @@ struct AppVersionTests {
         #expect(server.rows("item").values.first?["likes"] == 7)
     }
 
+    @Test func `the linter names a foreign key to a table that is not synced`() throws {
+        let queue = try DatabaseQueue()
+        try queue.write {
+            try $0.execute(
+                sql: """
+                    CREATE TABLE project(id BLOB PRIMARY KEY NOT NULL, title TEXT, part BLOB REFERENCES project(id));
+                    CREATE TABLE step(
+                        id BLOB PRIMARY KEY NOT NULL, text TEXT NOT NULL DEFAULT '', project BLOB REFERENCES Project(id));
+                    """)
+        }
+        let problems = try Store.validate([Step.self], in: queue)
+        #expect(problems.map(\.column) == ["project"])
+        #expect(problems.allSatisfy { !$0.isFatal && $0.description.contains("Project, which is not synced") })
+        #expect(try Store.validate([Step.self, Project.self], in: queue).isEmpty)
+    }
+
     @Test func `the linter knows TIMESTAMP as it knows DATETIME`() throws {
         struct Event: Codable, Identifiable, SyncedRecord {
             static let databaseTableName = "event"
