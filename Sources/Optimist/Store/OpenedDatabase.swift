@@ -100,7 +100,9 @@ struct Opening {
     ///
     /// - Parameter renewed: The tables whose triggers were not there, or not as they should be.
     private func captureUnseen(of layouts: [TableLayout], _ renewed: [TableLayout], _ db: Database) throws {
-        capture.begin(as: .past, milliseconds: milliseconds)
+        // The time of day as every later write has it, corrected by the server's.
+        let now = milliseconds + (try Meta.int(.clockOffset, in: db) ?? 0)
+        capture.begin(as: .past, milliseconds: now)
         defer { capture.begin(as: .user, milliseconds: 0) }
         try MigrationCapture(db).finish(layouts)
         var isAnything = capture.usedStamp != nil
@@ -109,7 +111,7 @@ struct Opening {
         }
         guard isAnything else { return }
         try GroupJoins(db).insert(capture.joins)
-        let ceiling = Stamp(milliseconds: capture.lastStamp.milliseconds + SharedFile.lead)
+        let ceiling = SharedFile.ceiling(above: capture.lastStamp, at: now)
         try Meta.set(.stampCeiling, to: ceiling.rawValue, in: db)
     }
 

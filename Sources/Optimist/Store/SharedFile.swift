@@ -4,12 +4,17 @@ import OptimistWire
 
 /// What a process knows of a file that other processes may write too. Pure.
 ///
-/// The file holds a ceiling: no stamp that any process has given or seen is later. A process that is alone raises it a
-/// second at a time, so that few writes pay for it. Once another one has written, both keep it exact for a while:
-/// each then begins above the other's last stamp, and neither runs ahead of the time of day.
+/// The file holds a ceiling: no stamp that any process has given or seen is later. A process that is alone raises it to
+/// a second after the time of day, so that few writes pay for it. Once another one has written, both keep it exact for a
+/// while: each then begins above the other's last stamp.
+///
+/// The ceiling counts from the time of day and not from the last stamp. So however many launches begin at it one after
+/// the other, it is never more than a second ahead, unless a stamp is.
 struct SharedFile: Sendable, Equatable {
-    /// How far a process that is alone raises the ceiling above its last stamp, in milliseconds.
+    /// How far a process that is alone raises the ceiling above the time of day, in milliseconds.
     static let lead: Int64 = 1_000
+    /// How many more stamps the ceiling leaves room for where stamps are ahead of that already. A 65th of a millisecond.
+    private static let reserve: Int64 = 1_000
     /// How long the ceiling is kept exact after another process has written, in milliseconds.
     static let exactness: Int64 = 10_000
 
@@ -34,10 +39,18 @@ struct SharedFile: Sendable, Equatable {
     mutating func restart(at stamp: Stamp) { ceiling = stamp }
 
     /// The ceiling to write to the file, for a transaction whose last stamp given or seen this is. Nil: it stands.
+    ///
+    /// - Parameter milliseconds: The time of day by which stamps are given, since 1970.
     mutating func raise(for stamp: Stamp, at milliseconds: Int64) -> Stamp? {
         let isExact = milliseconds < exactUntil && milliseconds >= exactUntil - Self.exactness
         if isExact ? stamp <= ceiling : stamp < ceiling { return nil }
-        ceiling = isExact ? stamp : Stamp(milliseconds: stamp.milliseconds + Self.lead)
+        ceiling = isExact ? stamp : Self.ceiling(above: stamp, at: milliseconds)
         return ceiling
+    }
+
+    /// The ceiling for a process that is alone: later than a stamp, and a second ahead of the time of day or hardly more
+    /// than the stamp is.
+    static func ceiling(above stamp: Stamp, at milliseconds: Int64) -> Stamp {
+        max(Stamp(milliseconds: milliseconds + lead), Stamp(rawValue: stamp.rawValue + reserve))
     }
 }

@@ -28,7 +28,7 @@ extension Store {
         clockOffset.withLock { $0 = offset }
         let present = try FileOwner(in: db)
         owner.withLock { $0 = present }
-        file.meet(version: version, ceiling: ceiling, at: milliseconds)
+        file.meet(version: version, ceiling: ceiling, at: correctedMilliseconds)
         try db.notifyChanges(in: .fullDatabase)
         return true
     }

@@ -3,6 +3,7 @@
 import Foundation
 import GRDB
 import OptimistWire
+import Synchronization
 import Testing
 
 @testable import Optimist
@@ -238,6 +239,61 @@ struct CaptureTests {
         try phone.reopen()
         try await store.write { try $0.execute(sql: "UPDATE todo SET done = 1") }
         #expect(try #require(try await store.entry(todo)).unsentStamp(of: "done") > before)
+    }
+
+    @Test func `W4 twenty launches in two seconds that each write stay within two seconds of the time of day`() async throws {
+        let todo = Todo(content: "Tickets")
+        try await store.write { try todo.insert($0) }
+        var last = try #require(try await store.entry(todo)?.lifeStamp)
+        for edit in 1...20 {
+            phone.advance(100)
+            try phone.reopen()
+            try await store.write { try $0.execute(sql: "UPDATE todo SET priority = ?", arguments: [edit]) }
+            let stamp = try #require(try await store.entry(todo)).unsentStamp(of: "priority")
+            #expect(stamp > last)
+            #expect(stamp.milliseconds <= phone.time.withLock { $0 } + 2_000)
+            last = stamp
+        }
+    }
+
+    @Test func `W4 after launches of a device whose time is wrong, stamps are near the server's time`() async throws {
+        // This device is an hour ahead of the server.
+        let hour: Int64 = 3_600_000
+        let server = phone.time.withLock { $0 } - hour
+        try await store.correctClock(
+            by: Date(timeIntervalSince1970: Double(server) / 1000), roundTrip: .milliseconds(2))
+        for _ in 1...3 {
+            try phone.reopen()
+            let todo = Todo(content: "Tickets")
+            try await store.write { try todo.insert($0) }
+            let stamp = try #require(try await store.entry(todo)?.lifeStamp)
+            #expect(stamp.milliseconds <= server + 2_000)
+        }
+    }
+
+    @Test func `W1 a writer that is no store is told by SQLite what to write through`() throws {
+        let plain = try DatabaseQueue(path: phone.file.path)
+        let error = #expect(throws: DatabaseError.self) {
+            try plain.write { try $0.execute(sql: "INSERT INTO todo(id) VALUES (randomblob(16))") }
+        }
+        #expect(error?.message == "no such function: write_through_Optimist_Store")
+        try plain.close()
+    }
+
+    @Test func `L1 triggers that an older version made are made anew, and what it marked stays marked`() async throws {
+        let todo = try await confirmedTodo()
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'Edited'") }
+        try await store.pool.write { db in
+            for (name, sql) in try EngineSchema.definitions(in: db) where sql.hasPrefix("CREATE TRIGGER") {
+                try db.execute(sql: "DROP TRIGGER \(name)")
+                try db.execute(
+                    sql: sql.replacingOccurrences(of: CaptureTriggers.function, with: "optimist_stamp"))
+            }
+        }
+        try phone.reopen()
+        #expect(try await store.dirtyColumns(todo) == ["content"])
+        try await store.write { try $0.execute(sql: "UPDATE todo SET done = 1") }
+        #expect(try await store.dirtyColumns(todo) == ["content", "done"])
     }
 
     @Test func `W5 rows from before their table was synced are pending`() async throws {

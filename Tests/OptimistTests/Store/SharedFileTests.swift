@@ -51,4 +51,52 @@ struct SharedFileTests {
             #expect(last.milliseconds <= now + 700 + SharedFile.lead)
         }
     }
+
+    /// A launch: it begins at the file's ceiling, and writes some times.
+    private func launch(
+        on file: inout Stamp, at milliseconds: Int64, seen: Stamp? = nil, writes: Int = 1
+    ) -> (stamps: [Stamp], raised: Int) {
+        var (known, clock) = (SharedFile(version: 0, ceiling: file), HybridClock(last: file))
+        if let seen { clock.witness(seen) }
+        var (stamps, raised): ([Stamp], Int) = ([], 0)
+        for _ in 0..<writes {
+            stamps.append(clock.tick(milliseconds: milliseconds))
+            guard let ceiling = known.raise(for: clock.last, at: milliseconds) else { continue }
+            file = ceiling
+            raised += 1
+        }
+        return (stamps, raised)
+    }
+
+    @Test(arguments: [0, 1, 20, 100, 700])
+    func `W4 a hundred launches in a row stay within two seconds of the time of day`(pause: Int64) {
+        var (file, last, now) = (Stamp.zero, Stamp.zero, Int64(1_790_000_000_000))
+        for _ in 0..<100 {
+            now += pause
+            for stamp in launch(on: &file, at: now, writes: 3).stamps {
+                #expect(stamp > last)
+                last = stamp
+            }
+            #expect(file >= last, "whatever ends the launch")
+            #expect(last.milliseconds <= now + 2_000)
+            #expect(file.milliseconds <= now + 2_000)
+        }
+    }
+
+    @Test func `W4 launches after the time was set back, or a later stamp was seen, add nearly nothing to it`() {
+        var file = Stamp.zero
+        let now: Int64 = 1_790_000_000_000
+        let ahead = Stamp(milliseconds: now + 3_600_000)
+        #expect(launch(on: &file, at: now, seen: ahead).stamps == [ahead.successor])
+        var last = ahead
+        for _ in 0..<100 {
+            let (stamps, raised) = launch(on: &file, at: now, writes: 500)
+            for stamp in stamps {
+                #expect(stamp > last)
+                last = stamp
+            }
+            #expect(raised == 1, "few writes pay for it there too")
+        }
+        #expect(last.milliseconds <= ahead.milliseconds + 3)
+    }
 }
