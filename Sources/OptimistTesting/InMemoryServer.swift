@@ -197,7 +197,10 @@ extension SetError {
         case .rejected(let refusal):
             self.init(
                 refusal.code, refusal.message, properties: refusal.column.map { [$0] } ?? [], current: refusal.current)
-        case .retry(let after): self.init("rateLimit", retryAfterSeconds: after.map { $0 / .seconds(1) })
+        case .retry(let after, let reason):
+            self.init(
+                reason?.code ?? "rateLimit", properties: reason?.column.map { [$0] } ?? [],
+                retryAfterSeconds: after.map { $0 / .seconds(1) })
         case .lifeUnknown: self.init("lifeUnknown")
         case .blocked(let by): self.init("blocked", blockedBy: [by])
         case .groupFailed(let by, let current): self.init("groupFailed", blockedBy: by, current: current)

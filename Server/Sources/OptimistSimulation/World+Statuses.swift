@@ -47,5 +47,5 @@ extension World {
 }
 
 extension SyncStatus.Phase {
-    var isWorking: Bool { self == .idle || self == .syncing }
+    var isWorking: Bool { [.idle, .syncing, .waiting].contains(self) }
 }

@@ -48,8 +48,10 @@ extension DatabaseInspection {
         lines += pending.map { row in
             let columns = row.columns.keys.sorted().joined(separator: ", ")
             let state = row.blockedBy.map { "waits for \($0)" } ?? (row.isUnanswered ? "sent, unanswered" : "unsent")
-            return
-                "  \(row.table) \(row.id)  \(row.kind.rawValue)  [\(columns)]  since \(Self.text(row.since))  \(state)"
+            let answer = row.waitReason.map { "  \($0.code): \($0.message)" } ?? ""
+            let next = row.nextAttempt.map { "  next attempt \(Self.text($0))" } ?? ""
+            let line = "  \(row.table) \(row.id)  \(row.kind.rawValue)  [\(columns)]  since \(Self.text(row.since))"
+            return "\(line)  \(state)\(answer)\(next)"
         }
         if pendingCount > pending.count { lines.append("  … and \(pendingCount - pending.count) more") }
         lines += rejections.map {
@@ -81,6 +83,8 @@ extension DatabaseInspection {
                                 row.columns.sorted { $0.key < $1.key }.map { ($0.key, .string(Self.text($0.value))) })),
                         "since": .string(Self.text(row.since)), "unanswered": .bool(row.isUnanswered),
                         "blockedBy": row.blockedBy.map(JSON.string) ?? .null,
+                        "waitReason": row.waitReason.map(Self.json) ?? .null,
+                        "nextAttempt": row.nextAttempt.map { .string(Self.text($0)) } ?? .null,
                     ]
                 }),
             "rejections": .array(
@@ -93,6 +97,13 @@ extension DatabaseInspection {
                     ]
                 }),
             "parked": .array(parked.map { ["table": .string($0.table), "reason": .string($0.reason)] }),
+        ]
+    }
+
+    private static func json(_ reason: WaitReason) -> JSON {
+        [
+            "code": .string(reason.code), "column": reason.column.map(JSON.string) ?? .null,
+            "message": .string(reason.message),
         ]
     }
 

@@ -83,7 +83,10 @@ package enum AnswerClass {
                 Refusal(
                     code: type, message: error.description ?? type, current: error.current, columns: error.properties,
                     winner: error.winner))
-        default: return .retry(after: error.retryAfterSeconds.map { .seconds($0) })
+        default:
+            return .retry(
+                after: error.retryAfterSeconds.map { .seconds($0) },
+                WaitReason(error.type, column: error.properties.first))
         }
     }
 }

@@ -49,6 +49,7 @@ package struct PushCall {
 
     private func verdicts(from response: Response) throws -> [Verdict] {
         var answers: [String: [String: Verdict]] = [:]
+        var reasons: [String: WaitReason] = [:]
         let changes = Dictionary(push.rows.map { ($0.name, $0.change) }, uniquingKeysWith: { $1 })
         for invocation in response.methodResponses {
             guard let index = Int(invocation.callID), tables.indices.contains(index) else { continue }
@@ -57,11 +58,12 @@ package struct PushCall {
                 if case .forbidden(let reason) = AnswerClass.failure(ofMethod: invocation.arguments) {
                     throw RemoteFailure.forbidden(reason)
                 }
+                reasons[table] = invocation.arguments["type"]?.string.map { WaitReason($0) }
             } else if let answer = SetAnswer(json: invocation.arguments) {
                 answers[table] = Self.verdicts(answer) { changes["\(table):\($0)"] }
             }
         }
-        return push.rows.map { answers[$0.table]?[$0.id] ?? .retry(after: nil) }
+        return push.rows.map { answers[$0.table]?[$0.id] ?? .retry(after: nil, reasons[$0.table]) }
     }
 
     private static func verdict(_ won: RowPatch?, _ seq: Int64) -> Verdict {

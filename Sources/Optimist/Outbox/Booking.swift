@@ -64,6 +64,7 @@ struct Booking {
         if verdicts.contains(where: \.isBlocked) { try GroupCircles(entries, tables).unite() }
         try postponeUnexplained()
         try GroupJoins(db).forgetSettled()
+        try WaitTable(db).forgetEnded()
     }
 
     private mutating func book(_ verdict: Verdict, of sent: SentRow) throws {
@@ -89,6 +90,7 @@ struct Booking {
                 : try setAside(settlement.change, entry, before, reason: error.message)
         }
         try entries.save(entry)
+        try noteWait(entry, verdict)
         try noteUnknown(verdict, entry, before, in: table)
         if entry.stamps != before.stamps, let latest = entry.stamps.values.max() { try db.witness(latest) }
         try missed.look(at: entry, before: before)
@@ -133,7 +135,7 @@ struct Booking {
     ) {
         guard entry.isPending else { return }
         switch verdict {
-        case .retry(let after): putOff(&entry, for: after)
+        case .retry(let after, _): putOff(&entry, for: after)
         case .lifeUnknown where sent.kind != .update || entry.isKnownToServer && !entry.isHealing:
             // A pull says what the server has. What is to be sent whole from now on need not wait for that.
             putOff(&entry, for: nil)
@@ -145,6 +147,12 @@ struct Booking {
             putOff(&entry, for: nil)
         default: break
         }
+    }
+
+    /// Keeps what the server said of a row that waits.
+    private func noteWait(_ entry: RowEntry, _ verdict: Verdict) throws {
+        guard entry.isPending, let due = entry.due, let reason = verdict.waitReason else { return }
+        try WaitTable(db).note(reason, of: entry.ref, until: due)
     }
 
     /// - Parameter wait: As long as the server asks for. Nil: it does not say.
@@ -190,6 +198,8 @@ struct Booking {
                 try db.cachedStatement(
                     sql: "UPDATE optimist_row SET due = ? WHERE tbl = ? AND id = ? AND pending IS NOT NULL"
                 ).execute(arguments: [corrected + Self.retryPauseMilliseconds, sent.ref.table, sent.ref.id])
+                try WaitTable(db).note(
+                    WaitReason("groupFailed"), of: sent.ref, until: corrected + Self.retryPauseMilliseconds)
             }
         }
     }
@@ -203,6 +213,15 @@ extension Verdict {
     /// The row as the server has it, which it says of what it did not take.
     var current: RowPatch? {
         if case .groupFailed(_, let row) = self { row } else { refusal?.current }
+    }
+
+    /// Why a row waits after this.
+    var waitReason: WaitReason? {
+        switch self {
+        case .retry(_, let reason): reason
+        case .lifeUnknown: WaitReason("lifeUnknown")
+        case .accepted, .merged, .mergedInto, .gone, .rejected, .blocked, .groupFailed: nil
+        }
     }
 
     var isGone: Bool { if case .gone = self { true } else { false } }

@@ -22,6 +22,10 @@ public struct PendingRow: Hashable, Sendable {
     public let isInFlight: Bool
     /// The row it waits for, as `Type:id`.
     public let blockedBy: String?
+    /// Why it was not taken so far, as the server said of it or of what was written with it. Nil: nothing was said.
+    public let waitReason: WaitReason?
+    /// When it is sent again, by the device's clock. Nil: as soon as the server can be reached.
+    public let nextAttempt: Date?
 
     /// Returns what is pending in a database that a store has written, oldest first.
     ///
@@ -38,11 +42,13 @@ public struct PendingRow: Hashable, Sendable {
                 WHERE r.pending IS NOT NULL ORDER BY r.pending, r.key LIMIT ?
                 """, arguments: [limit])
         let entries = try RowEntryTable(db)
+        let waits = try PendingWaits(db)
         return try rows.compactMap { row in
             let ref = RowRef(table: row[1], id: row[2])
             guard let entry = try entries.entry(ref), let id = UUIDForm.bytes.wire(ref.id) else { return nil }
             return PendingRow(
-                entry, table: row[0], id: id, names: names[ref.table] ?? [:], isInFlight: isPushing)
+                entry, table: row[0], id: id, names: names[ref.table] ?? [:], isInFlight: isPushing,
+                waits.wait(of: entry))
         }
     }
 
@@ -54,7 +60,10 @@ public struct PendingRow: Hashable, Sendable {
         return names
     }
 
-    private init(_ entry: RowEntry, table: String, id: String, names: [Int64: String], isInFlight: Bool) {
+    private init(
+        _ entry: RowEntry, table: String, id: String, names: [Int64: String], isInFlight: Bool,
+        _ wait: (reason: WaitReason?, until: Date)?
+    ) {
         self.table = table
         self.id = id
         kind = !entry.isAlive ? .delete : entry.isKnownToServer ? .update : .create
@@ -64,6 +73,8 @@ public struct PendingRow: Hashable, Sendable {
         isUnanswered = entry.dirty & entry.sent != 0
         self.isInFlight = isInFlight && isUnanswered
         blockedBy = entry.blocked
+        waitReason = wait?.reason
+        nextAttempt = wait?.until
     }
 }
 

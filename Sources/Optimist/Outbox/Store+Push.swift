@@ -143,7 +143,9 @@ private struct UnitReading {
     /// A row whose id the server cannot know, from before that was checked: it stays pending, and counts.
     private mutating func hold(_ entry: RowEntry) throws {
         var entry = try entries.counting(entry)
-        entry.due = now + Booking.heldMilliseconds
+        let due = now + Booking.heldMilliseconds
+        entry.due = due
         try entries.save(entry)
+        try WaitTable(entries.db).note(WaitReason("invalidID"), of: entry.ref, until: due)
     }
 }

@@ -60,6 +60,7 @@ extension Store {
                 try db.execute(
                     sql: "UPDATE optimist_row SET due = ? WHERE tbl = ? AND id = ?",
                     arguments: [due, sent.ref.table, sent.ref.id])
+                try WaitTable(db).note(WaitReason("held"), of: sent.ref, until: due)
             }
         }
     }

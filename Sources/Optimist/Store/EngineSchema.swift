@@ -23,6 +23,7 @@ enum EngineSchema {
         if present < 3 { try upgradeToVersion3(db) }
         if present < 4 { try upgradeToVersion4(db) }
         try CollisionTable.create(in: db)
+        try WaitTable.create(in: db)
         try createStateView(in: db, beside: definitions(in: db))
         // Opening a file that is as it should be writes nothing: a commit is a durable one.
         if present < version { try Meta.set(.version, to: Int64(version), in: db) }

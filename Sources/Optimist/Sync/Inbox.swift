@@ -7,10 +7,10 @@ import Synchronization
 /// Bounded by what is under way: each lane, timer and watcher has at most one event waiting, but for writes and pokes,
 /// which come together when they come fast.
 final class Inbox: Sendable {
-    /// An event with the epoch of the work that it comes from. Nil: from outside.
+    /// An event with the number of the work that it comes from. Nil: from outside.
     struct Signal: Sendable {
         var event: SyncMachine.Event
-        var epoch: Int?
+        var work: Int?
     }
 
     private let continuation = Mutex<AsyncStream<Signal>.Continuation?>(nil)
@@ -33,7 +33,10 @@ final class Inbox: Sendable {
         closed?.finish()
     }
 
-    func put(_ event: SyncMachine.Event, epoch: Int? = nil) {
-        _ = continuation.withLock { $0 }?.yield(Signal(event: event, epoch: epoch))
+    /// Whether somebody takes the events.
+    var isOpen: Bool { continuation.withLock { $0 != nil } }
+
+    func put(_ event: SyncMachine.Event, from work: Int? = nil) {
+        _ = continuation.withLock { $0 }?.yield(Signal(event: event, work: work))
     }
 }

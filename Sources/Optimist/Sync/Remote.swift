@@ -13,7 +13,8 @@ public import OptimistWire
 /// stands. What else the remote promises it says in ``guarantees``.
 ///
 /// Every function throws ``RemoteFailure``, and `CancellationError` when its task is cancelled. Any other error counts
-/// as ``RemoteFailure/unreachable(_:)``.
+/// as ``RemoteFailure/unreachable(_:)``. What has no answer after a quarter of an hour is cancelled and called again, even if
+/// the cancelled call has not returned.
 public protocol Remote: Sendable {
     /// Who is signed in at this moment. Asked at each write of the app, so it must answer at once: no disk, no network.
     ///
@@ -153,8 +154,9 @@ public enum Verdict: Sendable, Hashable {
     case gone(seq: Int64, Tombstone? = nil)
     /// Never to be applied.
     case rejected(Refusal)
-    /// Not now.
-    case retry(after: Duration?)
+    /// Not now: the row stays pending. With what keeps the server from taking it, which the app is told. Nil, the default: it does
+    /// not say.
+    case retry(after: Duration?, WaitReason? = nil)
     /// Not of a part of the row: the server does not know the life that it is of, or nothing of that but its end.
     case lifeUnknown
     /// Not until another row, as `Type:id`, has arrived.

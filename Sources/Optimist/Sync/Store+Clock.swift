@@ -39,9 +39,10 @@ extension Store {
 
     /// Rows that wait may do so by the clock as it was. To ask too soon is better than a day too late.
     private static func boundWaitsOfRows(from now: Int64, in db: Database) throws {
-        try db.execute(
-            sql: "UPDATE optimist_row SET due = ?1 WHERE due > ?1",
-            arguments: [now + Booking.longestPauseMilliseconds])
+        for table in ["optimist_row", "optimist_wait"] {
+            try db.execute(
+                sql: "UPDATE \(table) SET due = ?1 WHERE due > ?1", arguments: [now + Booking.longestPauseMilliseconds])
+        }
     }
 }
 

@@ -235,7 +235,7 @@ extension SyncEngine {
                 } while !asked.covers(present)
                 try await store.settleUnseen(answer, served: await self.servedTables)
                 // Deletions may wait for the next page since.
-                await self.poke()
+                self.poke()
             } catch { logger.error("sync.removal.failed", metadata: ["error": "\(error)"]) }
             await self.asked()
         }

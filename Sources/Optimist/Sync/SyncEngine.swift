@@ -35,15 +35,18 @@ public actor SyncEngine {
     /// Who was signed in when the remote connected to that.
     private var connectedAs = SignedIn.unknown
     /// Several lanes may need the connection at the same time.
-    private let connecting = SharedWork<RemoteAccount>()
+    private var connecting = SharedWork<RemoteAccount>()
     var pulls = Pulls()
     private(set) var elapsed: Stopwatch
-    private var epoch = 0
+    /// What each lane does, by its number: what an earlier work of the lane comes to no longer counts.
+    private var works: [SyncMachine.Lane: Int] = [:]
     private var tasks: [Int: Task<Void, Never>] = [:]
     private var timers: [SyncMachine.Timer: Task<Void, Never>] = [:]
     private var lastTask = 0
     private var lastBatch: PushBatch?
     private var asksForRewind = true
+    /// What the log was told of rows that wait, in this run.
+    private var toldWaits: Set<WaitReason.Place> = []
 
     /// Syncs with a server that speaks JMAP, under a session.
     ///
@@ -110,7 +113,7 @@ public actor SyncEngine {
         let turn: SyncTurn?
         do { turn = try await takeTurn() } catch {
             inbox.close()
-            return status.show(.idle)
+            return status.show(.stopped)
         }
         await run(events)
         turn?.end()
@@ -136,7 +139,7 @@ public actor SyncEngine {
         let watchers = watch()
         defer {
             inbox.close()
-            status.show(.idle)
+            status.show(.stopped)
             for task in watchers { task.cancel() }
             abandon()
             pulls.asking?.cancel()
@@ -147,11 +150,12 @@ public actor SyncEngine {
         account = nil
         asksForRewind = true
         pulls = Pulls()
+        toldWaits = []
         status.show(upgradeRequired: [])
         await forgetPushInFlight()
         await perform(machine.handle(.started(await savedWaits()), at: elapsed()))
         for await signal in events {
-            if let epoch = signal.epoch, epoch != self.epoch { continue }
+            if let work = signal.work, !works.values.contains(work) { continue }
             await perform(machine.handle(signal.event, at: elapsed()))
         }
     }
@@ -239,10 +243,11 @@ public actor SyncEngine {
 
     private func perform(_ effect: SyncMachine.Effect) async throws {
         switch effect {
-        case .push(let rowLimit): start { await .pushed(self.push(rowLimit)) }
-        case .pull: start { await .pulled(self.pull()) }
+        case .push(let rowLimit): start(.push) { _ in await .pushed(self.push(rowLimit)) }
+        case .pull: start(.pull) { _ in await .pulled(self.pull()) }
         case .openStream: listen()
         case .abandon: abandon()
+        case .giveUp(let lane): giveUp(lane)
         case .wait(let timer, let wait, let token): set(timer, wait, token)
         case .cancelWait(let timer): timers.removeValue(forKey: timer)?.cancel()
         case .remember(let lane, let failures, let wait, let isDemanded):
@@ -254,12 +259,15 @@ public actor SyncEngine {
         }
     }
 
-    /// Runs work whose outcome is an event. The outcome is dropped if the work was abandoned meanwhile.
-    private func start(_ work: @escaping @Sendable () async -> SyncMachine.Event) {
+    /// Runs a lane's work, whose outcome is an event. The outcome is dropped if the work was abandoned meanwhile.
+    ///
+    /// - Parameter work: Gets its number.
+    private func start(_ lane: SyncMachine.Lane, _ work: @escaping @Sendable (Int) async -> SyncMachine.Event) {
         lastTask += 1
-        let (id, epoch, inbox) = (lastTask, epoch, inbox)
+        let (id, inbox) = (lastTask, inbox)
+        works[lane] = id
         tasks[id] = surroundings.spawn {
-            inbox.put(await work(), epoch: epoch)
+            inbox.put(await work(id), from: id)
             await self.finished(id)
         }
     }
@@ -267,9 +275,21 @@ public actor SyncEngine {
     private func finished(_ id: Int) { tasks[id] = nil }
 
     private func abandon() {
-        epoch += 1
+        works = [:]
         for task in tasks.values { task.cancel() }
         tasks = [:]
+        pulls.ahead?.cancel()
+        pulls.ahead = nil
+    }
+
+    private func giveUp(_ lane: SyncMachine.Lane) {
+        logger.warning(
+            "The server has not answered for a quarter of an hour. The request is given up and sent again.",
+            metadata: ["sync.lane": "\(lane)"])
+        if let work = works.removeValue(forKey: lane) { tasks.removeValue(forKey: work)?.cancel() }
+        // Whoever joins a connection that hangs would hang with it.
+        if account == nil { connecting = SharedWork() }
+        guard lane == .pull else { return }
         pulls.ahead?.cancel()
         pulls.ahead = nil
     }
@@ -310,6 +330,7 @@ public actor SyncEngine {
             let verdicts = try await store.believable(answer, of: batch)
             let holdsBack = try await store.book(verdicts, of: batch, in: answer.epoch)
             try await store.correctClock(by: answer.serverTime, roundTrip: duration)
+            tellWaits(verdicts, of: batch)
             return .sent(needsPull: holdsBack || verdicts != answer.verdicts)
         } catch {
             return .failed(
@@ -348,12 +369,12 @@ public actor SyncEngine {
     }
 
     private func listen() {
-        let (inbox, epoch, remote) = (inbox, epoch, remote)
-        start {
+        let (inbox, remote) = (inbox, remote)
+        start(.stream) { work in
             do {
                 _ = try await self.connected()
                 try await remote.listen { poke in
-                    inbox.put(poke == .changed ? .poked : .streamAlive, epoch: epoch)
+                    inbox.put(poke == .changed ? .poked : .streamAlive, from: work)
                 }
                 return .streamEnded(.transient)
             } catch {
@@ -363,7 +384,10 @@ public actor SyncEngine {
     }
 
     /// Pulls soon.
-    func poke() { inbox.put(.poked, epoch: epoch) }
+    nonisolated func poke() { inbox.put(.poked) }
+
+    /// Whether a call of ``run()`` is under way, which sends when it can.
+    nonisolated var isRunning: Bool { inbox.isOpen }
 
     func connected() async throws -> RemoteAccount {
         await untilRestored()
@@ -377,6 +401,8 @@ public actor SyncEngine {
     private func connectAndBind() async throws -> RemoteAccount {
         let person = remote.signedIn
         let account = try await connect()
+        // A remote may ignore that its task was cancelled.
+        try Task.checkCancellation()
         if let install = try await session?.installID() ?? installID { try await store.recognise(install: install) }
         try await store.bind(to: account.id, as: person) { [remote] in remote.signedIn }
         try await store.note(remote.guarantees)
@@ -401,6 +427,21 @@ public actor SyncEngine {
             throw RemoteFailure.unreachable(reason)
         } catch RemoteFailure.tooLarge {
             throw RemoteFailure.unreachable("the connection was refused as too large")
+        }
+    }
+
+    /// Says once in each run what the server does not take for now. A person who looks for a missing column finds it there.
+    private func tellWaits(_ verdicts: [Verdict], of batch: PushBatch) {
+        for (row, verdict) in zip(batch.push.rows, verdicts) {
+            guard case .retry(_, let reason?) = verdict,
+                toldWaits.insert(WaitReason.Place(table: row.table, reason: reason)).inserted
+            else { continue }
+            logger.warning(
+                "The server does not take some rows for now. They stay pending and are sent again.",
+                metadata: [
+                    "sync.table": "\(row.table)", "sync.code": "\(reason.code)",
+                    "sync.column": "\(reason.column ?? "")",
+                ])
         }
     }
 

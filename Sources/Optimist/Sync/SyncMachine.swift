@@ -65,7 +65,7 @@ struct SyncMachine: Sendable {
         var isDemanded: Bool
     }
 
-    enum Timer: Sendable, Hashable { case lane(Lane), rows, watchdog, poll }
+    enum Timer: Sendable, Hashable { case lane(Lane), rows, watchdog }
 
     enum Effect: Sendable, Equatable {
         case push(rowLimit: Int)
@@ -73,6 +73,8 @@ struct SyncMachine: Sendable {
         case openStream
         /// Forget what is running: its outcome no longer counts.
         case abandon
+        /// Forget what this lane is running, which nobody has answered.
+        case giveUp(Lane)
         case wait(Timer, Duration, token: Int)
         case cancelWait(Timer)
         /// Keep a wait over a relaunch. Nil: forget it.
@@ -83,11 +85,13 @@ struct SyncMachine: Sendable {
         case publish(SyncStatus.Phase)
     }
 
-    /// How often what is pending is looked at without any cause, and how often a remote without a stream is asked (S6).
+    /// How often what is pending is looked at without any cause, and how often the remote is asked while no stream is open (S6).
     static let watchdogInterval = Duration.seconds(60)
+    /// How many ticks of the watchdog a request may go unanswered. Sessions give up much sooner; this is for other remotes.
+    static let silentTicks = 15
     static let maxRows = 1_000
 
-    private(set) var phase = SyncStatus.Phase.idle
+    private(set) var phase = SyncStatus.Phase.stopped
     private(set) var lanes: [Lane: Attempts] = [:]
     private var isRunning = false
     private var isOnline = true
@@ -100,6 +104,12 @@ struct SyncMachine: Sendable {
     /// What this device's disk said to the last attempt of each lane.
     private var deviceTroubles: [Lane: String] = [:]
     private var streamIsOpen = false
+    /// Whether another lane has had an answer since the stream began to fail: the server can be reached then.
+    private var hasWorkedBesideStream = false
+    /// Whether the pull that runs only looks whether there is something, since no stream says so.
+    private var isPolling = false
+    /// For how many ticks of the watchdog each lane has been without an outcome.
+    private var ticks: [Lane: Int] = [:]
     private var rowLimit = SyncMachine.maxRows
     private var protocolErrors = 0
     private var tokens: [Timer: Int] = [:]
@@ -221,6 +231,7 @@ struct SyncMachine: Sendable {
         case .page(let hasMore): worked(.pull, wantsMore: hasMore)
         case .failed(let failure): failed(.pull, failure, now)
         }
+        isPolling = false
     }
 
     private mutating func streamEnded(_ failure: Failure, _ now: Duration) {
@@ -228,11 +239,11 @@ struct SyncMachine: Sendable {
         streamIsOpen = false
         if failure == .noPokes {
             succeeded(.stream, wantsMore: false)
-            set(.poll, Self.watchdogInterval)
             return
         }
         if wasOpen { lanes[.stream]?.forgetFailures() }
         failed(.stream, failure, now)
+        if lanes[.stream]?.failures == 1 { hasWorkedBesideStream = false }
     }
 
     private mutating func waited(_ timer: Timer, _ token: Int, _ now: Duration) {
@@ -245,10 +256,29 @@ struct SyncMachine: Sendable {
             // A refusal may have been anybody's on the way, and nobody says when it is over.
             if pause != nil, isSignedIn != false { return restart(now) }
             set(.watchdog, Self.watchdogInterval)
+            giveUpSilent(now)
             want(.push)
-        case .poll:
-            want(.pull)
-            want(.stream)
+            if !streamIsOpen { poll() }
+        }
+    }
+
+    /// Asks whether there is something, since no stream is open to say so. The stream's own waits are left as they are.
+    private mutating func poll() {
+        let isIdle = lanes[.pull]?.phase == .idle
+        want(.pull)
+        isPolling = isPolling || isIdle
+        if lanes[.stream]?.phase == .idle { want(.stream) }
+    }
+
+    /// Gives up what was never answered, so that no lane waits for ever. A stream may be silent once it is open.
+    private mutating func giveUpSilent(_ now: Duration) {
+        for lane in Lane.allCases where lanes[lane]?.phase == .running && (lane != .stream || !streamIsOpen) {
+            ticks[lane, default: 0] += 1
+            if ticks[lane, default: 0] < Self.silentTicks { continue }
+            effects.append(.giveUp(lane))
+            // It may have been more than the network carries in that time.
+            if lane == .push { rowLimit = max(1, rowLimit / 2) }
+            failed(lane, .transient, now)
         }
     }
 
@@ -269,6 +299,7 @@ struct SyncMachine: Sendable {
 
     private mutating func run(_ lane: Lane) {
         cancel(.lane(lane))
+        ticks[lane] = 0
         switch lane {
         case .push: effects.append(.push(rowLimit: rowLimit))
         case .pull: effects.append(.pull)
@@ -280,8 +311,11 @@ struct SyncMachine: Sendable {
     private mutating func worked(_ lane: Lane, wantsMore: Bool) {
         protocolErrors = 0
         isOnline = true
+        hasWorkedBesideStream = true
         succeeded(lane, wantsMore: wantsMore)
-        for other in Lane.allCases where other != lane {
+        // That a poll works says nothing new of the stream, which has its own trouble.
+        let others = Lane.allCases.filter { $0 != lane && !($0 == .stream && lane == .pull && isPolling) }
+        for other in others {
             if case .waiting = lanes[other]?.phase, lanes[other]?.bringForward(by: .success) == true { run(other) }
         }
     }
@@ -361,8 +395,14 @@ struct SyncMachine: Sendable {
         if let trouble = Lane.allCases.compactMap({ deviceTroubles[$0] }).first {
             return .deviceTrouble(message: trouble)
         }
+        if !isRunning { return .stopped }
         let work = [lanes[.push], lanes[.pull]].compactMap(\.self)
-        if !isOnline || work.contains(where: { $0.failures > 0 }) { return .offline }
+        if !isOnline || isStreamAlone || work.contains(where: { $0.failures > 0 }) { return .offline }
         return work.contains { $0.phase == .running } ? .syncing : .idle
+    }
+
+    /// Whether the stream fails past its prompt attempts, and no other lane has shown since that the server answers.
+    private var isStreamAlone: Bool {
+        !hasWorkedBesideStream && (lanes[.stream]?.failures ?? 0) >= Attempts.promptAttempts
     }
 }

@@ -11,13 +11,20 @@ public struct SyncStatus: Sendable, Hashable {
     /// The tables that the server serves to a newer version of the app only. Their rows stay here and pending; all other
     /// tables go on.
     public var upgradeRequired: Set<String>
+    /// What the server does not take for now, and why: one element for each table and reason, the most urgent first.
+    public var waiting: [WaitingRows]
 
     /// Whether the first sync has reached its end, so that this device has all that the server had.
     public var isComplete: Bool { progress == nil }
 
     public enum Phase: Sendable, Hashable {
-        /// Nothing to do.
+        /// The engine does not run: ``SyncEngine/run()`` was not called, or has been cancelled.
+        case stopped
+        /// Nothing to do: nothing is pending, and no answer is awaited.
         case idle
+        /// Something is pending that cannot be sent now. It is sent again by itself: ``SyncStatus/waiting`` says why it waits, and
+        /// until when. A table may also wait for a better network, or for a newer version of the app.
+        case waiting
         /// Sending or receiving.
         case syncing
         /// The server cannot be reached. It is tried again by itself.
@@ -33,12 +40,13 @@ public struct SyncStatus: Sendable, Hashable {
     }
 
     public init(
-        phase: Phase = .idle, counts: SyncCounts = SyncCounts(), progress: SyncProgress? = nil,
-        upgradeRequired: Set<String> = []
+        phase: Phase = .stopped, counts: SyncCounts = SyncCounts(), progress: SyncProgress? = nil,
+        upgradeRequired: Set<String> = [], waiting: [WaitingRows] = []
     ) {
         self.phase = phase
         self.counts = counts
         self.progress = progress
         self.upgradeRequired = upgradeRequired
+        self.waiting = waiting
     }
 }

@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import GRDB
 import OptimistCore
 import Synchronization
 
@@ -11,7 +12,7 @@ public final class SyncStatuses: AsyncSequence, Sendable {
     public typealias Failure = Never
 
     private struct State {
-        var phase = SyncStatus.Phase.idle
+        var phase = SyncStatus.Phase.stopped
         var upgradeRequired: Set<String> = []
     }
 
@@ -33,10 +34,20 @@ public final class SyncStatuses: AsyncSequence, Sendable {
         let state = state.withLock { $0 }
         return try await store.read { db in
             let served = self.order.filter { !state.upgradeRequired.contains($0) }
+            let counts = try SyncCounts.fetch(db, of: store.layouts)
             return SyncStatus(
-                phase: state.phase, counts: try SyncCounts.fetch(db, of: store.layouts),
-                progress: SyncProgress(try Intake.fetchAll(served, in: db)), upgradeRequired: state.upgradeRequired)
+                phase: try self.phase(state, counts, db), counts: counts,
+                progress: SyncProgress(try Intake.fetchAll(served, in: db)), upgradeRequired: state.upgradeRequired,
+                waiting: try WaitTable(db).summary(of: store.layouts))
         }
+    }
+
+    /// The engine is idle while rows wait, and until it has heard of a write. With something pending that is not the whole truth.
+    private func phase(_ state: State, _ counts: SyncCounts, _ db: Database) throws -> SyncStatus.Phase {
+        guard state.phase == .idle, counts.pending > 0 else { return state.phase }
+        let sendable = try SendableUnits(
+            db, at: store.correctedMilliseconds, of: store.layouts, withheld: store.withheld(state.upgradeRequired))
+        return try sendable.next(limit: 1).isEmpty ? .waiting : .syncing
     }
 
     /// The status as soon as the counts can be read: what a disk in trouble refuses is asked for again a second later, since nobody

@@ -20,6 +20,8 @@ struct MachineRun {
     var attempts: [SyncMachine.Lane: [Duration]] = [:]
     var waits: [SyncMachine.Lane: [Duration]] = [:]
     var abandoned = 0
+    var givenUp: [SyncMachine.Lane] = []
+    var rowLimits: [Int] = []
 
     init(seed: UInt64) { machine = SyncMachine(random: SplitMix64(seed: seed)) }
 
@@ -29,12 +31,17 @@ struct MachineRun {
 
     private mutating func perform(_ effect: Effect) {
         switch effect {
-        case .push: start(.push)
+        case .push(let rowLimit):
+            rowLimits.append(rowLimit)
+            start(.push)
         case .pull: start(.pull)
         case .openStream: start(.stream)
         case .abandon:
             working = []
             abandoned += 1
+        case .giveUp(let lane):
+            working.remove(lane)
+            givenUp.append(lane)
         case .wait(let timer, let wait, let token):
             timers[timer] = (now + wait, token)
             if case .lane(let lane) = timer { waits[lane, default: []].append(wait) }
@@ -350,6 +357,69 @@ struct SyncMachineTests {
         run.finish(.push, .pushed(.nothing(nextDue: nil)))
         while !run.working.contains(.pull) { run.step() }
         #expect(run.attempts[.pull]?.count == before + 1)
+    }
+
+    @Test func `R7 while no stream can be opened the remote is asked every minute, and the stream keeps its waits`() {
+        var run = MachineRun(seed: 10)
+        run.handle(.started([:]))
+        repeat {
+            while run.working.contains(.push) { run.finish(.push, .pushed(.nothing(nextDue: nil))) }
+            while run.working.contains(.pull) { run.finish(.pull, .pulled(.page(hasMore: false))) }
+            while run.working.contains(.stream) { run.finish(.stream, .streamEnded(.transient)) }
+        } while run.step(until: .seconds(7200))
+        let pulls = run.attempts[.pull] ?? []
+        #expect((119...123).contains(pulls.count), "\(pulls.count) pulls in two hours")
+        for (pull, next) in zip(pulls, pulls.dropFirst()) { #expect(next - pull <= .seconds(60)) }
+        #expect((run.attempts[.stream] ?? []).count < 300)
+        for (step, wait) in (run.waits[.stream] ?? []).enumerated() {
+            #expect(wait <= Backoff().limit(afterFailures: step + 1))
+        }
+        #expect(run.machine.phase == .idle, "everything arrives, if a minute late")
+    }
+
+    @Test func `S6 a stream that fails past its prompt attempts counts as offline until another lane works`() {
+        var run = MachineRun(seed: 11)
+        run.handle(.started([:]))
+        run.handle(.streamAlive)
+        while run.working.contains(.pull) { run.finish(.pull, .pulled(.page(hasMore: false))) }
+        run.finish(.push, .pushed(.nothing(nextDue: nil)))
+        #expect(run.machine.phase == .idle)
+        // The server dies, and nothing is to be sent.
+        run.finish(.stream, .streamEnded(.transient))
+        #expect(run.machine.phase == .idle, "one failure says nothing yet")
+        while run.working.contains(.stream) { run.finish(.stream, .streamEnded(.transient)) }
+        #expect(run.machine.phase == .offline)
+        repeat { run.failAll() } while run.step(until: .seconds(3600))
+        #expect(run.machine.phase == .offline)
+        while !run.working.contains(.pull) { run.step() }
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        while run.working.contains(.push) { run.finish(.push, .pushed(.nothing(nextDue: nil))) }
+        #expect(run.machine.phase == .idle)
+    }
+
+    @Test func `S5 what is not answered for a quarter of an hour is given up and tried again, an open stream is not`() {
+        var run = MachineRun(seed: 12)
+        run.handle(.started([:]))
+        while run.now < .seconds(840) { run.step() }
+        #expect(run.givenUp.isEmpty)
+        run.step()
+        #expect(run.now == .seconds(900))
+        #expect(run.givenUp == [.push, .pull, .stream])
+        #expect(run.working == [.push, .pull, .stream])
+        #expect(run.rowLimits == [1000, 500], "less may get through")
+        #expect(run.machine.phase == .offline)
+        run.handle(.streamAlive)
+        while run.now < .seconds(7200) { run.step() }
+        #expect(run.givenUp.filter { $0 == .stream }.count == 1)
+        #expect(run.givenUp.filter { $0 == .push }.count > 3)
+    }
+
+    @Test func `Q3 an engine that has not started is stopped`() {
+        var run = MachineRun(seed: 13)
+        run.handle(.online(true))
+        #expect(run.machine.phase == .stopped)
+        run.handle(.started([:]))
+        #expect(run.machine.phase == .syncing)
     }
 
     /// S6: whatever happens in whatever order, a lane that is wanted runs or waits, and no lane runs twice.

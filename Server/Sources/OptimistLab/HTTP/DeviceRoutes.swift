@@ -148,7 +148,9 @@ extension DeviceAnswer.Status {
     init(_ status: SyncStatus) {
         (phase, detail) =
             switch status.phase {
+            case .stopped: ("stopped", nil)
             case .idle: ("idle", nil)
+            case .waiting: ("waiting", status.waiting.first?.reason.message)
             case .syncing: ("syncing", nil)
             case .offline: ("offline", nil)
             case .deviceTrouble(let message): ("deviceTrouble", message)

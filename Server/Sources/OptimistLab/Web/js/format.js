@@ -14,7 +14,10 @@ export const syncStates = {
 
 export const networkNames = { online: 'Online', '4g': '4G', '3g': '3G', flaky: 'Flaky', offline: 'Offline' };
 
-const phases = { idle: 'up to date', syncing: 'syncing', offline: 'offline', paused: 'paused', failed: 'failed' };
+const phases = {
+  stopped: 'off', idle: 'up to date', waiting: 'waiting', syncing: 'syncing', offline: 'offline', paused: 'paused',
+  failed: 'failed',
+};
 
 export const sessionStates = {
   active: 'signed in',
@@ -42,11 +45,11 @@ export const signOutReasons = {
 
 /** The status line: `3 pending · offline · 1 rejected`. */
 export function statusLine({ pending, rejected, parked, signedIn, status }) {
-  const phase = !signedIn ? 'signed out' : pending > 0 && status.phase === 'idle' ? 'waiting' : phases[status.phase];
+  const phase = signedIn ? phases[status.phase] : 'signed out';
   return [
     pending > 0 && `${pending} pending`,
     phase ?? status.phase,
-    status.phase === 'failed' && status.detail,
+    ['failed', 'waiting'].includes(status.phase) && status.detail,
     rejected > 0 && `${rejected} rejected`,
     parked > 0 && `${parked} parked`,
   ].filter(Boolean).join(' · ');

@@ -1,0 +1,182 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Logging
+import OptimistServing
+import OptimistTesting
+import OptimistWire
+import Synchronization
+import Testing
+
+@testable import Optimist
+
+/// What the app is told of rows that the server does not take for now, and of an engine that does not run.
+@Suite(.timeLimit(.minutes(20)))
+struct WaitingRowsTests {
+    private static let unknownAlarm = WaitReason("schemaTooNew", column: "alarm")
+
+    private static let now: @Sendable () -> Date = { Date(timeIntervalSince1970: 1_790_000_000) }
+
+    /// A phone with a row that has a column which the server lacks, after the server's answer.
+    private func refusedPhone() async throws -> (phone: SyncedPhone, engine: SyncEngine) {
+        var schema = Schema.planner
+        schema.types["todo"]?.columns["alarm"] = nil
+        let phone = try SyncedPhone(InMemoryServer(schema: schema, now: Self.now))
+        let todo = Todo(content: "Tickets", alarm: Date(timeIntervalSince1970: 1_800_000_000))
+        try await phone.store.write { try todo.insert($0) }
+        let engine = phone.start()
+        for await status in engine.status where status.phase == .waiting { break }
+        return (phone, engine)
+    }
+
+    @Test func `S6 V1 a row that the server does not take yet is waiting, with what was answered and the next attempt`()
+        async throws
+    {
+        let (phone, engine) = try await refusedPhone()
+        let due = Date(timeIntervalSince1970: 1_790_000_005)
+        let status = try await engine.status.current()
+        #expect(status.counts.pending == 1)
+        #expect(status.waiting.map(\.reason) == [Self.unknownAlarm])
+        #expect(status.waiting.map(\.table) == ["todo"])
+        #expect(status.waiting.map(\.count) == [1])
+        let next = try #require(status.waiting.first?.nextAttempt)
+        #expect(abs(next.timeIntervalSince(due)) < 0.1)
+        let row = try #require(try await phone.store.outbox().first)
+        #expect(row.waitReason == Self.unknownAlarm)
+        #expect(row.nextAttempt == next)
+        await phone.stop()
+    }
+
+    @Test func `Q3 what a row waits for is known after a relaunch, and to an inspection`() async throws {
+        let (phone, _) = try await refusedPhone()
+        await phone.stop()
+        let again = try SyncedPhone(InMemoryServer(now: Self.now), folder: phone.folder)
+        let row = try #require(try await again.store.outbox().first)
+        #expect(row.waitReason == Self.unknownAlarm)
+        let inspection = try DatabaseInspection(of: phone.folder.appending(path: "planner.sqlite"))
+        #expect(inspection.pending.map(\.waitReason) == [Self.unknownAlarm])
+        #expect(inspection.pending.first?.nextAttempt == row.nextAttempt)
+        // The next server knows the column.
+        let engine = again.start()
+        while try await again.store.counts().pending > 0 {
+            await again.clock.sleepers(atLeast: 1)
+            again.clock.advance(by: .seconds(1))
+            await Task.yield()
+        }
+        for await status in engine.status where status.phase == .idle { break }
+        #expect(try await engine.status.current().waiting.isEmpty)
+        #expect(try await again.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_wait") } == 0)
+        await again.stop()
+    }
+
+    @Test func `V1 a table that the server does not have is the reason of all its rows`() async throws {
+        var schema = Schema.planner
+        schema.types = ["note": TypeSchema(columns: ["text": ColumnSchema(.string)])]
+        let phone = try SyncedPhone(InMemoryServer(schema: schema))
+        for content in ["a", "b"] { try await phone.store.write { try Todo(content: content).insert($0) } }
+        let engine = phone.start()
+        for await status in engine.status where status.phase == .waiting && status.waiting.first?.count == 2 { break }
+        #expect(try await phone.store.outbox().allSatisfy { $0.waitReason == WaitReason("unknownMethod") })
+        await phone.stop()
+    }
+
+    @Test func `Q3 an edit ends what a row waited for, and the rows of a group share it`() async throws {
+        let phone = try SyncedPhone(InMemoryServer())
+        try await phone.store.write { db in
+            try Todo(content: "a").insert(db)
+            try Todo(content: "b").insert(db)
+        }
+        let batch = try #require(try await phone.store.nextPush(PushLimit()))
+        let name = batch.push.rows[0].name
+        try await phone.store.book(
+            [.retry(after: .seconds(60), Self.unknownAlarm), .groupFailed(by: [name], current: nil)], of: batch)
+        let rows = try await phone.store.outbox()
+        #expect(rows.map(\.waitReason) == [Self.unknownAlarm, Self.unknownAlarm])
+        #expect(Set(rows.map(\.nextAttempt)).count == 1)
+        try await phone.write("UPDATE todo SET content = content || '!'")
+        #expect(try await phone.store.outbox().allSatisfy { $0.waitReason == nil && $0.nextAttempt == nil })
+    }
+
+    @Test func `Q3 an engine is stopped before it runs and after it was cancelled`() async throws {
+        let phone = try SyncedPhone(InMemoryServer())
+        try await phone.store.write { try Todo(content: "a").insert($0) }
+        let idle = SyncEngine(store: phone.store, remote: phone.remote, reachability: phone.reachability)
+        #expect(try await idle.status.current().phase == .stopped)
+        let engine = phone.start()
+        try await phone.untilClean()
+        for await status in engine.status where status.phase == .idle { break }
+        await phone.stop()
+        #expect(try await engine.status.current().phase == .stopped)
+    }
+
+    @Test func `S5 a push that is never answered is given up, told in the log, and sent again`() async throws {
+        let server = InMemoryServer()
+        let phone = try SyncedPhone(server)
+        let remote = SilentRemote(phone.remote)
+        let log = Log()
+        try await phone.store.write { try Todo(content: "a").insert($0) }
+        let engine = SyncEngine(
+            store: phone.store, remote: remote, reachability: phone.reachability,
+            logger: Logger(label: "test") { _ in log })
+        let running = Task { await engine.run() }
+        await remote.untilAsked()
+        while server.rows("todo").isEmpty {
+            await phone.clock.sleepers(atLeast: 1)
+            phone.clock.advance(by: .seconds(60))
+            for _ in 0..<50 { await Task.yield() }
+        }
+        try await phone.untilClean()
+        #expect(phone.clock.elapsed >= .seconds(900))
+        #expect(log.lines.withLock { $0 }.contains { $0.contains("has not answered") })
+        // The answer to the first comes after all, and changes nothing.
+        remote.answer()
+        running.cancel()
+        await running.value
+        #expect(server.rows("todo").count == 1)
+    }
+}
+
+/// Answers everything but the first push, which not even a cancellation ends.
+private final class SilentRemote: Remote {
+    private let remote: InMemoryRemote
+    private let silence = Mutex<(isOver: Bool, waiting: CheckedContinuation<Void, Never>?)>((false, nil))
+    private let asked = AsyncStream<Void>.makeStream()
+
+    init(_ remote: InMemoryRemote) { self.remote = remote }
+
+    func untilAsked() async { for await _ in asked.stream { return } }
+
+    func answer() { silence.withLock { $0.waiting }?.resume() }
+
+    func push(_ push: Push) async throws -> PushAnswer {
+        let isFirst = silence.withLock { silence in
+            defer { silence.isOver = true }
+            return !silence.isOver
+        }
+        if isFirst {
+            await withCheckedContinuation { continuation in
+                silence.withLock { $0.waiting = continuation }
+                asked.continuation.yield()
+            }
+            throw RemoteFailure.unreachable("late")
+        }
+        return try await remote.push(push)
+    }
+
+    func connect() async throws -> RemoteAccount { try await remote.connect() }
+    func pull(_ request: PullRequest) async throws -> Page { try await remote.pull(request) }
+    func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage { try await remote.snapshot(request) }
+    func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws { try await remote.listen(receive) }
+}
+
+/// Keeps what is logged.
+private final class Log: LogHandler {
+    let lines = Mutex<[String]>([])
+    var metadata: Logger.Metadata { get { [:] } set {} }
+    var logLevel: Logger.Level { get { .info } set {} }
+
+    subscript(metadataKey _: String) -> Logger.Metadata.Value? { get { nil } set {} }
+
+    func log(event: LogEvent) { lines.withLock { $0.append("\(event.message)") } }
+}
