@@ -18,6 +18,8 @@ extension OptimistError.Code {
     /// The file belongs to another account than the one that is signed in. Nothing was written, and nothing is sent: open a
     /// file of its own for each account, by ``AccountFiles``.
     public static let otherAccount = Self("otherAccount")
+    /// Changes are to be waited for, and no sync engine runs that could send them.
+    public static let syncStopped = Self("syncStopped")
     /// A row is larger than the server takes. Nothing was written.
     public static let rowTooLarge = Self("rowTooLarge")
     /// There is no such rejection any more.

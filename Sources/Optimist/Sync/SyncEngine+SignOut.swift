@@ -7,7 +7,8 @@ import OptimistSession
 public enum UnsentChanges: Sendable, Hashable {
     /// They stay in the file, pending, and are sent when the same account is signed in again. The default.
     case keep
-    /// They are waited for, no longer than this. If some are left then, the app is asked again.
+    /// They are waited for, no longer than this. If some are left then, the app is asked once more. What is left after a second
+    /// wait stays in the file, as with `keep`.
     case wait(upTo: Duration)
     /// They are undone: see ``Store/discardPending()``.
     case discard
@@ -28,17 +29,22 @@ extension SyncEngine {
     ///
     /// - Parameter decide: Called with the number of rows that are pending, if there are any. Default: keeps them.
     /// - Returns: How many rows are still pending in the file.
-    /// - Throws: `DatabaseError`; `CancellationError`; what `Session.signOut()` throws.
+    /// - Throws: ``OptimistError`` with code `syncStopped` if changes are to be waited for and ``run()`` is not under way, so
+    ///   that nothing can send them; `DatabaseError`; `CancellationError`; what `Session.signOut()` throws. Nobody is signed
+    ///   out then.
     @discardableResult
     public nonisolated func signOut(
         _ decide: @Sendable (_ pending: Int) async -> UnsentChanges = { _ in .keep }
     ) async throws -> Int {
-        while true {
+        var waits = 0
+        while waits < 2 {
             let pending = try await store.counts().pending
             if pending == 0 { break }
             let answer = await decide(pending)
             if case .wait(let limit) = answer {
+                guard isRunning else { throw Self.stopped }
                 try await waitUntilSent(upTo: limit)
+                waits += 1
                 continue
             }
             if answer == .discard { try await store.discardPending() }
@@ -47,6 +53,15 @@ extension SyncEngine {
         try await session?.signOut()
         try await store.note(remote.signedIn)
         return try await store.counts().pending
+    }
+
+    private static var stopped: OptimistError {
+        OptimistError(
+            .syncStopped,
+            """
+            Sync does not run, so nothing can send the changes that are to be waited for. They are kept, and you are still \
+            signed in. Run the engine while you wait, or keep or discard the changes.
+            """)
     }
 
     private nonisolated func waitUntilSent(upTo limit: Duration) async throws {

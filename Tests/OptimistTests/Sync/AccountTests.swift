@@ -98,6 +98,42 @@ struct AccountTests {
         await phone.stop()
     }
 
+    @Test func `L2 signing out waits twice at most, and then keeps what is left`() async throws {
+        let phone = try SyncedPhone(server)
+        try await phone.store.write { try Todo(content: "a").insert($0) }
+        phone.remote.isOnline = false
+        let engine = phone.start()
+        let asked = Mutex(0)
+        let left = Mutex<Int?>(nil)
+        let signingOut = Task {
+            let pending = try await engine.signOut { _ in
+                asked.withLock { $0 += 1 }
+                return .wait(upTo: .seconds(5))
+            }
+            left.withLock { $0 = pending }
+        }
+        while left.withLock({ $0 }) == nil {
+            await phone.clock.sleepers(atLeast: 1)
+            phone.clock.advance(by: .seconds(1))
+            await Task.yield()
+        }
+        try await signingOut.value
+        #expect(left.withLock { $0 } == 1)
+        #expect(asked.withLock { $0 } == 2)
+        await phone.stop()
+    }
+
+    @Test func `L2 signing out says when no engine runs that could send what is waited for`() async throws {
+        let phone = try await offlinePhone()
+        await phone.stop()
+        let engine = SyncEngine(store: phone.store, remote: phone.remote, reachability: phone.reachability)
+        let error = await #expect(throws: OptimistError.self) {
+            try await engine.signOut { _ in .wait(upTo: .seconds(5)) }
+        }
+        #expect(error?.code == .syncStopped)
+        #expect(try await phone.store.counts().pending == 3)
+    }
+
     @Test func `L2 what is discarded at sign-out is undone, and what was deleted comes back`() async throws {
         let phone = try await offlinePhone()
         await phone.stop()
