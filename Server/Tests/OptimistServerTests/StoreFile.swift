@@ -38,7 +38,8 @@ final class StoreFile: Sendable {
                     ON CONFLICT DO NOTHING
                     """, arguments: [account])
         }
-        let commits = GroupCommit(writer: database.pool)
+        // However slow the machine, those that wait share a transaction.
+        let commits = GroupCommit(writer: database.pool) { .zero }
         let store = SQLiteSyncStore(database, commits: commits)
         let settings = ServingSettings(
             schema: schema, epoch: epoch, makeRowID: { UUID().uuidString.lowercased() }, workBudget: .unlimited)
