@@ -34,7 +34,7 @@ struct WorkTests {
             schema.types["Todo"]?.columns["listId"]?.onDelete = .cascade
             let settings = ServingSettings(
                 schema: schema, epoch: "e1", makeRowID: { RowKey.id(0xF00) },
-                workBudget: WorkBudget(budget, now: ticks.now), validate: validate)
+                workBudget: WorkBudget(budget, freeSteps: 512, now: ticks.now), validate: validate)
             service = JMAPService(store: store, settings: settings) { Date(timeIntervalSince1970: 1_800_000_000) }
         }
 

@@ -85,8 +85,9 @@ extension Consequences {
     /// The changed rows that did not have their values before, in the order in which they changed.
     private func newcomers(_ name: String, _ index: UniqueIndex) throws -> [(key: RowKey, entryKey: IndexKey)] {
         try rows.order.compactMap { key in
+            guard key.type == name else { return nil }
             try rows.step()
-            guard key.type == name, let row = rows.rows[key]?.row, row.isAlive, let entryKey = index.key(of: row),
+            guard let row = rows.rows[key]?.row, row.isAlive, let entryKey = index.key(of: row),
                 try !hasKept(key, index)
             else { return nil }
             return (key, entryKey)

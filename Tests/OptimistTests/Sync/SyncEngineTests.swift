@@ -155,7 +155,7 @@ struct SyncEngineTests {
     {
         let looks = Mutex(0)
         let server = InMemoryServer(
-            workBudget: WorkBudget(.milliseconds(30)) {
+            workBudget: WorkBudget(.milliseconds(30), freeSteps: 512) {
                 looks.withLock {
                     $0 += 1
                     return .milliseconds($0)

@@ -1,0 +1,74 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistServing
+import OptimistWire
+import Synchronization
+import Testing
+
+@testable import OptimistServer
+
+/// Which requests are never refused for the time that they take.
+@Suite(.timeLimit(.minutes(20)))
+struct WorkBudgetTests {
+    let site = Site()
+
+    /// Contacts with two unique values and three references, of which each row has others.
+    private static let contacts: Schema = {
+        let reference = ColumnSchema(.ref, target: "place", onDelete: .cascade)
+        return Schema(
+            id: "contacts",
+            types: [
+                "place": TypeSchema(columns: ["name": ColumnSchema(.string)]),
+                "contact": TypeSchema(
+                    columns: [
+                        "email": ColumnSchema(.string), "phone": ColumnSchema(.string), "note": ColumnSchema(.string),
+                        "home": reference, "work": reference, "birth": reference,
+                    ],
+                    uniqueIndexes: [UniqueIndex(["email"]), UniqueIndex(["phone"])]),
+            ])
+    }()
+
+    private static func contact(_ number: Int, _ mark: String) -> JSON {
+        [
+            "email": .string("\(mark)\(number)"), "phone": .string("\(mark)\(number)"),
+            "note": .string(String(repeating: "x", count: 500)), "home": .string(RowKey.id(3 * number)),
+            "work": .string(RowKey.id(3 * number + 1)), "birth": .string(RowKey.id(3 * number + 2)),
+        ]
+    }
+
+    @Test func `S9 a group of 1,000 rows is never too much work, however slow the machine is`() async throws {
+        let seconds = Mutex(0)
+        let server = try await site.open(schema: Self.contacts) { configuration in
+            configuration.workBudget = WorkBudget(.zero) {
+                seconds.withLock {
+                    $0 += 1
+                    return .seconds($0)
+                }
+            }
+        }
+        let person = try await server.signUp()
+        func push(_ calls: [(String, JSON)], _ number: Int64, groups: [[String]] = []) async throws -> [SetAnswer] {
+            let answers = try await server.call(person, calls, push: number, groups: groups)
+            return try answers.map { try #require(SetAnswer(json: $0.arguments)) }
+        }
+        func rows(_ numbers: Range<Int>, _ make: (Int) -> JSON) -> JSON {
+            .object(JSONObject(numbers.map { (RowKey.id($0), make($0)) }))
+        }
+        _ = try await push([("place/set", ["create": rows(0..<3000) { _ in ["name": "p"] }])], 1)
+        let contacts = (10_000..<11_000)
+        let group = contacts.map { "contact:\(RowKey.id($0))" }
+        func all(_ mark: String) -> JSON { rows(contacts) { Self.contact($0 - 10_000, mark) } }
+        let created = try await push([("contact/set", ["create": all("a")])], 2, groups: [group])
+        #expect(created[0].created.count == 1000)
+        let updated = try await push([("contact/set", ["update": all("b")])], 3, groups: [group])
+        #expect(updated[0].updated.count == 1000)
+        let one = rows(5..<6) { _ in ["email": "c0"] }
+        let collided = try await push(
+            [("contact/set", ["update": all("c")]), ("contact/set", ["create": one])], 4, groups: [group])
+        #expect(collided[0].updated.count == 1000)
+        let ids = JSON.array(contacts.map { .string(RowKey.id($0)) })
+        let destroyed = try await push([("contact/set", ["destroy": ids])], 5, groups: [group])
+        #expect(destroyed[0].destroyed.count == 1000)
+    }
+}
