@@ -73,9 +73,9 @@ struct SchemaTests {
         let error = try #require(throws: SchemaError.self) { try Schema(json: JSON(parsing: text.utf8)) }
         #expect(
             error.faults.map { String($0.prefix(24)) } == [
-                "The schema needs an \"id\".", "The schema's \"version\" m", "A.b needs a \"type\" out ",
+                "The schema needs an \"id\"", "The schema's \"version\" m", "A.b needs a \"type\" out o",
                 "\"required\" of B.a must b", "\"onDelete\" of B.a must b", "B.@editWins must be true",
-                "The type \"C\" needs a pla", "A.c refers to \"Z\", whic", "A.@unique names \"x\", wh",
+                "The type \"C\" needs a pla", "A.c refers to \"Z\", which", "A.@unique names \"x\", whi",
             ])
         #expect(error.description.hasPrefix("The schema has 9 faults:\n  The schema needs an \"id\".\n"))
     }

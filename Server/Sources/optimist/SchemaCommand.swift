@@ -4,6 +4,7 @@ import ArgumentParser
 import Foundation
 import Optimist
 import OptimistCore
+import OptimistServer
 import OptimistWire
 
 /// `optimist schema`: the server's schema from an app's database.
