@@ -31,7 +31,7 @@ extension OptimistServer {
     ///
     /// - Throws: When the database fails; then nothing has ended.
     public func revoke(_ session: SessionSummary) async throws {
-        try await registry.revoke(account: session.account, session: session.id)
+        _ = try await registry.revoke(account: session.account, session: session.id)
     }
 
     /// Refuses an access token from now on, as if its time had passed, until the server is started again.

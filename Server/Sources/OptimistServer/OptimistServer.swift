@@ -67,7 +67,8 @@ public final class OptimistServer: Service {
                 key: keys.access, lifetime: Int(configuration.accessTokenLifetime.components.seconds)),
             passwords: Passwords(cost: configuration.passwordCost), pokes: pokes,
             settings: configuration.accountSettings,
-            surroundings: surroundings)
+            forgetful: configuration.deliverReset == nil ? nil : ForgottenPasswords(),
+            log: SecurityLog(logger: configuration.logger), surroundings: surroundings)
         let service = JMAPService(
             store: store,
             settings: ServingSettings(
@@ -89,9 +90,13 @@ public final class OptimistServer: Service {
         let application = application(upTo: Self.maxConnections())
         let group = ServiceGroup(
             configuration: .init(
-                services: [.init(service: application), .init(service: housekeeping)], logger: configuration.logger))
+                services: ([application, housekeeping, controlSocket] as [any Service] + resetDelivery).map {
+                    .init(service: $0)
+                },
+                logger: configuration.logger))
         defer { binding.fail(CancellationError()) }
         guard binding.begin(group) else { return }
+        configuration.exposure.warn(configuration)
         do {
             try await group.run()
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
@@ -140,6 +145,19 @@ public final class OptimistServer: Service {
     /// far as the system allows: some begin with 256.
     public static func maxConnections() -> Int { FileLimit.connections(under: FileLimit.raise()) }
 
+    private var controlSocket: ControlSocket {
+        ControlSocket(
+            accounts: registry, file: AccountOffice.socket(in: configuration.dataDirectory),
+            logger: configuration.logger)
+    }
+
+    private var resetDelivery: [any Service] {
+        guard let forgetful = registry.forgetful, let deliver = configuration.deliverReset else { return [] }
+        return [
+            ResetDelivery(forgetful: forgetful, accounts: registry, deliver: deliver, logger: configuration.logger)
+        ]
+    }
+
     private var housekeeping: Housekeeping {
         Housekeeping(
             sweep: TombstoneSweep(store: store, tombstoneDays: configuration.tombstoneDays), accounts: registry,
@@ -172,11 +190,12 @@ extension ServerConfiguration {
             endPatience: TimeAmount(endPatience))
     }
 
-    fileprivate var accountSettings: Accounts.Settings {
+    var accountSettings: Accounts.Settings {
         Accounts.Settings(
             refreshLifetimeSeconds: Double(refreshTokenLifetime.components.seconds),
-            allowsOneDeviceOnly: allowsOneDeviceOnly,
+            allowsOneDeviceOnly: allowsOneDeviceOnly, signUp: signUp,
             attemptsPerAddress: AttemptLimiter(burst: signInBurstPerAddress, interval: .seconds(2)),
-            attemptsPerAccount: AttemptLimiter(burst: signInBurstPerAccount, interval: .seconds(10)))
+            attemptsPerAccount: AttemptLimiter(burst: signInBurstPerAccount, interval: .seconds(10)),
+            resetsPerAddress: AttemptLimiter(burst: 3, interval: .seconds(600)))
     }
 }

@@ -26,6 +26,11 @@ public struct ServerConfiguration: Sendable {
     public var refreshTokenLifetime: Duration
     /// Whether signing in on one device ends the sessions of all others. Default: no.
     public var allowsOneDeviceOnly: Bool
+    /// Who may make an account. Default: anybody.
+    public var signUp: SignUpMode
+    /// Delivers reset tokens to those who have forgotten their passwords, by mail say; one at a time. What it throws is
+    /// logged. Default: nobody does, and `POST /auth/forgot-password` says so; `optimist account reset` makes tokens.
+    public var deliverReset: (@Sendable (PasswordReset) async throws -> Void)?
     /// Whether a proxy of yours stands before the server, whose `X-Forwarded-For` and `X-Forwarded-Proto` are then
     /// believed. Without it everybody behind a proxy shares one limit on attempts. Default: no.
     public var isBehindProxy: Bool
@@ -68,8 +73,9 @@ public struct ServerConfiguration: Sendable {
         host: String = "127.0.0.1", port: Int = 8090, dataDirectory: URL, schema: Schema = .planner,
         acceptedChanges: [SchemaChange] = [],
         accessTokenLifetime: Duration = .seconds(15 * 60), refreshTokenLifetime: Duration = .seconds(60 * 86_400),
-        allowsOneDeviceOnly: Bool = false, isBehindProxy: Bool = false, signInBurstPerAddress: Int = 60,
-        signInBurstPerAccount: Int = 10,
+        allowsOneDeviceOnly: Bool = false, signUp: SignUpMode = .open,
+        deliverReset: (@Sendable (PasswordReset) async throws -> Void)? = nil, isBehindProxy: Bool = false,
+        signInBurstPerAddress: Int = 60, signInBurstPerAccount: Int = 10,
         idleTimeout: Duration = .seconds(60), bodyTimeout: Duration = .seconds(60),
         tombstoneDays: Int = RowSync.Limit.tombstoneDays, gazetteer: URL? = nil, routes: [AppRoute] = [],
         publicOrigin: String? = nil, connectionsPerAddress: Int = 512, memoryLimit: Int = 512_000_000,
@@ -84,6 +90,8 @@ public struct ServerConfiguration: Sendable {
         self.accessTokenLifetime = accessTokenLifetime
         self.refreshTokenLifetime = refreshTokenLifetime
         self.allowsOneDeviceOnly = allowsOneDeviceOnly
+        self.signUp = signUp
+        self.deliverReset = deliverReset
         self.isBehindProxy = isBehindProxy
         self.signInBurstPerAddress = signInBurstPerAddress
         self.signInBurstPerAccount = signInBurstPerAccount

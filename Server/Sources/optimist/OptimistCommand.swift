@@ -8,7 +8,7 @@ struct OptimistCommand: AsyncParsableCommand {
         commandName: "optimist",
         abstract: "Apps whose screens never wait for the network: the server, the lab and the tools.",
         subcommands: [
-            LabCommand.self, ServeCommand.self, InspectCommand.self, SchemaCommand.self, SimulateCommand.self,
-            ProxyCommand.self, GazetteerCommand.self, BenchCommand.self,
+            LabCommand.self, ServeCommand.self, AccountCommand.self, InspectCommand.self, SchemaCommand.self,
+            SimulateCommand.self, ProxyCommand.self, GazetteerCommand.self, BenchCommand.self,
         ])
 }

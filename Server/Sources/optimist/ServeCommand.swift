@@ -58,6 +58,22 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Signing in on one device ends the sessions of the account's other devices.")
     var oneDevice = false
 
+    @Option(
+        help: "Who may make an account: open (anybody), invited (see `optimist account invite`) or closed.",
+        transform: { text in
+            guard let mode = SignUpMode(rawValue: text) else {
+                throw ValidationError("--sign-up is open, invited or closed.")
+            }
+            return mode
+        })
+    var signUp = SignUpMode.open
+
+    @Option(
+        help: ArgumentHelp(
+            "A program that sends reset tokens to their owners. It gets a line of JSON on its standard input.",
+            valueName: "program"))
+    var resetHook: String?
+
     @Option(help: "For how many days deleted rows are remembered, for devices that were away.")
     var tombstoneDays = RowSync.Limit.tombstoneDays
 
@@ -74,6 +90,9 @@ struct ServeCommand: AsyncParsableCommand {
         guard publicOrigin.map(PublicOrigin.isValid) ?? true else {
             throw ValidationError(
                 "--public-origin is a scheme and a host, such as https://sync.example.org, without a path.")
+        }
+        if let resetHook, !FileManager.default.isExecutableFile(atPath: resetHook) {
+            throw ValidationError("--reset-hook names a program with its path: \(resetHook) is none.")
         }
         guard (1...36_500).contains(tombstoneDays) else { throw ValidationError("--tombstone-days is at least 1.") }
     }
@@ -93,6 +112,7 @@ struct ServeCommand: AsyncParsableCommand {
             configuration: ServerConfiguration(
                 host: host, port: port, dataDirectory: directory, schema: schema,
                 acceptedChanges: accept, allowsOneDeviceOnly: oneDevice,
+                signUp: signUp, deliverReset: resetHook.map { ResetHook(program: $0).deliver },
                 isBehindProxy: behindProxy, tombstoneDays: tombstoneDays,
                 gazetteer: gazetteer.map { URL(filePath: $0) },
                 publicOrigin: publicOrigin, connectionsPerAddress: connectionsPerAddress,

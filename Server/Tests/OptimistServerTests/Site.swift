@@ -93,7 +93,7 @@ extension OptimistServer {
     /// Signs somebody up, without HTTP.
     func signUp(_ email: String = "a@example.org", device: String = "phone") async throws -> Person {
         let entry = try Accounts.Entry(json: .entry(email, device: device))
-        return try Person(await registry.signUp(entry, from: "test"))
+        return try Person(await registry.signUp(entry, from: Caller(address: "test")))
     }
 
     /// Carries out calls, without HTTP, and returns the answers.
@@ -167,6 +167,12 @@ struct HTTPSide: Sendable {
         _ path: String, _ json: JSON, token: String? = nil, forwardedFor: String? = nil
     ) async throws -> Answer {
         try await post(path, json.bytes, token: token, forwardedFor: forwardedFor)
+    }
+
+    func send(_ method: String, _ path: String, token: String? = nil) async throws -> Answer {
+        var request = HTTPClientRequest(url: base + path)
+        request.method = .init(rawValue: method)
+        return try await send(request, token: token)
     }
 
     func form(_ path: String, _ fields: String) async throws -> Answer { try await post(path, Array(fields.utf8)) }

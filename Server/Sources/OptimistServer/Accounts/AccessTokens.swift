@@ -3,6 +3,7 @@
 import Crypto
 import Foundation
 import JWTKit
+import OptimistWire
 import Synchronization
 
 /// Makes and checks access tokens: JSON Web Tokens that live for minutes.
@@ -67,9 +68,19 @@ final class AccessTokens: Sendable {
         guard token.utf8.count < 4096 else { return nil }
         let digest = SHA256.hash(data: Data(token.utf8))
         if let known = verified.withLock({ $0[digest] }) { return (known, digest) }
-        guard let claims = try? await keys.verify(token, as: Claims.self) else { return nil }
+        guard Self.hasOurHeader(token), let claims = try? await keys.verify(token, as: Claims.self) else { return nil }
         remember(claims, digest, now)
         return (claims, digest)
+    }
+
+    /// Whether the header of a token asks for what this server does: its one algorithm, and no extension that a reader has
+    /// to understand.
+    ///
+    /// > Source: RFC 8725 §3.1, on `alg`; RFC 7515 §4.1.11, on `crit`.
+    private static func hasOurHeader(_ token: String) -> Bool {
+        guard let bytes = Base64URL.decode(String(token.prefix { $0 != "." })), let header = try? JSON(parsing: bytes)
+        else { return false }
+        return header["alg"] == "HS256" && header["crit"] == nil
     }
 
     private func remember(_ claims: Claims, _ digest: SHA256Digest, _ now: Date) {

@@ -5,8 +5,8 @@ import GRDB
 
 /// Where accounts and sessions are kept.
 struct AccountStore: Sendable {
-    private let reader: any DatabaseReader
-    private let commits: GroupCommit
+    let reader: any DatabaseReader
+    let commits: GroupCommit
 
     init(reader: any DatabaseReader, commits: GroupCommit) {
         self.reader = reader
@@ -44,28 +44,36 @@ struct AccountStore: Sendable {
         }
     }
 
-    /// Adds an account and its first session.
+    /// Adds an account and its first session, and uses up an invitation.
     ///
-    /// - Returns: False if the address is taken. Then nothing is stored.
-    func add(_ account: Account, _ session: SessionRecord, at date: String) async throws -> Bool {
+    /// - Throws: ``AuthRefusal`` if the invitation is none or the address is taken. Then nothing is stored.
+    func add(_ account: Account, _ session: SessionRecord, spending invitation: OneTimeToken?, at date: Date)
+        async throws
+    {
         try await commits.write { db in
+            if let invitation, try !spend(invitation: invitation, at: date.timeIntervalSince1970, db) {
+                throw AuthRefusal.invalidInvitation
+            }
             try db.execute(
                 sql: """
                     INSERT INTO optimist_accounts (account_id, email, password, created_at) VALUES (?, ?, ?, ?)
                     ON CONFLICT DO NOTHING
-                    """, arguments: [account.id, account.email, account.password, date])
-            guard db.changesCount == 1 else { return false }
+                    """, arguments: [account.id, account.email, account.password, date.utcText])
+            guard db.changesCount == 1 else { throw AuthRefusal.emailTaken }
             try save(session, db)
-            return true
         }
     }
 
     /// Adds a session, and ends those that it takes the place of.
     ///
-    /// - Parameter isOnlyOne: Whether it ends every other session of the account, or only those of the same device.
-    /// - Returns: The ids of the sessions that ended.
-    func begin(_ session: SessionRecord, isOnlyOne: Bool) async throws -> [String] {
+    /// - Parameters:
+    ///   - account: Whose password was just checked.
+    ///   - isOnlyOne: Whether it ends every other session of the account, or only those of the same device.
+    /// - Returns: The ids of the sessions that ended. Nil, and nothing is stored: the account was deleted or given another
+    ///   password meanwhile.
+    func begin(_ session: SessionRecord, of account: Account, isOnlyOne: Bool) async throws -> [String]? {
         try await commits.write { db in
+            guard try isUnchanged(account, db) else { return nil }
             let ended = try String.fetchAll(
                 db,
                 sql: """
@@ -102,12 +110,23 @@ struct AccountStore: Sendable {
         }
     }
 
+    /// Whether an account is as it was read: it is there, with the same password.
+    func isUnchanged(_ account: Account, _ db: Database) throws -> Bool {
+        try String.fetchOne(
+            db, sql: "SELECT password FROM optimist_accounts WHERE account_id = ?", arguments: [account.id])
+            == account.password
+    }
+
+    /// What a session is made of, in the order that its initializer reads.
+    static let sessionColumns = """
+        account_id, session_id, device_id, device_name, salt, generation, confirmed, refreshed_at, ended, begun_at
+        """
+
     private func find(_ account: String, _ id: String, _ db: Database) throws -> SessionRecord? {
         try Row.fetchOne(
             db,
             sql: """
-                SELECT account_id, session_id, device_id, device_name, salt, generation, confirmed, refreshed_at, ended
-                FROM optimist_sessions WHERE account_id = ? AND session_id = ?
+                SELECT \(Self.sessionColumns) FROM optimist_sessions WHERE account_id = ? AND session_id = ?
                 """, arguments: [account, id]
         ).map(SessionRecord.init)
     }
@@ -116,11 +135,11 @@ struct AccountStore: Sendable {
         try db.execute(
             sql: """
                 INSERT OR REPLACE INTO optimist_sessions (account_id, session_id, device_id, device_name, salt,
-                    generation, confirmed, refreshed_at, ended) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    generation, confirmed, refreshed_at, ended, begun_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
                 session.account, session.id, session.deviceID, session.deviceName, Data(session.salt),
-                session.generation, session.confirmed, session.refreshedAt, session.ended?.rawValue,
+                session.generation, session.confirmed, session.refreshedAt, session.ended?.rawValue, session.begunAt,
             ])
     }
 }
@@ -130,11 +149,12 @@ extension AccountStore.Account {
 }
 
 extension SessionRecord {
-    fileprivate init(_ row: Row) {
+    init(_ row: Row) {
         let salt: Data = row[4]
         let ended: String? = row[8]
         self.init(
             account: row[0], id: row[1], deviceID: row[2], deviceName: row[3], salt: Array(salt), generation: row[5],
-            confirmed: row[6], refreshedAt: row[7], ended: ended.map { SessionEnd(rawValue: $0) ?? .revoked })
+            confirmed: row[6], refreshedAt: row[7], ended: ended.map { SessionEnd(rawValue: $0) ?? .revoked },
+            begunAt: row[9])
     }
 }

@@ -21,6 +21,33 @@ struct AuthRefusal: Error, Hashable, Sendable {
         .init(status: 400, error: "invalid_grant", description: description, reason: end?.rawValue)
     }
 
+    static let wrongPassword = invalidGrant("The address or the password is wrong.")
+
+    /// The person is signed in already, and has mistyped the password that is asked for once more.
+    static let wrongOwnPassword = Self(
+        status: 400, error: "invalid_grant", description: "The password is wrong.", reason: "wrong_password")
+
+    static let signUpClosed = Self(
+        status: 403, error: "access_denied", description: "This server takes no new accounts.",
+        reason: "sign_up_closed")
+
+    static let invitationNeeded = Self(
+        status: 403, error: "access_denied", description: "Signing up here takes an invitation.",
+        reason: "invitation_needed")
+
+    static let invalidInvitation = Self(
+        status: 403, error: "access_denied", description: "This invitation was used already, or has expired.",
+        reason: "invalid_invitation")
+
+    static let emailTaken = invalidRequest("This address is already in use.", reason: "email_taken")
+
+    static let invalidReset = invalidRequest(
+        "This token was used already, or has expired. Ask for another.", reason: "invalid_reset")
+
+    static let noResets = Self(
+        status: 403, error: "access_denied",
+        description: "This server sends no reset tokens. Ask whoever runs it for one.", reason: "reset_unavailable")
+
     static func tooMany(_ wait: Duration) -> Self {
         .init(
             status: 429, error: "temporarily_unavailable", description: "Too many attempts. Try again later.",

@@ -6,6 +6,10 @@ enum SessionEnd: String, Sendable {
     case signedInElsewhere = "signed_in_elsewhere"
     case revoked
     case reuseDetected = "reuse_detected"
+    /// The password was changed or reset, by another device of the account or with a reset token.
+    case passwordChanged = "password_changed"
+    /// The account is gone, with all that it had.
+    case accountDeleted = "account_deleted"
 }
 
 /// A device's session: a family of refresh tokens, each of which follows from the one before.
@@ -28,6 +32,8 @@ struct SessionRecord: Sendable, Equatable {
     /// When the newest refresh token was made, in seconds since 1970.
     var refreshedAt: Double
     var ended: SessionEnd?
+    /// When somebody signed in, in seconds since 1970. Nil: before servers noted that.
+    var begunAt: Double?
 
     /// Decides what becomes of a refresh token, whose signature is right.
     ///

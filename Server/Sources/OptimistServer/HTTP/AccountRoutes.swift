@@ -10,15 +10,15 @@ import OptimistWire
 extension Routes {
     func addAccountRoutes(to router: Router<ServerContext>) {
         router.get("/.well-known/oauth-authorization-server") { request, _ in
-            Response(body: Self.metadata(origin: origin(of: request)).bytes)
+            Response(body: metadata(origin: origin(of: request)).bytes)
         }
         router.post("/auth/sign-up") { request, context in
             let entry = try await entry(request, context)
-            return Response(.created, body: try await accounts.signUp(entry, from: address(request, context)).bytes)
+            return Response(.created, body: try await accounts.signUp(entry, from: caller(request, context)).bytes)
         }
         router.post("/auth/sign-in") { request, context in
             let entry = try await entry(request, context)
-            return Response(body: try await accounts.signIn(entry, from: address(request, context)).bytes)
+            return Response(body: try await accounts.signIn(entry, from: caller(request, context)).bytes)
         }
         router.post("/auth/token") { request, context in
             let form = try await form(request, context)
@@ -29,27 +29,33 @@ extension Routes {
             guard let token = form["refresh_token"] else {
                 throw AuthRefusal.invalidRequest("\"refresh_token\" is missing.")
             }
-            return Response(body: try await accounts.refresh(token).bytes)
+            return Response(body: try await accounts.refresh(token, from: caller(request, context)).bytes)
         }
         router.post("/auth/revoke") { request, context in
             guard let token = try await form(request, context)["token"] else {
                 throw AuthRefusal.invalidRequest("\"token\" is missing.")
             }
-            try await accounts.revoke(token)
+            try await accounts.revoke(token, from: caller(request, context))
             return Response(body: Array("{}".utf8))
         }
     }
 
     private static let maxAuthBytes = 16_384
 
-    private func address(_ request: Hummingbird.Request, _ context: ServerContext) -> String {
-        (isBehindProxy ? request.forwardedAddress : nil) ?? context.peerAddress
+    func caller(_ request: Hummingbird.Request, _ context: ServerContext) -> Caller {
+        Caller(
+            address: (isBehindProxy ? request.forwardedAddress : nil) ?? context.peerAddress,
+            requestID: context.requestID)
+    }
+
+    func json(_ request: Hummingbird.Request, _ context: ServerContext) async throws -> JSON {
+        let body = try await request.body(upTo: Self.maxAuthBytes, deadline: bodyDeadline, context)
+        guard let json = try? JSON(parsing: body) else { throw AuthRefusal.invalidRequest("The body is no JSON.") }
+        return json
     }
 
     private func entry(_ request: Hummingbird.Request, _ context: ServerContext) async throws -> Accounts.Entry {
-        let body = try await request.body(upTo: Self.maxAuthBytes, deadline: bodyDeadline, context)
-        guard let json = try? JSON(parsing: body) else { throw AuthRefusal.invalidRequest("The body is no JSON.") }
-        return try Accounts.Entry(json: json)
+        try Accounts.Entry(json: await json(request, context))
     }
 
     /// Reads `application/x-www-form-urlencoded`.
@@ -73,12 +79,14 @@ extension Routes {
 
     private func decoded(_ text: Substring) -> String? { text.replacing("+", with: " ").removingPercentEncoding }
 
-    private static func metadata(origin: String) -> JSON {
+    private func metadata(origin: String) -> JSON {
         [
             "issuer": .string(origin), "token_endpoint": .string(origin + "/auth/token"),
             "revocation_endpoint": .string(origin + "/auth/revoke"), "grant_types_supported": ["refresh_token"],
             "response_types_supported": [], "token_endpoint_auth_methods_supported": ["none"],
             "revocation_endpoint_auth_methods_supported": ["none"],
+            // Ours: whether an app need show a way to sign up.
+            "optimist_sign_up": .string(accounts.settings.signUp.rawValue),
         ]
     }
 }

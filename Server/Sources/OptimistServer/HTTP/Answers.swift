@@ -70,7 +70,7 @@ struct ProblemMiddleware: RouterMiddleware {
         } catch let unauthorized as Unauthorized {
             return Response(unauthorized)
         } catch StoreError.noAccount {
-            return Response(Unauthorized(description: "The account is gone.", end: .revoked))
+            return Response(Unauthorized(description: "The account is gone.", end: .accountDeleted))
         } catch let error as any HTTPResponseError {
             let status = error.status
             return Response(RequestProblem(type: "about:blank", status: status.code, detail: status.reasonPhrase))

@@ -28,6 +28,7 @@ struct Routes: Sendable {
     /// Adds every route of the server.
     func add(to router: Router<ServerContext>) {
         router.add(middleware: HeadMiddleware())
+        router.add(middleware: AnswerFields(isBehindProxy: isBehindProxy))
         router.add(middleware: ProblemMiddleware())
         router.add(middleware: RequestCheck())
         router.get("/healthz") { _, _ in Response(body: Array("{\"status\":\"ok\"}".utf8)) }
@@ -38,6 +39,7 @@ struct Routes: Sendable {
             throw RequestProblem(type: "about:blank", status: 503, detail: trouble)
         }
         addAccountRoutes(to: router)
+        addOwnerRoutes(to: router)
         router.get("/.well-known/jmap", use: session)
         router.get("/jmap/session", use: session)
         router.post("/jmap", use: api)

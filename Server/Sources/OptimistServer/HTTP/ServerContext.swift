@@ -8,6 +8,8 @@ import NIOCore
 struct ServerContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel
+    /// What the request is called in its answer and in the log. Not from the log's metadata: a log that keeps none has none.
+    var requestID = RequestID().description
 
     init(source: ApplicationRequestContextSource) {
         coreContext = .init(source: source)
@@ -26,9 +28,11 @@ extension Hummingbird.Request {
 
     /// The address under which clients know the server.
     func origin(isBehindProxy: Bool) -> String {
-        let isSecure = isBehindProxy && lastHeader("x-forwarded-proto") == "https"
-        return "\(isSecure ? "https" : "http")://\(head.authority ?? "localhost")"
+        "\(isBehindProxy && cameByTLS ? "https" : "http")://\(head.authority ?? "localhost")"
     }
+
+    /// Whether the proxy before the server says that the client speaks TLS to it. Without one anybody can say so.
+    var cameByTLS: Bool { lastHeader("x-forwarded-proto") == "https" }
 
     /// The token of `Authorization: Bearer …`.
     var bearerToken: String? {

@@ -25,6 +25,7 @@ struct Housekeeping: Service {
 
     private func tidy() async {
         await attempt("Deleted rows could not be removed") { try await sweep.run(now: surroundings.now()) }
+        await attempt("A deleted account could not be erased") { try await accounts.eraseDeleted() }
         await attempt("Old sessions could not be removed") { try await accounts.forgetSessions() }
     }
 

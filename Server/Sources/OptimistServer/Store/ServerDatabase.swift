@@ -7,20 +7,20 @@ import OptimistCore
 /// Opens the embedded server's file: its settings, its tables, and the epoch that begins with this start.
 package struct ServerDatabase: Sendable {
     package let pool: DatabasePool
-    /// Every epoch of the database, oldest first. The last one began with this start.
+    /// Every epoch of the database, oldest first. The last one began with this start, if a server's start it is.
     package let epochs: [String]
 
     package var epoch: String { epochs[epochs.count - 1] }
 
     /// The version of the tables below. A file of a later version is refused untouched.
-    static let version = 2
+    static let version = 3
 
     /// - Parameters:
     ///   - path: Where the file is. It is made if there is none.
-    ///   - epoch: The name of the epoch that begins.
+    ///   - epoch: The name of the epoch that begins. Nil: none does, and no device's rows are served.
     ///   - day: The present day, as `Expiry` counts them.
     /// - Throws: ``OptimistError`` that says what to do: `unreadableData` or `newerData`.
-    package init(path: String, epoch: String, day: Int) throws {
+    package init(path: String, epoch: String?, day: Int) throws {
         try Self.refuseStrangers(path)
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)
@@ -35,7 +35,9 @@ package struct ServerDatabase: Sendable {
         }
         epochs = try pool.write { db in
             try Self.migrate(db, day: day)
-            try db.execute(sql: "INSERT INTO optimist_epochs (name) VALUES (?)", arguments: [epoch])
+            if let epoch {
+                try db.execute(sql: "INSERT INTO optimist_epochs (name) VALUES (?)", arguments: [epoch])
+            }
             return try String.fetchAll(db, sql: "SELECT name FROM optimist_epochs ORDER BY number")
         }
     }
@@ -79,6 +81,7 @@ package struct ServerDatabase: Sendable {
             try addIndexes(db)
             try addExpiry(db, day: day)
         }
+        if found < 3 { try addAccountCare(db) }
         try db.execute(sql: "PRAGMA user_version = \(version)")
     }
 

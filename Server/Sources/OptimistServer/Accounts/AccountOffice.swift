@@ -1,0 +1,91 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+import Hummingbird
+import Logging
+public import OptimistCore
+import OptimistServing
+public import OptimistWire
+import ServiceLifecycle
+
+/// Carries out an operator's orders about accounts, whether or not a server runs.
+///
+/// One process has a data directory. While no server has it, an order opens it and is carried out there. A server that
+/// runs takes orders at a socket in its directory, which only the directory's owner can open: it alone knows who listens,
+/// so that devices hear at once what was done.
+public enum AccountOffice {
+    /// Where a running server takes orders: HTTP over a Unix socket, `POST /orders`.
+    public static func socket(in directory: URL) -> URL { directory.appending(path: "control.sock") }
+
+    /// Carries out an order in a directory that no server has.
+    ///
+    /// - Returns: What there is to say, in the form in which the server's socket says it.
+    /// - Throws: `OptimistError` with code `dataInUse` when a server has the directory: ask it at its socket. With code
+    ///   `unreadableData` when there is no server's data, and as the order's own errors.
+    public static func carryOut(
+        _ order: AccountOrder, in directory: URL, surroundings: Surroundings = Surroundings()
+    ) async throws -> JSON {
+        let file = directory.appending(path: "optimist.sqlite")
+        guard FileManager.default.fileExists(atPath: file.path) else {
+            throw OptimistError(
+                .unreadableData, "There is no server's data in \(directory.path). Name its directory with --data.")
+        }
+        let lock = try DirectoryLock(directory: directory)
+        defer { withExtendedLifetime(lock) {} }
+        let keys = try ServerKeys(directory: directory)
+        let database = try ServerDatabase(path: file.path, epoch: nil, day: Expiry.day(of: surroundings.now()))
+        let configuration = ServerConfiguration(dataDirectory: directory, surroundings: surroundings)
+        let accounts = Accounts(
+            store: AccountStore(reader: database.pool, commits: GroupCommit(writer: database.pool)), keys: keys,
+            access: await AccessTokens(key: keys.access, lifetime: 1), passwords: Passwords(cost: .standard),
+            pokes: Pokes(), settings: configuration.accountSettings, forgetful: nil,
+            log: SecurityLog(logger: Logger(label: "optimist.account") { _ in SwiftLogNoOpLogHandler() }),
+            surroundings: surroundings)
+        return try await accounts.carryOut(order)
+    }
+}
+
+/// Takes an operator's orders while the server runs.
+struct ControlSocket: Service {
+    let accounts: Accounts
+    let file: URL
+    let logger: Logger
+
+    /// What the address of a Unix socket holds, less its end.
+    private static let maxPathBytes = 103
+
+    func run() async throws {
+        defer { unlink(file.path) }
+        do {
+            guard file.path.utf8.count <= Self.maxPathBytes else { throw POSIXError(.ENAMETOOLONG) }
+            try await application.run()
+        } catch is CancellationError {
+        } catch {
+            // A server without it serves as well.
+            logger.warning(
+                "No orders are taken while the server runs: stop it for `optimist account`",
+                metadata: ["socket": "\(file.path)", "error": "\(error)"])
+            try? await gracefulShutdown()
+        }
+    }
+
+    private var application: some ApplicationProtocol {
+        let router = Router()
+        router.post("orders") { request, _ in
+            let body = try await request.body.collect(upTo: 65_536)
+            guard let order = try? JSONDecoder().decode(AccountOrder.self, from: Data(body.readableBytesView)) else {
+                return Response(.badRequest, body: Array("{}".utf8))
+            }
+            do {
+                return Response(body: try await accounts.carryOut(order).bytes)
+            } catch let error as OptimistError {
+                let answer: JSON = ["error": .string(error.message)]
+                return Response(.notFound, body: answer.bytes)
+            }
+        }
+        return Application(
+            router: router,
+            configuration: .init(address: .unixDomainSocket(path: file.path), serverName: "Optimist"),
+            onServerRunning: { [path = file.path] _ in chmod(path, 0o600) }, logger: logger)
+    }
+}

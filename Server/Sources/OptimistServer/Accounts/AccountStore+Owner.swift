@@ -1,0 +1,139 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+
+/// What the owner of an account does with it: other sessions, another password, the end.
+extension AccountStore {
+    /// The account's sessions that have not ended, the one that was used last first.
+    ///
+    /// - Parameter time: Those that were refreshed before it have lain too long, in seconds since 1970.
+    func sessions(of account: String, refreshedSince time: Double) async throws -> [SessionRecord] {
+        try await reader.read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT \(Self.sessionColumns) FROM optimist_sessions
+                    WHERE account_id = ? AND ended IS NULL AND refreshed_at >= ? ORDER BY refreshed_at DESC, session_id
+                    """, arguments: [account, time]
+            ).map(SessionRecord.init)
+        }
+    }
+
+    /// How many sessions that have not ended each account has.
+    func sessionCounts(refreshedSince time: Double) async throws -> [String: Int] {
+        try await reader.read { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT account_id, count(*) FROM optimist_sessions WHERE ended IS NULL AND refreshed_at >= ?
+                    GROUP BY account_id
+                    """, arguments: [time])
+            return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], $0[1]) })
+        }
+    }
+
+    /// Gives an account another password, makes its reset tokens worthless, and ends its other sessions.
+    ///
+    /// - Parameters:
+    ///   - account: As it was read when the old password or the reset token was checked.
+    ///   - session: The one that goes on. Nil: none does.
+    ///   - reset: A token that this uses up.
+    /// - Returns: The ids of the sessions that ended. Nil, and nothing is stored: the account or the token is not as it was.
+    func setPassword(
+        of account: Account, to password: String, keeping session: String?, spending reset: OneTimeToken? = nil,
+        at time: Double
+    ) async throws -> [String]? {
+        try await commits.write { db in
+            guard try isUnchanged(account, db) else { return nil }
+            if let reset, try !spend(reset: reset, at: time, db) { return nil }
+            try db.execute(
+                sql: "UPDATE optimist_accounts SET password = ? WHERE account_id = ?",
+                arguments: [password, account.id])
+            try db.execute(sql: "DELETE FROM optimist_resets WHERE account_id = ?", arguments: [account.id])
+            return try String.fetchAll(
+                db,
+                sql: """
+                    UPDATE optimist_sessions SET ended = ? WHERE account_id = ? AND ended IS NULL
+                    AND session_id IS NOT ? RETURNING session_id
+                    """, arguments: [SessionEnd.passwordChanged.rawValue, account.id, session])
+        }
+    }
+
+    // MARK: - Deleting
+
+    /// Removes an account with its sessions. From then on nothing of it can be read or written. Its rows are still to be
+    /// erased.
+    ///
+    /// Its id is remembered, for as long as its devices may ask what became of it.
+    ///
+    /// - Parameter account: As it was read when its password was checked. Nil: whatever its password is.
+    /// - Returns: The ids of its sessions. Nil: it is not there any more, or has another password.
+    func delete(account id: String, if account: Account?, at time: Double) async throws -> [String]? {
+        try await commits.write { db in
+            if let account, try !isUnchanged(account, db) { return nil }
+            try db.execute(sql: "DELETE FROM optimist_accounts WHERE account_id = ?", arguments: [id])
+            guard db.changesCount == 1 else { return nil }
+            try db.execute(
+                sql: "INSERT INTO optimist_deleted_accounts (account_id, deleted_at, is_erased) VALUES (?, ?, 0)",
+                arguments: [id, time])
+            try db.execute(sql: "DELETE FROM optimist_resets WHERE account_id = ?", arguments: [id])
+            return try String.fetchAll(
+                db, sql: "DELETE FROM optimist_sessions WHERE account_id = ? RETURNING session_id", arguments: [id])
+        }
+    }
+
+    func isDeleted(account: String) async throws -> Bool {
+        try await reader.read { db in
+            try Bool.fetchOne(
+                db, sql: "SELECT EXISTS (SELECT 1 FROM optimist_deleted_accounts WHERE account_id = ?)",
+                arguments: [account]) ?? false
+        }
+    }
+
+    /// Deleted accounts of which something is still there.
+    func accountsToErase() async throws -> [String] {
+        try await reader.read { db in
+            try String.fetchAll(db, sql: "SELECT account_id FROM optimist_deleted_accounts WHERE is_erased = 0")
+        }
+    }
+
+    /// Removes what a deleted account had, a few rows in each transaction: other accounts write in between.
+    ///
+    /// What is left when the server stops is removed after the next start.
+    func erase(account: String) async throws {
+        for table in Self.accountTables {
+            var isLast = false
+            while !isLast {
+                isLast = try await commits.write { db in
+                    try db.execute(
+                        sql: """
+                            DELETE FROM \(table.name) WHERE account_id = ?1 AND (\(table.key)) IN
+                            (SELECT \(table.key) FROM \(table.name) WHERE account_id = ?1 LIMIT ?2)
+                            """, arguments: [account, Self.erasedAtOnce])
+                    return db.changesCount < Self.erasedAtOnce
+                }
+            }
+        }
+        try await commits.write { db in
+            try db.execute(
+                sql: "UPDATE optimist_deleted_accounts SET is_erased = 1 WHERE account_id = ?", arguments: [account])
+        }
+    }
+
+    /// Forgets accounts that were deleted before a time, in seconds since 1970.
+    func forgetAccounts(deletedBefore time: Double) async throws {
+        try await commits.write { db in
+            try db.execute(
+                sql: "DELETE FROM optimist_deleted_accounts WHERE deleted_at < ? AND is_erased = 1", arguments: [time])
+        }
+    }
+
+    private static let erasedAtOnce = 2_000
+
+    /// Every table with an account's rows, and what tells its rows apart within the account.
+    private static let accountTables: [(name: String, key: String)] = [
+        ("optimist_index", "type, name, key, id"), ("optimist_rows", "type, id"), ("optimist_pushes", "device"),
+        ("optimist_account_days", "day"), ("optimist_account_epochs", "epoch"),
+    ]
+}

@@ -1,0 +1,85 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistWire
+
+/// Refreshing a session, and ending it.
+extension Accounts {
+    func refresh(_ text: String, from caller: Caller? = nil) async throws -> JSON {
+        guard let token = RefreshToken(text) else { throw AuthRefusal.invalidGrant("This is no refresh token.") }
+        let (key, seconds, lifetime) = (keys.refresh, time, settings.refreshLifetimeSeconds)
+        let change = try await store.change(account: token.account, session: token.session) {
+            record -> (isGranted: Bool, hasEnded: Bool)? in
+            guard token.isGenuine(for: record, key: key) else { return nil }
+            let wasOver = record.ended != nil
+            let isGranted = record.refresh(presenting: token.number, now: seconds, lifetime: lifetime)
+            return (isGranted, record.ended != nil && !wasOver)
+        }
+        guard let (record, verdict) = change, let verdict else {
+            // Nothing is left to check the token with. The account's id says no more than that it is gone.
+            let isDeleted = try await store.isDeleted(account: token.account)
+            throw AuthRefusal.invalidGrant(
+                "This is no refresh token of this server.", isDeleted ? .accountDeleted : nil)
+        }
+        if verdict.isGranted { return try await grant(record) }
+        if verdict.hasEnded, let end = record.ended { announce(record.account, record.id, end, caller) }
+        throw AuthRefusal.invalidGrant("The session has ended.", record.ended)
+    }
+
+    /// Forgets sessions that have been over for so long that nobody is told why any more: they have lain unused for twice as
+    /// long as they may.
+    func forgetSessions() async throws {
+        try await store.forgetSessions(refreshedBefore: time - 2 * settings.refreshLifetimeSeconds)
+        try await store.forgetTokens(endedBefore: time)
+    }
+
+    /// Ends the session that a token belongs to. A token that belongs to none is no error.
+    ///
+    /// > Source: RFC 7009.
+    func revoke(_ text: String, from caller: Caller? = nil) async throws {
+        if let token = RefreshToken(text) {
+            let key = keys.refresh
+            try await end(account: token.account, session: token.session, caller) { token.isGenuine(for: $0, key: key) }
+        } else if let claims = await access.claims(of: text, now: now()) {
+            try await end(account: claims.sub, session: claims.sid, caller) { _ in true }
+        }
+    }
+
+    /// - Returns: Whether there is such a session, and it is the one that is meant. It may have ended before.
+    @discardableResult
+    private func end(
+        account: String, session: String, _ caller: Caller?,
+        if isMeant: @escaping @Sendable (SessionRecord) -> Bool
+    ) async throws -> Bool {
+        let change = try await store.change(account: account, session: session) { record -> Bool? in
+            guard isMeant(record) else { return nil }
+            guard record.ended == nil else { return false }
+            record.ended = .revoked
+            return true
+        }
+        if change?.value == true { announce(account, session, .revoked, caller) }
+        return change?.value != nil
+    }
+
+    /// Ends a session as an operator or another device of the account does.
+    ///
+    /// - Returns: False if the account has no such session.
+    @discardableResult
+    func revoke(account: String, session: String, by caller: Caller? = nil) async throws -> Bool {
+        try await end(account: account, session: session, caller) { _ in true }
+    }
+
+    /// Refuses an access token from now on, as if its time had passed. Its session goes on.
+    func expire(accessToken text: String) async { await access.expire(text, now: now()) }
+
+    /// Refuses a session's tokens from now on, tells its device, and writes it down.
+    ///
+    /// - Parameter caller: Who has ended it. Nil: an operator.
+    func announce(_ account: String, _ session: String, _ reason: SessionEnd, _ caller: Caller?) {
+        directory.end(session, reason)
+        pokes.ended(account: account, session: session, reason: reason)
+        log.note(
+            reason == .reuseDetected ? .tokenReused : .sessionEnded, caller, account: account, session: session,
+            end: reason)
+    }
+}

@@ -1,0 +1,87 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+public import OptimistCore
+import OptimistWire
+
+/// What an operator wants done to the accounts of a server: `optimist account …`.
+public enum AccountOrder: Codable, Hashable, Sendable {
+    /// All accounts, with the number of their sessions.
+    case list
+    /// An invitation to sign up, good for so many days.
+    case invite(days: Int)
+    /// A token with which the password can be reset once, within an hour.
+    case reset(email: String)
+    /// The sessions of an account.
+    case sessions(email: String)
+    /// Ends one session of an account, or all, with the reason `revoked`.
+    case endSessions(email: String, session: String?)
+    /// Deletes an account with its rows and sessions.
+    case delete(email: String)
+}
+
+extension OptimistError.Code {
+    /// No account has the address, or the account has no such session.
+    public static let notFound = Self("account.notFound")
+}
+
+extension Accounts {
+    /// Carries out what an operator wants.
+    ///
+    /// - Throws: ``OptimistError`` with code `account.notFound`.
+    func carryOut(_ order: AccountOrder) async throws -> JSON {
+        switch order {
+        case .list:
+            let counts = try await store.sessionCounts(refreshedSince: time - settings.refreshLifetimeSeconds)
+            return [
+                "accounts": .array(
+                    try await store.accounts().map { account in
+                        [
+                            "id": .string(account.id), "email": .string(account.email),
+                            "sessions": .int(Int64(counts[account.id] ?? 0)),
+                        ]
+                    })
+            ]
+        case .invite(let days):
+            let (token, end) = (OneTimeToken(for: .invitation), time + Double(days) * 86_400)
+            try await store.keep(invitation: token, until: end)
+            return ["invitation": .string(token.text), "expiresAt": .string(Date(timeIntervalSince1970: end).utcText)]
+        case .reset(let email):
+            guard let reset = try await makeReset(email: email) else { throw OptimistError.noAccount }
+            return ["token": .string(reset.token), "expiresAt": .string(reset.expiresAt.utcText)]
+        case .sessions(let email):
+            return ["sessions": .array(try await sessions(of: try await account(email).id, asking: nil))]
+        case .endSessions(let email, let session):
+            return ["ended": .int(Int64(try await endSessions(of: try await account(email).id, only: session)))]
+        case .delete(let email):
+            guard try await delete(try await account(email).id, if: nil, nil) else {
+                throw OptimistError.noAccount
+            }
+            return ["deleted": .string(email)]
+        }
+    }
+
+    private func account(_ email: String) async throws -> AccountStore.Account {
+        guard let account = try await store.account(email: email) else { throw OptimistError.noAccount }
+        return account
+    }
+
+    private func endSessions(of account: String, only session: String?) async throws -> Int {
+        if let session {
+            guard try await revoke(account: account, session: session) else {
+                throw OptimistError(
+                    .notFound, "The account has no such session. `optimist account sessions` lists them.")
+            }
+            return 1
+        }
+        let sessions = try await store.sessions(of: account, refreshedSince: 0)
+        for session in sessions { try await revoke(account: account, session: session.id) }
+        return sessions.count
+    }
+}
+
+extension OptimistError {
+    fileprivate static var noAccount: Self {
+        OptimistError(.notFound, "No account has this address. `optimist account list` shows them all.")
+    }
+}

@@ -1,0 +1,78 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistWire
+import Synchronization
+
+/// What somebody who is signed in may do with the account: another password, the list of sessions, the end.
+extension Accounts {
+    /// Checks that it is still the owner who holds the device.
+    ///
+    /// Wrong passwords count as those of a sign-in do.
+    private func confirm(_ identity: Identity, password: String, _ caller: Caller) async throws -> AccountStore.Account
+    {
+        try limit(caller)
+        guard let account = try await store.account(id: identity.account) else { throw deleted }
+        try limit(account: account.email, caller)
+        guard try await isRight(password, account.password) else {
+            log.note(.passwordRefused, caller, account: account.id, session: identity.session)
+            throw AuthRefusal.wrongOwnPassword
+        }
+        byAccount.withLock { $0.forgive(account.email.lowercased()) }
+        return account
+    }
+
+    private var deleted: Unauthorized { Unauthorized(description: "The account is gone.", end: .accountDeleted) }
+
+    /// Changes the password. The session that asks goes on, all others end with `password_changed`.
+    func changePassword(
+        _ identity: Identity, from old: String, to new: String, _ caller: Caller
+    ) async throws {
+        let account = try await confirm(identity, password: old, caller)
+        try PasswordRules.check(new, email: account.email)
+        let hash = try await hash(new)
+        guard
+            let ended = try await store.setPassword(of: account, to: hash, keeping: identity.session, at: time)
+        else { throw AuthRefusal.wrongOwnPassword }
+        log.note(.passwordChanged, caller, account: account.id, session: identity.session)
+        for session in ended { announce(account.id, session, .passwordChanged, caller) }
+    }
+
+    /// Deletes the account with its rows and sessions. Every device hears `account_deleted`.
+    func deleteAccount(_ identity: Identity, password: String, _ caller: Caller) async throws {
+        let account = try await confirm(identity, password: password, caller)
+        guard try await delete(account.id, if: account, caller) else { throw AuthRefusal.wrongOwnPassword }
+    }
+
+    /// - Parameter account: See ``AccountStore/delete(account:if:at:)``.
+    func delete(_ id: String, if account: AccountStore.Account?, _ caller: Caller?) async throws -> Bool {
+        guard let sessions = try await store.delete(account: id, if: account, at: time) else { return false }
+        log.note(.accountDeleted, caller, account: id)
+        for session in sessions { announce(id, session, .accountDeleted, caller) }
+        try await store.erase(account: id)
+        return true
+    }
+
+    /// Goes on with what was being erased when the server stopped, and forgets the names of accounts about which no device
+    /// asks any more.
+    func eraseDeleted() async throws {
+        for account in try await store.accountsToErase() { try await store.erase(account: account) }
+        try await store.forgetAccounts(deletedBefore: time - 2 * settings.refreshLifetimeSeconds)
+    }
+
+    // MARK: - Sessions
+
+    /// The sessions of an account, as its owner sees them.
+    ///
+    /// - Parameter session: The one that asks.
+    func sessions(of account: String, asking session: String?) async throws -> [JSON] {
+        try await store.sessions(of: account, refreshedSince: time - settings.refreshLifetimeSeconds).map { record in
+            [
+                "id": .string(record.id), "device": .string(record.deviceName),
+                "signedInAt": record.begunAt.map { .string(Date(timeIntervalSince1970: $0).utcText) } ?? .null,
+                "lastUsedAt": .string(Date(timeIntervalSince1970: record.refreshedAt).utcText),
+                "isCurrent": .bool(record.id == session),
+            ]
+        }
+    }
+}

@@ -1,0 +1,57 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistWire
+import Synchronization
+
+/// Getting in again without the password.
+extension Accounts {
+    /// How long a reset token is good: an hour, in seconds.
+    static let resetLifetime = 3600.0
+
+    /// Has a reset token delivered to an address, if there is such an account. Nobody is told whether there is.
+    ///
+    /// - Throws: ``AuthRefusal``, when nothing delivers tokens or too many were asked for.
+    func forget(_ email: String, from caller: Caller) throws {
+        try limit(caller)
+        guard let forgetful else { throw AuthRefusal.noResets }
+        if let wait = resetsByAddress.withLock({ $0.attempt(email.lowercased(), now: elapsed()) }) {
+            log.note(.throttled, caller)
+            throw AuthRefusal.tooMany(wait)
+        }
+        forgetful.add(email)
+    }
+
+    /// Makes a token with which an account's password can be reset once.
+    ///
+    /// - Returns: Nil if no account has the address.
+    func makeReset(email: String) async throws -> PasswordReset? {
+        guard let account = try await store.account(email: email) else { return nil }
+        let token = OneTimeToken(for: .reset, account: account.id)
+        let end = time + Self.resetLifetime
+        try await store.keep(reset: token, until: end)
+        return PasswordReset(email: account.email, token: token.text, expiresAt: Date(timeIntervalSince1970: end))
+    }
+
+    /// Gives the account of a reset token another password, and ends all its sessions with `password_changed`.
+    ///
+    /// A password that is refused does not use up the token.
+    func reset(_ text: String, to password: String, from caller: Caller) async throws {
+        try limit(caller)
+        guard let token = OneTimeToken(text, for: .reset),
+            let account = try await store.account(reset: token, at: time)
+        else {
+            log.note(.resetRefused, caller)
+            throw AuthRefusal.invalidReset
+        }
+        try PasswordRules.check(password, email: account.email)
+        let hash = try await hash(password)
+        guard
+            let ended = try await store.setPassword(
+                of: account, to: hash, keeping: nil, spending: token, at: time)
+        else { throw AuthRefusal.invalidReset }
+        byAccount.withLock { $0.forgive(account.email.lowercased()) }
+        log.note(.passwordChanged, caller, account: account.id)
+        for session in ended { announce(account.id, session, .passwordChanged, caller) }
+    }
+}

@@ -1,0 +1,125 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistWire
+import Synchronization
+
+extension Accounts {
+    /// What somebody types to sign up or in, and on which device.
+    struct Entry: Sendable {
+        var email: String
+        var password: String
+        var invitation: String?
+        var deviceID: String
+        var deviceName: String
+
+        /// - Throws: ``AuthRefusal`` that says what is missing.
+        init(json: JSON) throws(AuthRefusal) {
+            guard let email = json["email"]?.string, let password = json["password"]?.string,
+                let device = json["device"]?["id"]?.string
+            else { throw .invalidRequest("\"email\", \"password\" and \"device\" with an \"id\" are needed.") }
+            let address = email.trimmingCharacters(in: .whitespacesAndNewlines)
+            guard (3...254).contains(address.utf8.count), address.dropFirst().dropLast().contains("@") else {
+                throw .invalidRequest("This is no email address.", reason: "invalid_email")
+            }
+            try PasswordRules.checkLength(password)
+            guard (1...128).contains(device.utf8.count) else {
+                throw .invalidRequest("A device id has 1 to 128 bytes.")
+            }
+            self.email = address
+            self.password = password
+            invitation = json["invitation"]?.string
+            deviceID = device
+            deviceName = String((json["device"]?["name"]?.string ?? "").prefix(200))
+        }
+    }
+
+    func signUp(_ entry: Entry, from caller: Caller) async throws -> JSON {
+        try limit(caller)
+        do {
+            let invitation = try await admission(entry)
+            try PasswordRules.check(entry.password, email: entry.email)
+            let account = AccountStore.Account(
+                id: "a" + makeID().plainText.prefix(16), email: entry.email, password: try await hash(entry.password))
+            let session = newSession(account.id, entry)
+            try await store.add(account, session, spending: invitation, at: now())
+            return try await grant(session)
+        } catch let refusal as AuthRefusal {
+            log.note(.signUpRefused, caller)
+            throw refusal
+        }
+    }
+
+    /// The invitation that a sign-up uses up. Nil: it needs none.
+    ///
+    /// It is looked at before the password is hashed: somebody who may not sign up costs the server next to nothing, and
+    /// does not learn which addresses have an account.
+    private func admission(_ entry: Entry) async throws -> OneTimeToken? {
+        switch settings.signUp {
+        case .open: return nil
+        case .closed: throw AuthRefusal.signUpClosed
+        case .invited:
+            guard let text = entry.invitation else { throw AuthRefusal.invitationNeeded }
+            guard let token = OneTimeToken(text, for: .invitation),
+                try await store.holds(invitation: token, at: time)
+            else { throw AuthRefusal.invalidInvitation }
+            return token
+        }
+    }
+
+    func signIn(_ entry: Entry, from caller: Caller) async throws -> JSON {
+        try limit(caller)
+        try limit(account: entry.email, caller)
+        let account = try await store.account(email: entry.email)
+        guard try await isRight(entry.password, account?.password), let account else {
+            log.note(.signInRefused, caller, account: account?.id)
+            throw AuthRefusal.wrongPassword
+        }
+        byAccount.withLock { $0.forgive(entry.email.lowercased()) }
+        let session = newSession(account.id, entry)
+        guard let ended = try await store.begin(session, of: account, isOnlyOne: settings.allowsOneDeviceOnly) else {
+            throw AuthRefusal.wrongPassword
+        }
+        for session in ended { announce(account.id, session, .signedInElsewhere, caller) }
+        return try await grant(session)
+    }
+
+    func limit(_ caller: Caller) throws {
+        guard let wait = byAddress.withLock({ $0.attempt(caller.throttleKey, now: elapsed()) }) else { return }
+        log.note(.throttled, caller)
+        throw AuthRefusal.tooMany(wait)
+    }
+
+    /// - Parameter email: Of an account, or of none: whoever tries learns nothing from that.
+    func limit(account email: String, _ caller: Caller) throws {
+        guard let wait = byAccount.withLock({ $0.attempt(email.lowercased(), now: elapsed()) }) else { return }
+        log.note(.throttled, caller)
+        throw AuthRefusal.tooMany(wait)
+    }
+
+    func hash(_ password: String) async throws -> String {
+        do { return try await passwords.hash(password) } catch is Passwords.Busy { throw AuthRefusal.busy }
+    }
+
+    func isRight(_ password: String, _ stored: String?) async throws -> Bool {
+        do {
+            return try await passwords.verify(password, against: stored)
+        } catch is Passwords.Busy { throw AuthRefusal.busy }
+    }
+
+    private func newSession(_ account: String, _ entry: Entry) -> SessionRecord {
+        SessionRecord(
+            account: account, id: "s" + makeID().plainText, deviceID: entry.deviceID, deviceName: entry.deviceName,
+            salt: randomBytes(16), generation: 1, confirmed: 0, refreshedAt: time, begunAt: time)
+    }
+
+    /// > Source: RFC 6749 §5.1.
+    func grant(_ session: SessionRecord) async throws -> JSON {
+        let refresh = RefreshToken(session, number: session.generation, key: keys.refresh)
+        return [
+            "access_token": .string(try await access.make(session, now: now())), "token_type": "Bearer",
+            "expires_in": .int(Int64(access.lifetime)), "refresh_token": .string(refresh.text),
+            "account_id": .string(session.account),
+        ]
+    }
+}

@@ -1,0 +1,50 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+import Logging
+import ServiceLifecycle
+
+/// What lets somebody choose a new password, once: to be delivered to the address and to nobody else.
+public struct PasswordReset: Hashable, Sendable, Codable {
+    public let email: String
+    /// Secret. The app sends it to `POST /auth/reset` with the new password.
+    public let token: String
+    /// When it ends.
+    public let expiresAt: Date
+}
+
+/// The addresses of those who have forgotten their passwords, in the order in which they said so.
+///
+/// The request is answered before anybody looks whether there is such an account, so the answer and its duration do not
+/// tell. Past a hundred that wait, those that come are dropped: their senders ask again.
+final class ForgottenPasswords: Sendable {
+    let emails: AsyncStream<String>
+    private let queue: AsyncStream<String>.Continuation
+
+    init() { (emails, queue) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(100)) }
+
+    func add(_ email: String) { queue.yield(email) }
+}
+
+/// Delivers reset tokens, one after another, while the server runs.
+struct ResetDelivery: Service {
+    let forgetful: ForgottenPasswords
+    let accounts: Accounts
+    let deliver: @Sendable (PasswordReset) async throws -> Void
+    let logger: Logger
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            for await email in forgetful.emails { await answer(email) }
+        }
+    }
+
+    private func answer(_ email: String) async {
+        do {
+            if let reset = try await accounts.makeReset(email: email) { try await deliver(reset) }
+        } catch is CancellationError {
+        } catch {
+            logger.error("A reset token could not be delivered", metadata: ["error": "\(error)"])
+        }
+    }
+}

@@ -1,0 +1,38 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Crypto
+import Foundation
+import OptimistWire
+
+/// What lets somebody in once: an invitation to sign up, or permission to choose a new password.
+///
+/// It is 256 random bits. The database keeps a hash of it, so a copy of the database lets nobody in.
+struct OneTimeToken: Hashable, Sendable {
+    enum Purpose: String, Sendable {
+        case invitation = "i1"
+        case reset = "p1"
+    }
+
+    /// What its owner is given.
+    let text: String
+    /// Whose password it resets. Empty for an invitation.
+    let account: String
+
+    /// Makes one.
+    init(for purpose: Purpose, account: String = "") {
+        self.account = account
+        text = "\(purpose.rawValue).\(account).\(Base64URL.encode(randomBytes(32)))"
+    }
+
+    /// Reads what somebody presents. Nil if it has not the form of one. It may still be none of this server's.
+    init?(_ text: String, for purpose: Purpose) {
+        let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        let parts = trimmed.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0] == purpose.rawValue, trimmed.utf8.count < 300 else { return nil }
+        self.text = trimmed
+        account = String(parts[1])
+    }
+
+    /// What is stored.
+    var hash: Data { Data(SHA256.hash(data: Data(text.utf8))) }
+}

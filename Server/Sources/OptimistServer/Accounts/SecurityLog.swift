@@ -1,0 +1,35 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Logging
+
+/// What an operator must be able to see of attacks: one line for each event, with ids and the address, never with a
+/// password, a token or an email address.
+struct SecurityLog: Sendable {
+    enum Event: String, Sendable {
+        case signInRefused = "sign_in_refused"
+        case signUpRefused = "sign_up_refused"
+        case throttled
+        case tokenReused = "refresh_token_reused"
+        case sessionEnded = "session_ended"
+        case passwordRefused = "password_refused"
+        case passwordChanged = "password_changed"
+        case resetRefused = "reset_refused"
+        case accountDeleted = "account_deleted"
+    }
+
+    let logger: Logger
+
+    /// - Parameter end: Why a session has ended.
+    func note(
+        _ event: Event, _ caller: Caller?, account: String? = nil, session: String? = nil, end: SessionEnd? = nil
+    ) {
+        var metadata: Logger.Metadata = ["security.event": "\(event.rawValue)"]
+        metadata["client.address"] = caller.map { "\($0.address)" }
+        metadata["request.id"] = caller?.requestID.map { "\($0)" }
+        metadata["account.id"] = account.map { "\($0)" }
+        metadata["session.id"] = session.map { "\($0)" }
+        metadata["session.end"] = end.map { "\($0.rawValue)" }
+        // Somebody presents a token that was replaced: a copy of it may be in other hands.
+        logger.log(level: event == .tokenReused ? .warning : .notice, "Security", metadata: metadata)
+    }
+}

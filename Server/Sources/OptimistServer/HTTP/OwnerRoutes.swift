@@ -1,0 +1,62 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Hummingbird
+import OptimistWire
+
+/// What the owner of an account asks for: sessions, passwords, and the end of the account.
+extension Routes {
+    func addOwnerRoutes(to router: Router<ServerContext>) {
+        router.get("/auth/sessions") { request, _ in
+            let identity = try await accounts.identify(request.bearerToken)
+            let sessions = try await accounts.sessions(of: identity.account, asking: identity.session)
+            return Response(body: JSON.object(["sessions": .array(sessions)]).bytes)
+        }
+        router.delete("/auth/sessions/:id") { request, context in
+            let identity = try await accounts.identify(request.bearerToken)
+            let isThere = try await accounts.revoke(
+                account: identity.account, session: try context.parameters.require("id"), by: caller(request, context))
+            guard isThere else {
+                throw RequestProblem(
+                    type: "about:blank", status: 404, detail: "The account has no such session.")
+            }
+            return Response(body: Self.done)
+        }
+        router.post("/auth/password") { request, context in
+            let identity = try await accounts.identify(request.bearerToken)
+            let body = try await json(request, context)
+            try await accounts.changePassword(
+                identity, from: try body.text("password"), to: try body.text("newPassword"), caller(request, context))
+            return Response(body: Self.done)
+        }
+        router.post("/auth/delete-account") { request, context in
+            let identity = try await accounts.identify(request.bearerToken)
+            let body = try await json(request, context)
+            try await accounts.deleteAccount(
+                identity, password: try body.text("password"), caller(request, context))
+            return Response(body: Self.done)
+        }
+        router.post("/auth/forgot-password") { request, context in
+            let body = try await json(request, context)
+            try accounts.forget(try body.text("email"), from: caller(request, context))
+            return Response(.accepted, body: Self.done)
+        }
+        router.post("/auth/reset-password") { request, context in
+            let body = try await json(request, context)
+            try await accounts.reset(
+                try body.text("token"), to: try body.text("newPassword"), from: caller(request, context))
+            return Response(body: Self.done)
+        }
+    }
+
+    private static let done = Array("{}".utf8)
+}
+
+extension JSON {
+    /// A member that must be there.
+    fileprivate func text(_ name: String) throws(AuthRefusal) -> String {
+        guard let text = self[name]?.string, text.utf8.count <= 4096 else {
+            throw .invalidRequest("\"\(name)\" is missing.")
+        }
+        return text
+    }
+}

@@ -1,0 +1,14 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import OptimistWire
+
+extension OptimistServer {
+    /// Carries out what an operator wants done to the accounts, as `optimist account` does. Not reachable over the network.
+    ///
+    /// Devices whose sessions end by it hear so at once.
+    ///
+    /// - Returns: What came of it: of an invitation `invitation` and `expiresAt`, of a reset `token` and `expiresAt`, of the
+    ///   others `accounts`, `sessions`, `ended` or `deleted`. Invitations and tokens are secret.
+    /// - Throws: `OptimistError` with code `account.notFound`; when the database fails.
+    public func carryOut(_ order: AccountOrder) async throws -> JSON { try await registry.carryOut(order) }
+}

@@ -1,0 +1,149 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""What an operator does with accounts: `optimist account`, and the settings of `optimist serve` that concern them."""
+
+import json
+import os
+import stat
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from claims import Claims  # noqa: E402
+from program import Program, eventually, run  # noqa: E402
+
+claims = Claims()
+PASSWORD = "correct horse battery"
+
+
+def post(address, path, body, token=None):
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+    request = urllib.request.Request(address + path, json.dumps(body).encode(), headers)
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as refusal:
+        return refusal.code, json.load(refusal)
+
+
+def enter(address, path, email, password=PASSWORD, device="phone", **more):
+    return post(
+        address, f"/auth/{path}",
+        {"email": email, "password": password, "device": {"id": device, "name": "Phone"}, **more})
+
+
+def serve(folder, *options):
+    program = Program("serve", "--port", "0", "--data", folder, *options)
+    return program, program.find(r"Optimist serves (http://127\.0\.0\.1:\d+)")
+
+
+def account(folder, *arguments):
+    """Runs `optimist account …`, which must succeed. Returns what it printed."""
+    status, said, problem = run("account", *arguments, "--data", folder)
+    assert status == 0, problem
+    return said.strip()
+
+
+@claims
+def invitations(folder):
+    """Where sign-up takes an invitation, one that the operator made while the server runs lets in one person."""
+    folder = Path(tempfile.mkdtemp(dir=folder))
+    program, address = serve(folder, "--sign-up", "invited")
+    with program:
+        assert enter(address, "sign-up", "ann@example.org")[1]["reason"] == "invitation_needed"
+        invitation = account(folder, "invite", "--days", "2")
+        assert "\n" not in invitation and invitation.startswith("i1."), invitation
+        assert enter(address, "sign-up", "ann@example.org", invitation=invitation)[0] == 201
+        assert enter(address, "sign-up", "bob@example.org", invitation=invitation)[1]["reason"] == "invalid_invitation"
+
+
+@claims
+def orders_reach_devices(folder):
+    """What is ended, reset and deleted while the server runs counts at once, and its log says so without a secret."""
+    folder = Path(tempfile.mkdtemp(dir=folder))
+    program, address = serve(folder)
+    with program:
+        token = enter(address, "sign-up", "ann@example.org")[1]["access_token"]
+        listed = json.loads(account(folder, "list", "--json"))["accounts"]
+        assert [(entry["email"], entry["sessions"]) for entry in listed] == [("ann@example.org", 1)], listed
+        assert account(folder, "end-sessions", "ann@example.org") == "1 sessions ended."
+        assert post(address, "/auth/password", {}, token)[1]["reason"] == "revoked"
+        secret = account(folder, "reset", "ann@example.org")
+        body = {"token": secret, "newPassword": "another horse battery"}
+        assert post(address, "/auth/reset-password", body)[0] == 200
+        token = enter(address, "sign-in", "ann@example.org", "another horse battery")[1]["access_token"]
+        account(folder, "delete", "ann@example.org", "--yes")
+        assert post(address, "/auth/password", {}, token)[1]["reason"] == "account_deleted"
+        status, _, problem = run("account", "sessions", "ann@example.org", "--data", folder)
+        assert status == 1 and problem.startswith("optimist account: No account has this address."), problem
+        for event in ("session_ended", "password_changed", "account_deleted"):
+            assert program.said.count(f"security.event={event}") >= 1, program.said
+        assert secret not in program.said and "example.org" not in program.said
+
+
+@claims
+def orders_without_a_server(folder):
+    """The same orders work on the directory of a server that does not run, and one that was killed blocks nothing."""
+    folder = Path(tempfile.mkdtemp(dir=folder))
+    program, address = serve(folder)
+    with program:
+        assert enter(address, "sign-up", "ann@example.org")[0] == 201
+        program.kill()
+    assert "ann@example.org" in account(folder, "list")
+    secret = account(folder, "reset", "ann@example.org")
+    program, address = serve(folder)
+    with program:
+        body = {"token": secret, "newPassword": "another horse battery"}
+        assert post(address, "/auth/reset-password", body)[0] == 200
+        mode = stat.S_IMODE(os.stat(folder / "control.sock").st_mode)
+        assert mode == 0o600, oct(mode)
+        assert program.terminate()[0] == 0
+    account(folder, "delete", "ann@example.org", "--yes")
+    assert account(folder, "list") == ""
+    status, _, problem = run("account", "list", "--data", folder / "nowhere")
+    assert status == 1 and "There is no server's data" in problem, problem
+
+
+@claims
+def reset_hook(folder):
+    """Whoever has forgotten the password is sent a token by the operator's program, and a stranger's address by none."""
+    folder = Path(tempfile.mkdtemp(dir=folder))
+    (folder / "data").mkdir()
+    hook, mail = folder / "hook", folder / "mail"
+    hook.write_text(f"#!/bin/sh\ncat >> {mail}\n")
+    hook.chmod(0o700)
+    program, address = serve(folder / "data", "--reset-hook", hook)
+    with program:
+        enter(address, "sign-up", "ann@example.org")
+        for email in ("nobody@example.org", "ann@example.org"):
+            assert post(address, "/auth/forgot-password", {"email": email}) == (202, {})
+        eventually("a mail", lambda: mail.exists() and mail.read_text().endswith("\n"))
+        reset = json.loads(mail.read_text())
+        assert reset["email"] == "ann@example.org" and reset["expiresAt"].endswith("Z"), reset
+        body = {"token": reset["token"], "newPassword": "another horse battery"}
+        assert post(address, "/auth/reset-password", body)[0] == 200
+    status, _, problem = run("serve", "--data", folder / "data", "--reset-hook", folder / "none")
+    assert status != 0 and "--reset-hook" in problem, problem
+
+
+@claims
+def warns_of_plain_text(folder):
+    """A server that others reach without TLS warns of what they can read; one behind a proxy of what must not reach it."""
+    folder = Path(tempfile.mkdtemp(dir=folder))
+    program, _ = serve(folder)
+    with program:
+        assert "TLS" not in program.said, program.said
+    # An address for documentation: no machine has it, so nothing is listened to.
+    for options, words in {
+        ("--host", "192.0.2.1"): ("speaks no TLS", "passwords"),
+        ("--host", "192.0.2.1", "--behind-proxy"): ("X-Forwarded-For is believed", "nothing but the proxy"),
+    }.items():
+        status, _, problem = run("serve", "--port", "0", "--data", folder, *options)
+        assert status == 1 and all(word in problem for word in words), problem
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        claims.run(Path(folder))
