@@ -16,6 +16,7 @@ actor DevicePark {
     nonisolated let newsroom = Newsroom()
     private let logger: Logger
     private var settings: LabSettings
+    private var accounts: [String: LabAccount] = [:]
     private(set) var devices: [LabDevice] = []
 
     init(folder: URL, server: OptimistServer, serverPort: Int, logger: Logger) throws {
@@ -68,9 +69,34 @@ actor DevicePark {
         return account.id
     }
 
+    /// The same. Nil: the account was deleted, and nobody has made it anew yet.
+    func presentAccount(named name: String) async throws -> String? {
+        do { return try await serverAccount(named: name) } catch let error as OptimistError
+            where error.code == .notInLab && accounts[name] != nil
+        {
+            return nil
+        }
+    }
+
+    private func account(named name: String) -> LabAccount {
+        if let account = accounts[name] { return account }
+        let account = LabAccount(settings.account(named: name))
+        accounts[name] = account
+        return account
+    }
+
+    /// Remembers the password that an account has been given.
+    func keep(_ password: String, of account: LabAccount) throws {
+        account.password = password
+        for index in settings.accounts.indices where settings.accounts[index].name == account.name {
+            settings.accounts[index].password = password
+        }
+        try settings.save(to: folder)
+    }
+
     @discardableResult
     private func open(_ device: LabSettings.Device) async throws -> LabDevice {
-        let account = settings.account(named: device.account)
+        let account = account(named: device.account)
         try settings.save(to: folder)
         let proxy = try await FaultProxy.start(upstream: ("127.0.0.1", serverPort))
         let opened = try LabDevice(
@@ -101,9 +127,14 @@ extension LabDevice {
         let session = try phone().session
         let (email, password) = (email ?? account.email, password ?? account.password)
         do {
-            try await session.signIn(email: email, password: password)
-        } catch let error as OptimistError where error.code == .signInRefused && email == account.email {
-            try await session.signUp(email: email, password: password)
+            let entered = try await session.signIn(email: email, password: password)
+            if email == account.email { try await beginFile(for: entered) }
+        } catch let refusal as OptimistError where refusal.code == .signInRefused && email == account.email {
+            do {
+                try await beginFile(for: session.signUp(email: email, password: password))
+            } catch let error as OptimistError where error.code == .emailTaken {
+                throw refusal
+            }
         }
     }
 

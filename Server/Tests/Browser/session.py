@@ -16,6 +16,7 @@ class Session:
         self.region = phone.region.get_by_role("region", name=f"Session of phone {name}")
         self.state = self.region.locator(".session-state")
         self.note = self.region.get_by_role("status")
+        self.account = self.region.locator("details.account")
         self.again = phone.region.get_by_role("button", name="Sign in again")
 
     def fact(self, name):
@@ -95,6 +96,58 @@ def signed_in_elsewhere(page, address):
 
 
 @claims
+def account_devices(page, address):
+    """The account's fold lists where it is signed in, and ends the other phone's session."""
+    a, b = open_sessions(page, address)
+    a.account.locator("summary").click()
+    mine = a.account.get_by_role("listitem").filter(has_text="Phone A")
+    expect(mine).to_contain_text("this phone")
+    expect(mine.get_by_role("button")).to_have_count(0)
+    a.account.get_by_role("button", name="End the session of Phone B").click()
+    expect(b.state).to_have_text("signed out")
+    expect(b.note).to_have_text("The session was ended from elsewhere.")
+    expect(a.account.get_by_role("listitem").filter(has_text="Phone B")).to_have_count(0)
+    expect(a.state).to_have_text("signed in")
+
+
+@claims
+def another_password(page, address):
+    """A changed password leaves this phone signed in, and the other says why it is not."""
+    a, b = open_sessions(page, address)
+    a.account.locator("summary").click()
+    a.press("Change password")
+    expect(b.state).to_have_text("signed out")
+    expect(b.note).to_have_text("The password was changed on another device.")
+    expect(a.state).to_have_text("signed in")
+    b.again.click()
+    expect(b.state).to_have_text("signed in")
+
+
+@claims
+def deleted_account(page, address):
+    """Deleting the account takes two presses; both phones say why they are signed out, and begin anew."""
+    a, b = open_sessions(page, address)
+    text = fresh("Of the old account")
+    a.phone.write(text)
+    b.phone.has(text, "synced")
+    a.account.locator("summary").click()
+    a.press("Delete account")
+    expect(a.state).to_have_text("signed in")
+    a.press("Really delete it")
+    for session in (a, b):
+        expect(session.state).to_have_text("signed out")
+        expect(session.note).to_have_text("The account was deleted.")
+        expect(session.phone.todo(text)).to_have_count(1)  # What is on the phone stays there.
+    for session in (a, b):
+        session.again.click()
+        expect(session.state).to_have_text("signed in")
+        expect(session.phone.todo(text)).to_have_count(0)
+    text = fresh("Of the new account")
+    a.phone.write(text)
+    b.phone.has(text, "synced")
+
+
+@claims
 def told_late(page, address):
     """A phone without a network goes on as it was, and the panel says what it will hear."""
     a, _ = open_sessions(page, address)
@@ -138,6 +191,8 @@ def looks_right(page, address):
     expect(a.state).to_have_text("signed out")
     b.press("Expire token")
     expect(b.note).to_be_visible()
+    b.account.locator("summary").click()
+    expect(b.account.get_by_role("listitem")).not_to_have_count(0)
     a.phone.write(fresh("Waits for somebody to sign in"))
     expect(a.phone.status).to_contain_text("pending")
     take_pictures(page, "session")

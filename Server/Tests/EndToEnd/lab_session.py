@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import Claims  # noqa: E402
-from lab import Lab, pair, refused  # noqa: E402
+from lab import Lab, Refused, pair, refused  # noqa: E402
 from program import eventually  # noqa: E402
 
 claims = Claims()
@@ -18,6 +18,14 @@ ENDS = {"revoke": "revoked", "sign-in-elsewhere": "signed_in_elsewhere"}
 
 def until_state(phone, state):
     eventually(lambda: f"{phone.name} is {state}: {phone.session}", lambda: phone.session["state"] == state)
+
+
+def refused_status(call, *arguments):
+    try:
+        call(*arguments)
+    except Refused as refusal:
+        return refusal.status
+    raise AssertionError(f"{arguments} was answered")
 
 
 def said(timeline):
@@ -105,6 +113,70 @@ def told_late(lab):
         assert a.session["lastSignOut"]["reason"] == reason and [entry["id"] for entry in a.outbox] == [row]
         a.call("POST", "sign-in")
         b.until_shows(row)
+
+
+def devices(phone):
+    return [(entry["device"], entry["isCurrent"]) for entry in phone.call("GET", "session/devices")]
+
+
+@claims
+def lists_and_ends_sessions(lab):
+    """A phone lists where its account is signed in, and ends the session of another, which hears it at once."""
+    a, b = pair(lab)
+    assert sorted(devices(a)) == sorted([(f"Phone {a.name}", True), (f"Phone {b.name}", False)]), devices(a)
+    other = next(entry["id"] for entry in a.call("GET", "session/devices") if not entry["isCurrent"])
+    left = a.call("DELETE", f"session/devices/{other}")
+    assert [entry["device"] for entry in left] == [f"Phone {a.name}"], left
+    until_state(b, "signedOut")
+    assert b.session["lastSignOut"]["reason"] == "revoked" and a.session["state"] == "active", b.session
+    refused(404, "session.unknownSession", a.call, "DELETE", "session/devices/s0")
+    a.network("offline")
+    assert refused_status(a.call, "GET", "session/devices") == 504
+    a.network("online")
+    b.call("POST", "sign-in")
+    until_state(b, "active")
+
+
+@claims
+def another_password(lab):
+    """A phone that changes the password stays signed in; the other is signed out, keeps what it wrote, and comes back."""
+    a, b = pair(lab)
+    b.network("offline")
+    row = b.add("Written before the password was changed")["id"]
+    a.call("POST", "session/password")
+    assert a.session["state"] == "active", a.session
+    b.network("online")
+    until_state(b, "signedOut")
+    assert b.session["lastSignOut"]["reason"] == "password_changed", b.session
+    assert [entry["id"] for entry in b.outbox] == [row]
+    b.call("POST", "sign-in")
+    a.until_shows(row)
+    b.until_sent()
+
+
+@claims
+def deleted_account(lab):
+    """T3 S7: when an account is deleted every phone hears why, and keeps what it has; a new account gets none of it."""
+    a, b = pair(lab)
+    shared_row = a.add("On the server before")["id"]
+    b.until_shows(shared_row)
+    b.network("offline")
+    row = b.add("Written before it knew")["id"]
+    a.call("POST", "session/delete-account")
+    until_state(a, "signedOut")
+    assert a.session["lastSignOut"]["reason"] == "account_deleted" and a.shown(shared_row), a.session
+    b.network("online")
+    until_state(b, "signedOut")
+    assert b.session["lastSignOut"]["reason"] == "account_deleted", b.session
+    b.call("POST", "restart")
+    assert [entry["id"] for entry in b.outbox] == [row] and b.shown(shared_row)
+    a.call("POST", "sign-in")
+    b.call("POST", "sign-in")
+    fresh = a.add("Of the new account")["id"]
+    b.until_shows(fresh)
+    assert [held["id"] for held in a.server] == [fresh], a.server
+    for phone in (a, b):
+        assert phone.shown(shared_row) is None and phone.shown(row) is None
 
 
 @claims

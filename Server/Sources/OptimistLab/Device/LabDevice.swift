@@ -14,7 +14,7 @@ import Synchronization
 /// Its network is a `FaultProxy` to the lab's server. Crashing it drops everything but its files.
 actor LabDevice {
     nonisolated let name: String
-    nonisolated let account: LabSettings.Account
+    nonisolated let account: LabAccount
     nonisolated let news: NewsDesk
     nonisolated let proxy: FaultProxy
     nonisolated let credentials: FileCredentialStore
@@ -31,7 +31,7 @@ actor LabDevice {
     private(set) var profile = NetworkConditions.Profile.online
 
     init(
-        name: String, account: LabSettings.Account, folder: URL, proxy: FaultProxy, started: ContinuousClock.Instant,
+        name: String, account: LabAccount, folder: URL, proxy: FaultProxy, started: ContinuousClock.Instant,
         newsroom: Newsroom, logger: Logger
     ) throws {
         self.name = name
@@ -80,6 +80,25 @@ actor LabDevice {
         await dropping.value
         news.tell(.crash)
         news.changedEverything()
+    }
+
+    /// Begins a new file, if the phone's own belongs to an account that is gone. What is in the old one is kept beside it.
+    ///
+    /// A file belongs to the first account that syncs it. One that is made anew, under the same address, is another.
+    func beginFile(for account: Account) async throws {
+        let file = folder.appending(path: RunningPhone.file)
+        guard let owner = try? DatabaseInspection(of: file, limit: 0).account, !owner.contains(account.id) else {
+            return
+        }
+        await crash()
+        let kept = "planner-\(UUID().uuidString.prefix(8).lowercased()).sqlite"
+        for part in ["", "-wal", "-shm"] {
+            let old = file.path + part
+            guard FileManager.default.fileExists(atPath: old) else { continue }
+            try FileManager.default.moveItem(atPath: old, toPath: folder.appending(path: kept).path + part)
+        }
+        try await start()
+        news.tell(.session, "begins a new file")
     }
 
     func restart() async throws {

@@ -65,6 +65,30 @@ struct PhoneSession: Sendable {
         device.news.changed(.session)
     }
 
+    // MARK: - The account, as the phone itself asks for it
+
+    /// On which devices the account is signed in.
+    func devices() async throws -> [AccountSession] { try await device.phone().session.accountSessions() }
+
+    func end(_ session: String) async throws {
+        try await device.phone().session.endSession(session)
+        device.news.tell(.session, "ended another session")
+    }
+
+    /// Gives the account another password, which the lab remembers. The account's other phones are signed out.
+    func changePassword(in park: DevicePark) async throws {
+        let password = "lab-\(UUID().uuidString.lowercased())"
+        try await device.phone().session.changePassword(from: device.account.password, to: password)
+        try await park.keep(password, of: device.account)
+        device.news.tell(.session, "changed the password")
+    }
+
+    /// Deletes the account. Whoever signs in on one of its phones then makes it anew, and the phone begins a new file.
+    func deleteAccount() async throws {
+        try await device.phone().session.deleteAccount(password: device.account.password)
+        device.news.tell(.session, "deleted the account")
+    }
+
     private func kept() throws -> Credentials {
         guard let credentials = try device.credentials.load() else { throw nobody }
         return credentials

@@ -29,6 +29,9 @@ final class RunningPhone: Sendable {
     private let work: Task<Void, Never>
     private let waits = Mutex(Waits())
 
+    /// The name of its database file.
+    static let file = "planner.sqlite"
+
     /// - Parameter folder: Where its files are.
     init(
         folder: URL, server: URL, credentials: any CredentialStore,
@@ -37,8 +40,10 @@ final class RunningPhone: Sendable {
     ) throws {
         let wire = Wire(transport)
         let store = try Store(
-            at: folder.appending(path: "planner.sqlite"), synced: [LabTodo.self], migrate: LabTodo.migrate)
-        let session = Session(server: server, transport: wire, credentials: credentials, logger: logger)
+            at: folder.appending(path: Self.file), synced: [LabTodo.self], migrate: LabTodo.migrate)
+        let session = Session(
+            server: server, transport: wire, credentials: credentials,
+            configuration: SessionConfiguration(deviceName: "Phone \(news.device)"), logger: logger)
         let sync = SyncEngine(store: store, session: session, reachability: network, logger: logger)
         let screen = Screen(news: news)
         self.store = store

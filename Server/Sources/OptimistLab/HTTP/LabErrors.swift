@@ -36,11 +36,11 @@ struct LabErrors<Context: RequestContext>: RouterMiddleware {
 
     private func status(of code: OptimistError.Code) -> HTTPResponse.Status {
         switch code {
-        case .notInLab, .init("unknownRejection"): .notFound
+        case .notInLab, .unknownSession, .init("unknownRejection"): .notFound
         case .badLabRequest: .badRequest
         case .deviceIsDown: .conflict
         case .oldWayFailed: .gatewayTimeout
-        case .signInRefused, .signedOut: .forbidden
+        case .signInRefused, .signedOut, .wrongPassword, .emailTaken: .forbidden
         default: .internalServerError
         }
     }

@@ -28,10 +28,43 @@ struct SessionRoutes {
             try await session.signInElsewhere()
             return try await session.answer()
         }
+        session.get("devices") { _, context in AccountSessionAnswer.all(try await named(context).devices()) }
+        session.delete("devices/:session") { _, context in
+            let session = try await named(context)
+            try await session.end(try context.parameters.require("session"))
+            return AccountSessionAnswer.all(try await session.devices())
+        }
+        session.post("password") { _, context in
+            let session = try await named(context)
+            try await session.changePassword(in: park)
+            return try await session.answer()
+        }
+        session.post("delete-account") { _, context in
+            let session = try await named(context)
+            try await session.deleteAccount()
+            return try await session.answer()
+        }
     }
 
     private func named(_ context: some RequestContext) async throws -> PhoneSession {
         PhoneSession(device: try await park.device(try context.parameters.require("device")), server: server)
+    }
+}
+
+/// A device on which the account is signed in, as the control API shows it.
+struct AccountSessionAnswer: ResponseEncodable, Sendable {
+    var id: String
+    var device: String
+    var signedInAt: String?
+    var lastUsedAt: String
+    var isCurrent: Bool
+
+    static func all(_ sessions: [AccountSession]) -> [AccountSessionAnswer] {
+        sessions.map {
+            AccountSessionAnswer(
+                id: $0.id, device: $0.deviceName, signedInAt: $0.signedInAt?.ISO8601Format(.withMilliseconds),
+                lastUsedAt: $0.lastUsedAt.ISO8601Format(.withMilliseconds), isCurrent: $0.isCurrent)
+        }
     }
 }
 

@@ -101,4 +101,8 @@ class Device {
   expireToken() { return call('POST', `${this.#path}/session/expire`); }
   revokeSession() { return call('POST', `${this.#path}/session/revoke`); }
   signInElsewhere() { return call('POST', `${this.#path}/session/sign-in-elsewhere`); }
+  accountDevices() { return call('GET', `${this.#path}/session/devices`); }
+  endSession(id) { return call('DELETE', `${this.#path}/session/devices/${encodeURIComponent(id)}`); }
+  changePassword() { return call('POST', `${this.#path}/session/password`); }
+  deleteAccount() { return call('POST', `${this.#path}/session/delete-account`); }
 }

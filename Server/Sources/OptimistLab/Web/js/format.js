@@ -39,6 +39,8 @@ export const signOutReasons = {
   refresh_expired: 'The session was not used for too long.',
   signed_in_elsewhere: 'The account was signed in on another device.',
   revoked: 'The session was ended from elsewhere.',
+  password_changed: 'The password was changed on another device.',
+  account_deleted: 'The account was deleted.',
   reuse_detected: 'The session was ended because its token was used twice.',
   refused: 'The server has ended the session.',
 };

@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import { AccountFold } from './account.js';
 import { coalesced, el, setText } from './dom.js';
 import { clockTime, sessionStates, signOutReasons, span } from './format.js';
 
@@ -22,6 +23,7 @@ export class SessionPanel {
   #entry = el('button', { type: 'button', onclick: () => this.#enterOrLeave() });
   #ends;
   #why = el('p');
+  #accountFold;
 
   constructor(name, api, attempt) {
     this.#api = api;
@@ -31,12 +33,14 @@ export class SessionPanel {
       this.#end('Revoke', 'An operator ends this session on the server.', () => api.revokeSession()),
       this.#end('Sign in elsewhere', 'Another device takes the place of this phone.', () => api.signInElsewhere()),
     ];
+    this.#accountFold = new AccountFold(name, api, attempt, () => this.#session && !this.#isSignedOut);
     this.element = el('section', { class: 'panel session', 'aria-label': `Session of phone ${name}` },
       el('div', { class: 'heading' }, el('h3', {}, 'Session'), this.#state),
       this.#facts,
       this.#note,
       el('div', { class: 'buttons', role: 'group', 'aria-label': `What happens to the session of phone ${name}` },
-        ...this.#ends, this.#entry));
+        ...this.#ends, this.#entry),
+      this.#accountFold.element);
     /** What the phone's own screen says, whichever it is, when nobody is signed in. */
     this.banner = el('div', { class: 'banner', hidden: true },
       this.#why,
