@@ -4,7 +4,7 @@ import OptimistSession
 import OptimistTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(20)))
 struct ManualReachabilityTests {
     @Test func `who asks for updates later is told at once what was said last`() async throws {
         let reachability = ManualReachability()

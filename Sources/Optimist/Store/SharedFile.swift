@@ -43,7 +43,7 @@ struct SharedFile: Sendable, Equatable {
     /// - Parameter milliseconds: The time of day by which stamps are given, since 1970.
     mutating func raise(for stamp: Stamp, at milliseconds: Int64) -> Stamp? {
         let isExact = milliseconds < exactUntil && milliseconds >= exactUntil - Self.exactness
-        if isExact ? stamp <= ceiling : stamp < ceiling { return nil }
+        if stamp <= ceiling { return nil }
         ceiling = isExact ? stamp : Self.ceiling(above: stamp, at: milliseconds)
         return ceiling
     }

@@ -44,7 +44,10 @@ public struct PauseReason: Sendable, Hashable {
 }
 
 extension PauseReason: CustomStringConvertible {
-    public var description: String { "\(code): \(message)" }
+    public var description: String {
+        let name = signOutReason.map { "\(code) (\($0.rawValue))" } ?? "\(code)"
+        return "\(name): \(message)"
+    }
 }
 
 extension PauseReason {

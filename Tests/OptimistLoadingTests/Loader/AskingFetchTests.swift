@@ -42,7 +42,7 @@ private final class Box: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(20)))
 struct AskingFetchTests {
     @Test func `C8 fetches that ask their own loader end, though they have all slots`() async throws {
         let nest = Nest(LoaderLimits(fetches: 2, unseenFetches: 1))
