@@ -30,8 +30,9 @@ struct CollisionTable {
             sql: "INSERT INTO optimist_collision VALUES (?, ?, ?)", arguments: [number, columns, refusal.winner])
     }
 
-    /// - Returns: By the rejections' numbers.
+    /// - Returns: By the rejections' numbers. None from a file that an older version wrote last, which has no such table.
     func all() throws -> [Int64: (columns: [String], winner: String?)] {
+        guard try db.tableExists("optimist_collision") else { return [:] }
         let rows = try Row.fetchAll(db, sql: "SELECT number, columns, winner FROM optimist_collision")
         var all: [Int64: (columns: [String], winner: String?)] = [:]
         for row in rows {

@@ -7,7 +7,8 @@ import OptimistCore
 enum PrivateFiles {
     private static let secrets = ["optimist.sqlite", "optimist.sqlite-wal", "optimist.sqlite-shm", "keys.json"]
     private static let others: Set = [
-        "optimist.sqlite-journal", "optimist.lock", "schema.json", ".keys.json.new", ".optimist.probe",
+        "optimist.sqlite-journal", "optimist.lock", "control.sock", "schema.json", ".keys.json.new",
+        ".optimist.probe",
     ]
 
     /// Makes the data directory, or closes the one that is there to others.
