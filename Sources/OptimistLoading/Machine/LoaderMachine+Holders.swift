@@ -105,6 +105,8 @@ extension LoaderMachine {
             lists.remove(place)
         }
         if isNew { queue(place, &decision, at: now) } else { reconsider(place, &decision, at: now) }
+        // Its slot is lent from now on, be it in another lane.
+        if let asker = holder.asker, let lane = flight(asker)?.lane { pump(lane, &decision, at: now) }
     }
 
     /// Somebody needs its value sooner, or later.
