@@ -125,8 +125,7 @@ public final class OptimistServer: Service {
             router: router,
             server: WatchedChannel.builder(
                 configuration.connectionSettings,
-                addresses: AddressLimit(configuration.isBehindProxy ? nil : configuration.connectionsPerAddress),
-                departures: routes.departures),
+                addresses: AddressLimit(configuration.isBehindProxy ? nil : configuration.connectionsPerAddress)),
             configuration: .init(
                 address: .hostname(configuration.host, port: configuration.port), serverName: "Optimist",
                 availableConnectionsDelegate: MaximumAvailableConnections(maxConnections, logger: logger)),

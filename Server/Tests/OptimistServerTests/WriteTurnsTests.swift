@@ -10,7 +10,7 @@ import Testing
 
 @testable import OptimistServer
 
-/// Whose write comes when, and what becomes of the work of those who leave.
+/// Whose write comes when.
 @Suite(.timeLimit(.minutes(20)))
 struct WriteTurnsTests {
     let site = Site()
@@ -153,52 +153,6 @@ struct WriteTurnsTests {
         #expect(problem?.status == 413 && problem?.limit == "maxWork")
         #expect(try await server.rows(account: person.account, type: "todo").isEmpty)
         #expect(try await create(500)?.created.count == 500)
-    }
-
-    @Test func `a request whose client hangs up while it waits for the writer is not carried out`() async throws {
-        try await site.serving { server, side in
-            let person = try await side.signUp()
-            let gate = DispatchSemaphore(value: 0)
-            server.database.pool.asyncWriteWithoutTransaction { _ in gate.wait() }
-            let body: JSON = [
-                "using": ["urn:ietf:params:jmap:core", "urn:x-optimist:rowsync"],
-                "methodCalls": [
-                    [
-                        "todo/set",
-                        ["accountId": .string(person.account), "create": [RowKey.id(1): ["content": "x"]]], "0",
-                    ]
-                ],
-            ]
-            let asking = Task { try await side.post("/jmap", body, token: person.access) }
-            while server.routes.departures.workingCount == 0 { await Task.yield() }
-            asking.cancel()
-            _ = try? await asking.value
-            while server.routes.departures.workingCount > 0 { await Task.yield() }
-            gate.signal()
-            _ = try await server.call(person, "todo/set", ["create": [RowKey.id(2): ["content": "y"]]])
-            #expect(try await server.rows(account: person.account, type: "todo").map(\.id) == [RowKey.id(2)])
-        }
-    }
-
-    @Test func `what comes over a connection that goes on is carried out`() async throws {
-        try await site.serving { server, side in
-            let person = try await side.signUp()
-            for number in 1...5 {
-                let body: JSON = [
-                    "using": ["urn:ietf:params:jmap:core", "urn:x-optimist:rowsync"],
-                    "methodCalls": [
-                        [
-                            "todo/set",
-                            ["accountId": .string(person.account), "create": [RowKey.id(number): ["content": "x"]]],
-                            "0",
-                        ]
-                    ],
-                ]
-                #expect(try await side.post("/jmap", body, token: person.access).status == 200)
-            }
-            #expect(server.routes.departures.workingCount == 0)
-            #expect(try await server.rows(account: person.account, type: "todo").count == 5)
-        }
     }
 }
 

@@ -80,9 +80,6 @@ struct ProblemMiddleware: RouterMiddleware {
             var response = Response(RequestProblem(error))
             response.headers[.retryAfter] = String(error.retryAfterSeconds)
             return response
-        } catch is CancellationError {
-            // Nobody is there to read this, or the server is about to end.
-            return Response(RequestProblem(type: "about:blank", status: 503, detail: "The request was given up."))
         } catch {
             context.logger.error("A request failed", metadata: ["error.type": "\(type(of: error))"])
             return Response(RequestProblem(type: "about:blank", status: 500, detail: "Something went wrong here."))

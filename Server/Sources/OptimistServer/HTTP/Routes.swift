@@ -18,7 +18,6 @@ struct Routes: Sendable {
     let slots = RequestSlots()
     /// What all requests together may hold.
     let memory: MemoryRoom
-    let departures = Departures()
     let isBehindProxy: Bool
     /// Nil: the one that a request came to.
     let publicOrigin: String?
@@ -81,9 +80,7 @@ struct Routes: Sendable {
         let body = try await request.body(
             upTo: RowSync.Limit.requestBytes, deadline: bodyDeadline, context, taking: share.take)
         try share.take(body.withUnsafeBytes(ParsedSize.bytes))
-        return try await departures.cancelling(when: context.channel) {
-            try await answer(body, account: account, room: share)
-        }
+        return try await answer(body, account: account, room: share)
     }
 
     /// Carries out a request, and tells those who listen to the account what it changed.

@@ -20,16 +20,10 @@ struct WatchedChannel: ServerChildChannel {
     private let settings: Settings
     private let addresses: AddressLimit
 
-    static func builder(
-        _ settings: Settings, addresses: AddressLimit, departures: Departures
-    ) -> HTTPServerBuilder {
+    static func builder(_ settings: Settings, addresses: AddressLimit) -> HTTPServerBuilder {
         HTTPServerBuilder { responder in
             WatchedChannel(
-                base: HTTP1Channel(
-                    responder: responder,
-                    configuration: .init(
-                        additionalChannelHandlers: [DepartureHandler(departures)],
-                        idleTimeout: settings.idleTimeout)),
+                base: HTTP1Channel(responder: responder, configuration: .init(idleTimeout: settings.idleTimeout)),
                 settings: settings, addresses: addresses)
         }
     }
