@@ -171,6 +171,8 @@ def at_home(folder):
 @claims
 def a_second_version(folder):
     """schema --update keeps what was written by hand, and serve refuses what a version takes away until it is accepted."""
+    folder = folder / "versions"
+    folder.mkdir()
     app, file, data = folder / "app.sqlite", folder / "schema.json", folder / "served"
     with sqlite3.connect(app) as database:
         database.execute("CREATE TABLE todo(id TEXT PRIMARY KEY NOT NULL, title TEXT, done BOOLEAN)")

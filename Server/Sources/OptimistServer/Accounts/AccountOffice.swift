@@ -83,6 +83,9 @@ struct ControlSocket: Service {
                 return Response(.notFound, body: answer.bytes)
             }
         }
+        // It ends with the server, which is no error of its own.
+        var logger = logger
+        logger.logLevel = .critical
         return Application(
             router: router,
             configuration: .init(address: .unixDomainSocket(path: file.path), serverName: "Optimist"),
