@@ -127,7 +127,8 @@ extension Store {
         let known = try entries.entry(ref)
         guard known?.isAlive != false,
             let marks = try Row.fetchOne(
-                db, sql: "SELECT optimist_group(NULL), \(CaptureTriggers.function)(?, ?)", arguments: [ref.table, ref.id])
+                db, sql: "SELECT optimist_group(NULL), \(CaptureTriggers.function)(?, ?)",
+                arguments: [ref.table, ref.id])
         else { return }
         // Of one whose creation was never answered nothing is known once its refused deletion is undone.
         var entry = known ?? RowEntry(ref: ref, generation: 1)

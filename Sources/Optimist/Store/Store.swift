@@ -173,7 +173,9 @@ public final class Store: Sendable {
         -> [TableProblem]
     {
         try reader.read { db in
-            try synced.flatMap { try TableProblem.all(of: $0, in: db) + TableProblem.parents(of: $0, among: synced, in: db) }
+            try synced.flatMap {
+                try TableProblem.all(of: $0, in: db) + TableProblem.parents(of: $0, among: synced, in: db)
+            }
         }
     }
 

@@ -59,7 +59,8 @@ struct LoaderMachine: Sendable {
         memory = MemoryQueue(limits.memory)
         let queues = LoadPriority.allCases.map { _ in lists.addList() }
         lanes = [
-            Lane(slots: Self.readsAtOnce, unseenSlots: Self.readsAtOnce - 1, queues: queues, innerQueue: lists.addList())
+            Lane(
+                slots: Self.readsAtOnce, unseenSlots: Self.readsAtOnce - 1, queues: queues, innerQueue: lists.addList())
         ]
         _ = addLane()
     }

@@ -150,7 +150,9 @@ struct OneFetchTests {
         #expect(try await value == 7)
     }
 
-    @Test func `C4 during the pause after a failure a fresh value is asked for, and whoever joins that gets it`() async throws {
+    @Test func `C4 during the pause after a failure a fresh value is asked for, and whoever joins that gets it`()
+        async throws
+    {
         let desk = Desk(pause: .seconds(60))
         let listener = Listener(desk.loader, "a")
         await desk.source.begin()

@@ -241,7 +241,9 @@ struct CaptureTests {
         #expect(try #require(try await store.entry(todo)).unsentStamp(of: "done") > before)
     }
 
-    @Test func `W4 twenty launches in two seconds that each write stay within two seconds of the time of day`() async throws {
+    @Test func `W4 twenty launches in two seconds that each write stay within two seconds of the time of day`()
+        async throws
+    {
         let todo = Todo(content: "Tickets")
         try await store.write { try todo.insert($0) }
         var last = try #require(try await store.entry(todo)?.lifeStamp)

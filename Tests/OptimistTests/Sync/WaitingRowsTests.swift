@@ -184,10 +184,19 @@ private final class SilentRemote: Remote {
 /// Keeps what is logged.
 private final class Log: LogHandler {
     let lines = Mutex<[String]>([])
-    var metadata: Logger.Metadata { get { [:] } set {} }
-    var logLevel: Logger.Level { get { .info } set {} }
+    var metadata: Logger.Metadata {
+        get { [:] }
+        set {}
+    }
+    var logLevel: Logger.Level {
+        get { .info }
+        set {}
+    }
 
-    subscript(metadataKey _: String) -> Logger.Metadata.Value? { get { nil } set {} }
+    subscript(metadataKey _: String) -> Logger.Metadata.Value? {
+        get { nil }
+        set {}
+    }
 
     func log(event: LogEvent) { lines.withLock { $0.append("\(event.message)") } }
 }
