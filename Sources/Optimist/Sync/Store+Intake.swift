@@ -170,7 +170,7 @@ extension Intake {
         ])
     }
 
-    /// What is not said may be anything.
+    /// If the server omits its state, assume the latest.
     private static func seen(_ head: String?, _ guarantees: RemoteGuarantees) -> Int64 {
         guarantees.state(of: head)?.seq ?? .max
     }

@@ -21,10 +21,10 @@ public struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         self.tell = tell
     }
 
-    /// Tells those who wait how much has come, from 0 to 1. Who joins later is told the latest.
+    /// Tells those who wait how much has come, from 0 to 1. A caller that joins later gets the latest.
     public func report(_ progress: Double) { tell(.progress(min(max(progress, 0), 1))) }
 
-    /// Shows those who wait a value that is better than none. Who joins later is shown the latest,
-    /// unless there is a whole one to be shown meanwhile.
+    /// Shows those who wait a value that is better than none. A caller that joins later gets
+    /// the latest, unless it has a whole value already.
     public func show(_ partial: Value) { tell(.partial(partial)) }
 }

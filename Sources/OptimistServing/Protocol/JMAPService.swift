@@ -85,7 +85,7 @@ public final class JMAPService: Sendable {
             }
         }
         return try await store.read(account: account) { snapshot in
-            // Nobody waits for a reader.
+            // Reads run beside each other, so a long one delays no other account.
             snapshot.meter = WorkMeter(.unlimited, for: caller)
             return try self.run(request, account, room, snapshot: snapshot, transaction: nil)
         }

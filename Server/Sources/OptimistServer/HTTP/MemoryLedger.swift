@@ -2,8 +2,9 @@
 
 /// Divides the memory that all requests together may hold among the accounts. All amounts are in bytes.
 ///
-/// An account never takes more than what is left for everyone: alone it gets half, two get a third each, and a newcomer
-/// always finds room. A request that is alone is let in whatever its size.
+/// An account never takes more than what is left for everyone: alone it gets half, two get a third each. When several
+/// accounts leave less than an evaluation needs, new requests are refused until some answers have been read. A request that is
+/// alone is let in whatever its size.
 ///
 /// > Source: Choudhury and Hahne, Dynamic Queue Length Thresholds for Shared-Memory Packet Switches, 1998.
 struct MemoryLedger {
