@@ -1,7 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Foundation
-import NIOCore
 import Synchronization
 
 /// Counts the connections of each address, and refuses those beyond the limit.
@@ -28,15 +26,5 @@ final class AddressLimit: Sendable {
             let count = counts[address, default: 1] - 1
             counts[address] = count == 0 ? nil : count
         }
-    }
-}
-
-extension SocketAddress {
-    /// Whose connection it is, as far as the address tells. A home has all addresses that begin with the same 64 bits.
-    var connectionOwner: String {
-        guard case .v6(let address) = self else { return ipAddress ?? "unknown" }
-        let bytes = withUnsafeBytes(of: address.address.sin6_addr) { Array($0) }
-        let isMapped = bytes[0..<10].allSatisfy { $0 == 0 } && bytes[10..<12].allSatisfy { $0 == 0xFF }
-        return (isMapped ? bytes[12...] : bytes[..<8]).map(String.init).joined(separator: isMapped ? "." : ":")
     }
 }
