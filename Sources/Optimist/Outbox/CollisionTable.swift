@@ -11,16 +11,13 @@ struct CollisionTable {
 
     init(_ db: Database) { self.db = db }
 
-    static func create(in db: Database) throws {
-        try db.execute(
-            sql: """
-                CREATE TABLE IF NOT EXISTS optimist_collision(
-                    number INTEGER PRIMARY KEY REFERENCES optimist_rejection(number) ON DELETE CASCADE,
-                    columns TEXT NOT NULL,              -- all columns at fault, ["column"]
-                    winner TEXT                         -- the id of the row that has the values, null: it is not known
-                )
-                """)
-    }
+    static let definition = """
+        CREATE TABLE optimist_collision(
+            number INTEGER PRIMARY KEY REFERENCES optimist_rejection(number) ON DELETE CASCADE,
+            columns TEXT NOT NULL,              -- all columns at fault, ["column"]
+            winner TEXT                         -- the id of the row that has the values, null: it is not known
+        )
+        """
 
     /// Notes what `optimist_rejection` has no place for.
     func insert(_ refusal: Refusal, of number: Int64) throws {

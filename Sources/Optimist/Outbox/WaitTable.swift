@@ -13,16 +13,13 @@ struct WaitTable {
 
     init(_ db: Database) { self.db = db }
 
-    static func create(in db: Database) throws {
-        try db.execute(
-            sql: """
-                CREATE TABLE IF NOT EXISTS optimist_wait(   -- why a row of optimist_row waits
-                    tbl INTEGER NOT NULL, id NOT NULL,
-                    due INTEGER NOT NULL,                   -- the row's: with another one the reason is void
-                    code TEXT NOT NULL, columnName TEXT, PRIMARY KEY(tbl, id)
-                ) WITHOUT ROWID
-                """)
-    }
+    static let definition = """
+        CREATE TABLE optimist_wait(                 -- why a row of optimist_row waits
+            tbl INTEGER NOT NULL, id NOT NULL,
+            due INTEGER NOT NULL,                   -- the row's: with another one the reason is void
+            code TEXT NOT NULL, columnName TEXT, PRIMARY KEY(tbl, id)
+        ) WITHOUT ROWID
+        """
 
     /// - Parameter due: As the row's entry has it.
     func note(_ reason: WaitReason, of ref: RowRef, until due: Int64) throws {

@@ -22,12 +22,18 @@ enum EngineSchema {
         }
         if present < 3 { try upgradeToVersion3(db) }
         if present < 4 { try upgradeToVersion4(db) }
-        try CollisionTable.create(in: db)
-        try WaitTable.create(in: db)
-        try createStateView(in: db, beside: definitions(in: db))
+        let definitions = try definitions(in: db)
+        for (name, sql) in additions where definitions[name] == nil { try db.execute(sql: sql) }
+        try createStateView(in: db, beside: definitions)
         // Opening a file that is as it should be writes nothing: a commit is a durable one.
         if present < version { try Meta.set(.version, to: Int64(version), in: db) }
     }
+
+    /// Tables that came without a new version: older code leaves them alone.
+    private static let additions = [
+        (name: "optimist_collision", sql: CollisionTable.definition),
+        (name: "optimist_wait", sql: WaitTable.definition),
+    ]
 
     /// The sync state of a row `r` of `optimist_row` (Q2). What is unsent comes before what waits to be received: a row of
     /// the server's may wait just for the answer to that.
@@ -41,12 +47,12 @@ enum EngineSchema {
         ELSE 'pending' END
         """
 
-    /// The engine's views and triggers that the file has, each with its statement, by name.
+    /// The engine's tables, views and triggers that the file has, each with its statement, by name.
     static func definitions(in db: Database) throws -> [String: String] {
         let rows = try Row.fetchAll(
             db,
             sql: """
-                SELECT name, sql FROM sqlite_master WHERE type IN ('view', 'trigger') AND name GLOB 'optimist_*'
+                SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'view', 'trigger') AND name GLOB 'optimist_*'
                 """)
         return Dictionary(rows.map { ($0[0], $0[1]) }, uniquingKeysWith: { $1 })
     }

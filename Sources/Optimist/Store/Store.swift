@@ -78,8 +78,11 @@ public final class Store: Sendable {
         pool = opened.pool
         layouts = opened.layouts
         shared = Mutex(opened.shared)
-        clockOffset = Mutex(try opened.pool.read { try Meta.int(.clockOffset, in: $0) } ?? 0)
-        owner = Mutex(try opened.pool.read { try FileOwner(in: $0) })
+        let (offset, present) = try opened.pool.read { db in
+            (try Meta.int(.clockOffset, in: db) ?? 0, try FileOwner(in: db))
+        }
+        clockOffset = Mutex(offset)
+        owner = Mutex(present)
         self.capture = capture
         self.surroundings = surroundings
         worker = DatabaseWorker(executor: surroundings.blockingExecutor ?? QueueExecutor(label: "optimist.store"))
