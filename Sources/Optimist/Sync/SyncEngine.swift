@@ -348,6 +348,7 @@ public actor SyncEngine {
         let roundTrip = RoundTrip(surroundings)
         do {
             let answer = try await remote.push(check)
+            try Task.checkCancellation()
             let duration = roundTrip()
             store.confirmedNoRewind()
             try await store.correctClock(by: answer.serverTime, roundTrip: duration)
@@ -356,9 +357,14 @@ public actor SyncEngine {
         }
     }
 
-    private func send(_ batch: PushBatch) async throws -> PushAnswer {
+    /// Sends a batch, and takes the answer. A push that was given up meanwhile sends nothing more and takes no answer: its rows
+    /// are sent again, perhaps with other values.
+    func send(_ batch: PushBatch) async throws -> PushAnswer {
         do {
-            return try await remote.push(batch.push)
+            if Task.isCancelled { throw RemoteFailure.notSent("Sync was stopped.") }
+            let answer = try await remote.push(batch.push)
+            try Task.checkCancellation()
+            return answer
         } catch RemoteFailure.notSent(let reason) {
             try await store.recall(batch)
             throw RemoteFailure.notSent(reason)

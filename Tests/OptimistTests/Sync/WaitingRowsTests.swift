@@ -140,11 +140,39 @@ struct WaitingRowsTests {
         try await phone.untilClean()
         #expect(phone.clock.elapsed >= .seconds(900))
         #expect(log.lines.withLock { $0 }.contains { $0.contains("has not answered") })
-        // The answer to the first comes after all, and changes nothing.
         remote.answer()
         running.cancel()
         await running.value
-        #expect(server.rows("todo").count == 1)
+    }
+
+    @Test func `S5 the answer to a push that was given up is not taken, and its rows stay pending`() async throws {
+        let phone = try SyncedPhone(InMemoryServer())
+        let remote = SilentRemote(phone.remote)
+        let engine = SyncEngine(store: phone.store, remote: remote, reachability: phone.reachability)
+        try await phone.store.write { try Todo(content: "a").insert($0) }
+        let batch = try #require(try await phone.store.nextPush(PushLimit(rows: 10)))
+        let sending = Task { try await engine.send(batch) }
+        await remote.untilAsked()
+        sending.cancel()
+        remote.answer()
+        await #expect(throws: CancellationError.self) { try await sending.value }
+        #expect(try await phone.store.counts().pending == 1)
+    }
+
+    @Test func `S5 a push that is stopped before it is sent leaves what it would have sent pending`() async throws {
+        let server = InMemoryServer()
+        let phone = try SyncedPhone(server)
+        try await phone.store.write { try Todo(content: "a").insert($0) }
+        let engine = SyncEngine(store: phone.store, remote: phone.remote, reachability: phone.reachability)
+        let batch = try #require(try await phone.store.nextPush(PushLimit(rows: 10)))
+        let sending = Task {
+            while !Task.isCancelled { await Task.yield() }
+            _ = try await engine.send(batch)
+        }
+        sending.cancel()
+        await #expect(throws: RemoteFailure.notSent("Sync was stopped.")) { try await sending.value }
+        #expect(server.pushes.isEmpty)
+        #expect(try await phone.store.counts().pending == 1)
     }
 }
 
@@ -158,6 +186,7 @@ private final class SilentRemote: Remote {
 
     func untilAsked() async { for await _ in asked.stream { return } }
 
+    /// Answers the first push after all.
     func answer() { silence.withLock { $0.waiting }?.resume() }
 
     func push(_ push: Push) async throws -> PushAnswer {
@@ -170,7 +199,6 @@ private final class SilentRemote: Remote {
                 silence.withLock { $0.waiting = continuation }
                 asked.continuation.yield()
             }
-            throw RemoteFailure.unreachable("late")
         }
         return try await remote.push(push)
     }
