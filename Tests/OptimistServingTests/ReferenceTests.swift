@@ -163,7 +163,7 @@ struct ReferenceTests {
         #expect(Set(store.rows.values.map(\.seq)) == [2])
     }
 
-    @Test func `a group that fails undoes what its deletes did`() {
+    @Test func `S2 a group that fails undoes what its deletes did`() {
         var store = Self.store(.cascade)
         store.push([Self.parent, Self.child(1)])
         let verdicts = store.push(

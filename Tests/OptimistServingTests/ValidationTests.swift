@@ -96,7 +96,7 @@ struct ValidationTests {
         }
     }
 
-    @Test func `groups: one refused row, and nothing of the group is applied`() {
+    @Test func `S2 one refused row, and nothing of its group is applied`() {
         var store = ModelStore()
         let verdicts = store.push(
             [

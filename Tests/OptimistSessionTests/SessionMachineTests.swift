@@ -126,7 +126,7 @@ struct SessionMachineTests {
         #expect(machine.state == .signedOut(.signedOut))
     }
 
-    @Test func `the session is refreshed 60 seconds ahead, or a tenth of a short life`() {
+    @Test func `T5: the session is refreshed 60 seconds ahead, or a tenth of a short life`() {
         for (lifetime, ahead) in [(900.0, 60.0), (120, 12)] {
             var credentials = Credentials.first
             credentials.lifetime = .seconds(lifetime)

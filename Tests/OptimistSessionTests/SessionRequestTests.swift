@@ -266,7 +266,7 @@ struct SessionRequestTests {
         await #expect { try await stream.value } throws: { ($0 as? OptimistError)?.signOutReason == .revoked }
     }
 
-    @Test func `a silent stream is given up`() async throws {
+    @Test func `R7 a silent stream is given up`() async throws {
         let bench = Bench()
         let (chunks, feed) = AsyncStream.makeStream(of: [UInt8].self)
         bench.server.onRequest { TransportResponse(head: HTTPResponse(status: .ok), body: ResponseBody(chunks)) }

@@ -107,7 +107,7 @@ def open_emptied(page, address, old_way="", network="online", held=0):
 
 @claims
 def survives_a_crash(page, address):
-    """A to-do written offline is shown at once, survives a crash, and reaches the other phone exactly once."""
+    """W1 a to-do written offline is shown at once, survives a crash, and reaches the other phone exactly once."""
     a, b = open_lab(page, address)
     text = fresh("Written in a tunnel")
     a.network("Offline")

@@ -85,13 +85,13 @@ def ends(page, address, button, reason):
 
 @claims
 def revoked(page, address):
-    """After a revocation the phone says so, keeps what is written, and sends it when it is signed in again."""
+    """T3: after a revocation the phone says so, keeps what is written, and sends it when it is signed in again."""
     ends(page, address, "Revoke", "The session was ended from elsewhere.")
 
 
 @claims
 def signed_in_elsewhere(page, address):
-    """After a sign-in elsewhere the phone says so, keeps what is written, and sends it when it is signed in again."""
+    """T3: after a sign-in elsewhere the phone says so, keeps what is written, and sends it when it is signed in again."""
     ends(page, address, "Sign in elsewhere", "The account was signed in on another device.")
 
 
@@ -125,7 +125,7 @@ def another_password(page, address):
 
 @claims
 def deleted_account(page, address):
-    """Deleting the account takes two presses; both phones say why they are signed out, and begin anew."""
+    """T3: deleting the account takes two presses; both phones say why they are signed out, and begin anew."""
     a, b = open_sessions(page, address)
     text = fresh("Of the old account")
     a.phone.write(text)

@@ -51,7 +51,7 @@ struct ProtocolTests {
         #expect(try await server.rows(account: person.account, type: "todo").count == 3)
     }
 
-    @Test func `groups hold across the calls of a push`() async throws {
+    @Test func `S2 groups hold across the calls of a push`() async throws {
         let server = try await site.open()
         let person = try await server.signUp()
         let bad: JSON = ["create": [RowKey.id(2): ["content": .null, "@hlc": .string(Clock.at(0).description)]]]

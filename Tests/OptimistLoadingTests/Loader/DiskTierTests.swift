@@ -228,7 +228,7 @@ struct DiskTierTests {
         return (Desk(LoaderLimits(linger: .zero), disk: tier), gate)
     }
 
-    @Test func `a memory hit does not wait for the disk`() async throws {
+    @Test func `C1 a memory hit does not wait for the disk`() async throws {
         try await have(7)
         let (desk, gate) = slowDesk()
         desk.loader.store(1, for: "b")

@@ -100,7 +100,7 @@ extension OutboxTests {
         #expect(try patch(try await next()).values["alarm"] == .null)
     }
 
-    @Test func `V a merged verdict takes the server's value and keeps mine in the journal`() async throws {
+    @Test func `M7 a merged verdict takes the server's value and keeps mine in the journal`() async throws {
         let todo = try await confirmed()
         try await edit("UPDATE todo SET content = 'mine', done = 1")
         let batch = try await next()
@@ -122,7 +122,7 @@ extension OutboxTests {
                 == #"{"content":"mine"}"#)
     }
 
-    @Test func `V2 a rejected edit comes back as one emission, and mine is in the rejections`() async throws {
+    @Test func `V2 W7 a rejected edit comes back as one emission, and mine is in the rejections`() async throws {
         let todo = try await confirmed()
         try await edit("UPDATE todo SET content = 'far too long', done = 1")
         let batch = try await next()
@@ -201,7 +201,7 @@ extension OutboxTests {
         #expect(try patch(try await next()).values["content"] == "fine")
     }
 
-    @Test func `V1 a retry keeps everything pending and lets others pass`() async throws {
+    @Test func `V1 S8 a retry keeps everything pending and lets others pass`() async throws {
         _ = try await insert("first")
         _ = try await insert("second")
         let batch = try await next()

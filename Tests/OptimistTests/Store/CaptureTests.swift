@@ -314,7 +314,7 @@ struct CaptureTests {
         try plain.close()
     }
 
-    @Test func `W6 the outbox grows with the rows and not with the edits, and holds no value`() async throws {
+    @Test func `W6 L5 the outbox grows with the rows and not with the edits, and holds no value`() async throws {
         let todo = Todo(content: "secret 0")
         try await store.write { try todo.insert($0) }
         for edit in 1...1000 {

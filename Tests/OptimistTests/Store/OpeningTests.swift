@@ -42,7 +42,7 @@ struct OpeningTests {
     }
 
     @Test(arguments: ["short", String(repeating: "This is a letter and no database. ", count: 50)])
-    func `a file that is no database gives a clear error and stays as it was`(text: String) throws {
+    func `L1 a file that is no database gives a clear error and stays as it was`(text: String) throws {
         let file = folder.appending(path: "letter.txt")
         try text.write(to: file, atomically: true, encoding: .utf8)
         let error = try #require(failure(opening: file))
@@ -65,7 +65,7 @@ struct OpeningTests {
         #expect(try store.reader.read { try $0.tableExists("todo") && !$0.tableExists("t") })
     }
 
-    @Test func `L5 a file of a newer engine is refused and stays as it was`() throws {
+    @Test func `L1 L5 a file of a newer engine is refused and stays as it was`() throws {
         let file = folder.appending(path: "new.sqlite")
         let before = try leave(
             file,
@@ -206,7 +206,7 @@ struct OpeningTests {
         #expect(try await store.pendingCount() == 1)
     }
 
-    @Test func `a migration may rebuild and alter a synced table`() async throws {
+    @Test func `L1 a migration may rebuild and alter a synced table`() async throws {
         let file = folder.appending(path: "migrated.sqlite")
         do {
             let store = try Store(at: file, synced: [Todo.self], migrate: Todo.migrate)

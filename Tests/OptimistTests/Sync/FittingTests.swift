@@ -398,7 +398,7 @@ struct FittingTests {
         #expect(tombstone.generation == 2)
     }
 
-    @Test func `R2 a received delete takes unsent children along, and the journal has them`() async throws {
+    @Test func `R2 R4 a received delete takes unsent children along, and the journal has them`() async throws {
         try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
         let (visa, trip) = (Step(text: "Visa", project: trip.id), trip)
         try await store.write { db in
@@ -414,7 +414,7 @@ struct FittingTests {
         #expect(try await store.entry(visa) == nil)
     }
 
-    @Test func `R2 a row that only an unsent edit put below a deleted one goes back to where the server has it`()
+    @Test func `R2 R4 a row that only an unsent edit put below a deleted one goes back`()
         async throws
     {
         try await store.take([.project(trip), .project(tour), .step(tickets, in: trip)], to: 1)
@@ -429,7 +429,7 @@ struct FittingTests {
         #expect(try await store.pendingCount() == 1)
     }
 
-    @Test func `R2 a child that has moved away is not taken along with its former parent`() async throws {
+    @Test func `R2 R4 a child that has moved away is not taken along with its former parent`() async throws {
         try await store.take([.project(trip), .project(tour), .step(tickets, in: trip)], to: 1)
         try await store.take(
             [.gone("project", trip.id), .step(tickets, seq: 2, in: tour, stamp: 1_790_000_002_000)], from: 1, to: 2)

@@ -68,7 +68,7 @@ struct GuaranteeTests {
         #expect(try await reader.rows(table).count >= 10)
     }
 
-    @Test func `V1 an accepted row stays, whatever number an opaque cursor seems to have`() async throws {
+    @Test func `V1 S8 an accepted row stays, whatever number an opaque cursor seems to have`() async throws {
         promise(RemoteGuarantees(pagesHaveOwnChanges: true))
         backend.write("book", [id(10)], ["title": "There"])
         let reader = try Reader(backend)
@@ -82,7 +82,7 @@ struct GuaranteeTests {
     }
 
     @Test(arguments: [true, false], [true, false])
-    func `V1 a remote whose pages leave out what was pushed loses no row for the device`(
+    func `V1 S8 a remote whose pages leave out what was pushed loses no row for the device`(
         isOrdered: Bool, hasSnapshots: Bool
     ) async throws {
         promise(

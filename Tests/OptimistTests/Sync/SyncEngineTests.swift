@@ -286,7 +286,7 @@ struct SyncEngineTests {
         await phone.stop()
     }
 
-    @Test func `a file is bound to one account, and another one is refused`() async throws {
+    @Test func `L2 a file is bound to one account, and another one is refused`() async throws {
         let phone = try SyncedPhone(server)
         try await phone.store.bind(to: "elsewhere#2")
         try await phone.store.write { try Todo(content: "Private").insert($0) }

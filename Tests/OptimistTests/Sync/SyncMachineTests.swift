@@ -424,7 +424,7 @@ struct SyncMachineTests {
 
     /// S6: whatever happens in whatever order, a lane that is wanted runs or waits, and no lane runs twice.
     @Test(arguments: 1...300)
-    func `S6 pending, online and idle is impossible`(seed: UInt64) {
+    func `S6 Q3 pending, online and idle is impossible`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var run = MachineRun(seed: seed)
         run.handle(.started([:]))

@@ -1,0 +1,67 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""Holds the rules of Documentation/Promises.md and the names of the tests against each other."""
+
+import re
+
+HEADER = """# Which tests prove which promise
+
+`Scripts/rules` writes this file from the names of the tests; do not edit it. The rules are in [Promises](Promises.md).
+A test stands under each rule whose number its name begins with. If a merge conflicts here, run `Scripts/rules`.
+"""
+RULE = re.compile(r"^\| ([A-Z]\d{1,2}) \| (.*) \|$")
+NUMBER = re.compile(r"(?<![\w.#/{\\-])(?<!gRFC )[A-Z]\d{1,2}(?![\w-])")
+SWIFT_COMMENT = re.compile(r"(?:^|\s)///?(.*)$", re.MULTILINE)
+PYTHON_COMMENT = re.compile(r'(?:^|\s)#(.*)$|"""(.*?)"""', re.MULTILINE | re.DOTALL)
+
+
+def read_rules(promises):
+    """The rules of the document by number, in its order."""
+    return dict(match.groups() for match in map(RULE.match, promises.splitlines()) if match)
+
+
+def tests_by_rule(rules, tests):
+    """The tests of each rule, in an order that does not depend on where in a file a test stands."""
+    return {
+        rule: sorted((test for test in tests if rule in test.rules), key=lambda test: (test.file, test.claim))
+        for rule in rules
+    }
+
+
+def written(rules, tests):
+    """The text of the file that names the tests of each rule."""
+    lines = [HEADER]
+    for rule, proofs in tests_by_rule(rules, tests).items():
+        lines.append(f"## {rule}")
+        lines += [f"- {test.claim} · `{test.file.rsplit('/', 1)[-1]}`" for test in proofs] or ["None: see the rule."]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def comments(file, text):
+    """What the text of a source file says in comments."""
+    if file.endswith(".py"):
+        return "\n".join(a or b for a, b in PYTHON_COMMENT.findall(text))
+    return "\n".join(SWIFT_COMMENT.findall(text))
+
+
+def unknown_numbers(file, text, rules):
+    """The numbers in a text that look like those of rules and are none, each with the file that has it."""
+    numbers = sorted(set(NUMBER.findall(text)) - set(rules))
+    return [f"{file}: {number} is no rule of Documentation/Promises.md." for number in numbers]
+
+
+def problems(rules, tests, texts, current):
+    """What does not fit, as sentences. `texts` maps files to what is looked through for numbers of rules."""
+    found = []
+    for rule, proofs in tests_by_rule(rules, tests).items():
+        if not proofs and not re.search(r"(?<!\*)\*[^*]+\*(?!\*)", rules[rule]):
+            found.append(
+                f"Documentation/Promises.md: no test proves {rule}. Begin a test's name with {rule}, or say in italics "
+                "in the rule why it has none.")
+    for test in tests:
+        found += unknown_numbers(test.file, test.claim, rules)
+    for file, text in texts.items():
+        found += unknown_numbers(file, text, rules)
+    if current != written(rules, tests):
+        found.append("Documentation/PromiseTests.md is not current: run Scripts/rules.")
+    return sorted(set(found), key=found.index)
