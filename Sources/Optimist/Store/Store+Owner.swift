@@ -7,11 +7,11 @@ import Synchronization
 /// Whose file it is, and who may write in it (L2).
 extension Store {
     /// Who is signed in at this moment.
-    var signedIn: SignedIn { whoIsSignedIn.withLock { $0 }() }
+    var signedIn: SignedIn { whoIsSignedIn.withLock { $0 }.ask() }
 
     /// Asks at every write who is signed in. The last engine that asks for that counts.
     func follow(_ whoIsSignedIn: @escaping @Sendable () -> SignedIn) {
-        self.whoIsSignedIn.withLock { $0 = whoIsSignedIn }
+        self.whoIsSignedIn.withLock { $0 = SignedInQuestion(ask: whoIsSignedIn) }
     }
 
     /// Takes note of who is signed in, so that it holds in a later launch too, before an engine runs.

@@ -45,7 +45,7 @@ public final class Store: Sendable {
     /// Whose file this is, as it says.
     let owner: Mutex<FileOwner>
     /// Asks the engine's remote who is signed in.
-    let whoIsSignedIn = Mutex<@Sendable () -> SignedIn>({ .unknown })
+    let whoIsSignedIn = Mutex(SignedInQuestion { .unknown })
 
     /// Opens a database file, or makes it.
     ///

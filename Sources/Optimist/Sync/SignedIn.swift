@@ -10,3 +10,9 @@ public enum SignedIn: Sendable, Hashable {
     /// remote that knows ``RemoteAccount/id`` gives that.
     case account(String)
 }
+
+/// Asks who is signed in. A struct, since a function that a `Mutex` holds by itself is wrapped once more by every access: after
+/// some thousand writes the call would overflow its stack.
+struct SignedInQuestion: Sendable {
+    let ask: @Sendable () -> SignedIn
+}

@@ -9,28 +9,33 @@ import Synchronization
 /// cancelling it.
 public final class Ticket: Sendable {
     let id: HolderID
-    /// Tells the loader of a new priority, or with nil that the value is wanted no more. Nil: it has been told.
-    private let change: Mutex<(@Sendable (HolderID, LoadPriority?) -> Void)?>
+    private let listener: Mutex<Listener?>
+
+    /// Whom a ticket tells. A struct, since a function that a `Mutex` holds by itself is wrapped once more by every access.
+    private struct Listener: Sendable {
+        /// Takes a new priority, or nil when the value is wanted no more.
+        let change: @Sendable (HolderID, LoadPriority?) -> Void
+    }
 
     @usableFromInline
     init(_ id: HolderID, _ change: @escaping @Sendable (HolderID, LoadPriority?) -> Void) {
         self.id = id
-        self.change = Mutex(change)
+        listener = Mutex(Listener(change: change))
     }
 
     deinit { cancel() }
 
     /// Says how soon the value is needed from now on. Does nothing once it is here.
-    public func need(_ priority: LoadPriority) { change.withLock { $0 }?(id, priority) }
+    public func need(_ priority: LoadPriority) { listener.withLock { $0 }?.change(id, priority) }
 
     /// Wants the value no more. Nothing is told after this returns, but what another thread is telling at this moment.
     ///
     /// The fetch goes on for those who want it too. If there are none it stops, after the loader's linger.
     public func cancel() {
-        let change = change.withLock { change in
-            defer { change = nil }
-            return change
+        let listener = listener.withLock { listener in
+            defer { listener = nil }
+            return listener
         }
-        change?(id, nil)
+        listener?.change(id, nil)
     }
 }

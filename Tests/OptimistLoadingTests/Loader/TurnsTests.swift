@@ -3,6 +3,7 @@
 import Foundation
 import OptimistCore
 import OptimistTesting
+import Synchronization
 import Testing
 
 @testable import OptimistLoading
@@ -140,5 +141,14 @@ struct TurnsTests {
         #expect(desk.loader.cached("seen") == 1)
         desk.loader.trim(to: 0)
         #expect(desk.loader.counts.unseenBytes == 1)
+    }
+
+    @Test func `to say how soon a value is needed costs the same each time`() {
+        let depths = Mutex<[Int]>([])
+        let ticket = Ticket(HolderID(place: 0, serial: 0)) { _, _ in
+            depths.withLock { $0.append(Thread.callStackReturnAddresses.count) }
+        }
+        for _ in 1...40 { ticket.need(.visible) }
+        #expect(Set(depths.withLock { $0 }).count == 1)
     }
 }

@@ -113,6 +113,16 @@ struct FileOwnerTests {
         #expect(contents("B").isEmpty)
     }
 
+    @Test func `L2 to ask who is signed in costs the same at every write`() throws {
+        let depths = Mutex<[Int]>([])
+        phone.store.follow {
+            depths.withLock { $0.append(Thread.callStackReturnAddresses.count) }
+            return .unknown
+        }
+        for _ in 1...40 { _ = phone.store.signedIn }
+        #expect(Set(depths.withLock { $0 }).count == 1)
+    }
+
     @Test func `L2 a file belongs to who was signed in first, though it never connected`() async throws {
         let remote = Accounts(servers)
         let engine = engine(remote)
