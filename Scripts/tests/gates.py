@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Tests of Scripts/rules: each of its checks lets good text pass and finds the fault in bad text."""
+"""Tests of Scripts/rules and Scripts/tidy: each check lets good text pass and finds the fault in bad text."""
 
 import sys
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "Server" / "Tests")]
-from checks import found, rules  # noqa: E402
+from checks import documents, found, public_types, rules, sizes, swift_text, voice  # noqa: E402
 from claims import Claims  # noqa: E402
 
 claims = Claims()
-PROMISES = "| | rule |\n|---|---|\n| W1 | A write is durable. |\n| Q1 | Reads are local. *No test: by construction.* |\n"
+PROMISES = "| | rule |\n|---|---|\n| W1 | A write is durable. |\n| Q1 | Reads are local. *No test: see its code.* |\n"
 SWIFT = "    @Test(arguments: [1, 2])\n    func `W1 a write is durable`(value: Int) {}\n    @Test func plain() {}\n"
-PYTHON = '@claims\n@slow\ndef survives(folder):\n    """W1 a kill loses\n    nothing."""\n\n\ndef helper():\n    """No test."""\n'
+PYTHON = '@claims\n@slow\ndef survives(folder):\n    """W1 a kill loses\n    nothing."""\n\n\ndef helper():\n    """No."""\n'
 
 
 def check(tests, promises=PROMISES, texts=None, current=None):
@@ -48,9 +48,122 @@ def each_number_is_a_rule():
     """A number in the name of a test, a comment or a document must be one of a rule."""
     tests = found.tests_in("A.swift", SWIFT)
     assert "A.swift: W2 is no rule" in check(tests + [found.Test("A.swift", "W1 W2 a write")])[0]
-    assert "B.swift: S9 is no rule" in check(tests, texts={"B.swift": rules.comments("B.swift", "let a = 1  // See S9.")})[0]
-    assert "b.py: S9 is no rule" in check(tests, texts={"b.py": rules.comments("b.py", "a = 1  # See S9.")})[0]
+    for file, text in {"B.swift": "let a = 1  // See S9.", "b.py": "a = 1  # See S9."}.items():
+        assert f"{file}: S9 is no rule" in check(tests, texts={file: rules.comments(file, text)})[0]
     assert check(tests, texts={"B.swift": rules.comments("B.swift", 'let S9 = "\\u{E9}"  // gRFC A6, W1')}) == []
+
+
+
+@claims
+def reads_swift():
+    """Comments and strings, also with interpolations and raw ones, are told from code."""
+    text = 'let a = "{ \\(b("}")) // no" // yes {\nlet c = #"\\"{"# /* { /* { */ */ + """\n{ " }\n"""\nfunc d() {}\n'
+    code, comments = swift_text.split(text)
+    assert [comment for _, comment in comments] == ["// yes {", "/* { /* { */ */"], comments
+    assert code.count("{") == 1 and code.count("\n") == text.count("\n") and len(code) == len(text), code
+
+
+@claims
+def finds_long_functions():
+    """A function of 60 lines passes and one of 61 does not, in Swift and in Python; so with files of 400 lines."""
+    def swift(lines, head="func long(a: Int = { 1 }()) -> Int"):
+        return f"protocol P {{\n    func short()\n    init()\n}}\n{head} {{\n" + "    a()\n" * (lines - 2) + "}\n"
+
+    def python(lines):
+        return "def long():\n" + "    a()\n" * (lines - 1) + "\n\ndef short():\n    pass\n"
+
+    assert list(sizes.problems({"A.swift": swift(60), "a.py": python(60), "B.swift": "a\n" * 400})) == []
+    for file, text in {"A.swift": swift(61), "a.py": python(61)}.items():
+        (problem,) = sizes.problems({file: text})
+        assert f"{file}:{5 if file == 'A.swift' else 1}: long has 61 lines" in problem, problem
+    for head in ("public init<T>(t: T) where T: P", "var long: [Int]", "subscript(a: Int) -> Int", "deinit"):
+        assert len(list(sizes.problems({"A.swift": swift(61, head)}))) == 1, head
+    assert "401 lines" in list(sizes.problems({"B.swift": "a\n" * 401}))[0]
+
+
+@claims
+def finds_types_of_one_name():
+    """Two public types of one name in two modules are found; nested and internal ones are told apart."""
+    one = "public struct A {\n    public enum Kind {}\n    class func f() {}\n}\nstruct B {}\n"
+    one += "extension D { public struct C {} }\n"
+    other = "@MainActor\npublic final class X {\n    public enum Kind {}\n}\npublic struct B {}\npublic struct C {}\n"
+    files = {"Sources/One/A.swift": one, "Server/Sources/Two/X.swift": other}
+    assert list(public_types.public_types(one)) == ["A", "A.Kind", "D.C"], list(public_types.public_types(one))
+    assert list(public_types.problems(files)) == []
+    (problem,) = public_types.problems(files | {"Sources/Three/B.swift": "public typealias B = Int\n"})
+    assert "public type B" in problem, problem
+    assert list(public_types.problems({"Sources/One/A.swift": one, "Sources/One/B.swift": one})) == []
+
+
+@claims
+def checks_the_glossary():
+    """A word of the glossary must be in a name of the code, and there must be fewer than 30."""
+    def page(*words):
+        rows = "".join(f"| {word} | x |\n" for word in words)
+        return f"## Words\n| word | meaning |\n|---|---|\n{rows}\n## After\n| no | x |\n"
+
+    code = {"A.swift": "// echo\nstruct PageRow { let inFlight = 1 }\n"}
+    assert documents.glossary(page("page, row", "in flight")) == ["page", "row", "in flight"]
+    assert list(documents.glossary_problems(page("page, row", "in flight"), code)) == []
+    assert "“echo”" in list(documents.glossary_problems(page("page", "echo"), code))[0]
+    assert "30 words" in list(documents.glossary_problems(page(*["page"] * 30), code))[0]
+    assert "0 words" in list(documents.glossary_problems("", code))[0]
+
+
+@claims
+def checks_table_cells():
+    """A cell of 800 characters passes, and one of 801 does not; text outside of tables may be longer."""
+    assert list(documents.table_problems({"a.md": f"| a | {'x' * 798} |\n{'x' * 900}\n"})) == []
+    assert "a.md:1: a table cell has 801" in list(documents.table_problems({"a.md": f"| a | {'x' * 799} |\n"}))[0]
+
+
+@claims
+def finds_turns():
+    """Every turn is found in a sentence that has it, and plain sentences have none."""
+    sentences = (
+        "Of a remote that does not say so, the id serves.", "A row of which nothing is here.", "Tell whoever asks.",
+        "Who writes without a store is refused.", "It is nobody's any more.", "What is not said may be anything.",
+        "It is read anew.", "All but for one.", "It is to be sent.", "It is not held any more.", "It goes along.",
+        "A date that is none has passed.", "It was seen to what is old.", "It hears what he has.", "So is a row.",
+        "A row which is in a page which came.", "It is to be had.", "One waits for the latter.",
+    )
+    for turn, sentence in zip(voice.TURNS, sentences, strict=True):
+        assert turn in [found for found, _ in voice.turns_in(sentence)], (turn.name, sentence)
+    plain = "The server refuses the row. What does it say? Of course it is sent again, in the order in which rows came."
+    assert voice.turns_in(plain) == [], voice.turns_in(plain)
+
+
+@claims
+def reads_prose():
+    """Prose is what comments, docstrings and documents say, without code; a sentence may go over lines."""
+    swift = "/// A row of\n/// which `whoever` is.\n///\n/// - Returns: Of two, one.\nlet a = \"anew\"  // Sent anew.\n"
+    assert (read := voice.prose("A.swift", swift)) == ["A row of which x is.", "Of two, one.", "Sent anew."], read
+    python = '#!/usr/bin/env python3\n"""Reads\nanew."""\na = "anew"  # noqa: E402\n\n# Of two,\n# one.\n'
+    assert (read := voice.prose("a.py", python)) == ["Of two, one.", "Reads anew."], read
+    page = "# Of a page\nIt is **read\nanew**.\n```\nanew\n```\n| a | Of two |\n|---|---|\n"
+    assert (read := voice.prose("a.md", page)) == ["Of a page", "It is read anew.", "a", "Of two"], read
+
+
+@claims
+def lowers_and_never_raises():
+    """A folder may have fewer turns than before, not more; the baseline follows down and never up."""
+    def texts(turns, words=100):
+        return {"Sources/A/a.md": "anew\n\n" * turns + "word " * (words - turns)}
+
+    counts = {turns: voice.count(texts(turns)) for turns in (1, 2, 3)}
+    baseline = {"Sources/A": {"turns": 2, "words": 100}}
+    assert list(voice.problems(counts[1], baseline)) == list(voice.problems(counts[2], baseline)) == []
+    (problem,) = voice.problems(counts[3], baseline)
+    assert "Sources/A: 3 turns in 100 words, 30.0 in 1,000; at most 20.0" in problem, problem
+    assert list(voice.problems(voice.count(texts(2, words=50)), baseline)) == [], "plain text may be deleted"
+    assert list(voice.problems(voice.count(texts(3, words=200)), baseline)) == [], "much new text may have a turn"
+    assert voice.lowered(counts[1], baseline) == {"Sources/A": {"turns": 1, "words": 100}}
+    assert voice.lowered(counts[3], baseline) == baseline
+    moved = {"Sources/B": counts[2]["Sources/A"]}
+    assert list(voice.problems(moved, baseline)) == []
+    assert voice.lowered(moved, baseline) == {"Sources/B": {"turns": 2, "words": 100}}
+    assert voice.lowered(counts[2] | moved, baseline) == baseline
+    assert "Sources/B" in list(voice.problems({"Sources/B": counts[3]["Sources/A"]}, baseline))[0]
 
 
 if __name__ == "__main__":
