@@ -50,7 +50,7 @@ struct InMemorySyncStoreTests {
             try await store.write(account: "a") { _ = try $0.append(changes, day: 1) }
         }
         let page = try store.reading("a") {
-            try $0.changes(type: "Todo", from: Place(after: 198), limit: 10, maxBytes: .max)
+            try $0.changes(type: "Todo", from: LogPosition(after: 198), limit: 10, maxBytes: .max)
         }
         #expect(page.rows.map(\.place.seq) == [199, 200])
         #expect(

@@ -59,7 +59,7 @@ extension World {
         }
     }
 
-    private func setNetwork(_ device: SimulatedDevice, _ conditions: NetworkConditions, for seconds: Int) {
+    private func setNetwork(_ device: SimulatedDevice, _ conditions: LinkConditions, for seconds: Int) {
         device.link.conditions = conditions
         scheduler.after(.seconds(seconds)) { [self] in
             if !isHealed, device.link.conditions == conditions { device.link.conditions = .perfect }

@@ -53,7 +53,7 @@ struct GazetteerLookupCommand: AsyncParsableCommand {
     }
 }
 
-extension PlaceName {
+extension NamedPlace {
     fileprivate func report(_ source: GazetteerSource) -> String {
         """
         place       \(place.report)
@@ -65,6 +65,6 @@ extension PlaceName {
     }
 }
 
-extension PlaceName.Name {
+extension NamedPlace.Name {
     fileprivate var report: String { "\(text) (\(language ?? "local name"))" }
 }

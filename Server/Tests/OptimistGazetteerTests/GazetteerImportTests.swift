@@ -13,7 +13,7 @@ struct GazetteerImportTests {
 
     init() throws { folder = try Folder() }
 
-    private var place: PlaceName? {
+    private var place: NamedPlace? {
         get throws { try Gazetteer(file: folder.gazetteer).place(at: Coordinate(35.69, 139.69), languages: ["ja"]) }
     }
 

@@ -17,7 +17,7 @@ struct GazetteerTests {
         gazetteer = try Gazetteer(file: folder.gazetteer)
     }
 
-    private func name(_ latitude: Double, _ longitude: Double, _ languages: String...) throws -> PlaceName? {
+    private func name(_ latitude: Double, _ longitude: Double, _ languages: String...) throws -> NamedPlace? {
         try gazetteer.place(at: Coordinate(latitude, longitude), languages: languages)
     }
 
@@ -107,6 +107,6 @@ struct GazetteerTests {
     }
 }
 
-extension PlaceName.Name {
+extension NamedPlace.Name {
     fileprivate init(_ text: String, _ language: String?) { self.init(text: text, language: language) }
 }

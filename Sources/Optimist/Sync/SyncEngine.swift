@@ -21,7 +21,7 @@ public actor SyncEngine {
     let store: Store
     let remote: any Remote
     let session: Session?
-    private let installID: UUID?
+    let installID: UUID?
     let onMassRemoval: @Sendable (MassRemoval) async -> MassRemoval.Answer
     private let reachability: any Reachability
     let surroundings: Surroundings
@@ -32,10 +32,10 @@ public actor SyncEngine {
 
     private var machine: SyncMachine
     var account: RemoteAccount?
-    /// Who was signed in when the remote connected to that.
-    private var connectedAs = SignedIn.unknown
+    /// Who was signed in when the engine connected to `account`.
+    var connectedAs = SignedIn.unknown
     /// Several lanes may need the connection at the same time.
-    private var connecting = SharedWork<RemoteAccount>()
+    var connecting = SharedWork<RemoteAccount>()
     var pulls = Pulls()
     private(set) var elapsed: Stopwatch
     /// What each lane does, by its number: what an earlier work of the lane comes to no longer counts.
@@ -43,10 +43,10 @@ public actor SyncEngine {
     private var tasks: [Int: Task<Void, Never>] = [:]
     private var timers: [SyncMachine.Timer: Task<Void, Never>] = [:]
     private var lastTask = 0
-    private var lastBatch: PushBatch?
-    private var asksForRewind = true
+    var lastBatch: PushBatch?
+    var asksForRewind = true
     /// What the log was told of rows that wait, in this run.
-    private var toldWaits: Set<WaitReason.Place> = []
+    var toldWaits: Set<WaitReason.Place> = []
 
     /// Syncs with a server that speaks JMAP, under a session.
     ///
@@ -303,76 +303,7 @@ public actor SyncEngine {
         }
     }
 
-    // MARK: - The three lanes
-
-    private func push(_ rowLimit: Int) async -> SyncMachine.PushOutcome {
-        do {
-            lastBatch = nil
-            var next: PushBatch?
-            try await checkForRewind()
-            repeat {
-                let outlook = try await store.pushOutlook(without: pausedTables)
-                guard outlook.isSendable else { return .nothing(nextDue: outlook.nextDue) }
-                _ = try await connected()
-                next = try await store.nextPush(PushLimit(rows: rowLimit), without: pausedTables)
-            } while next == nil
-            guard let batch = next else { return .nothing(nextDue: nil) }
-            lastBatch = batch
-            let roundTrip = RoundTrip(surroundings)
-            let answer = try await send(batch)
-            let duration = roundTrip()
-            pause(answer.upgradeRequired)
-            guard answer.verdicts.count == batch.sent.count else {
-                return .failed(
-                    .protocolError("The remote answered \(answer.verdicts.count) rows of \(batch.sent.count)."),
-                    rows: 0, units: 0)
-            }
-            let verdicts = try await store.believable(answer, of: batch)
-            let holdsBack = try await store.book(verdicts, of: batch, in: answer.epoch)
-            try await store.correctClock(by: answer.serverTime, roundTrip: duration)
-            tellWaits(verdicts, of: batch)
-            return .sent(needsPull: holdsBack || verdicts != answer.verdicts)
-        } catch {
-            return .failed(
-                SyncMachine.Failure(error), rows: lastBatch?.sent.count ?? 0, units: lastBatch?.unitCount ?? 0)
-        }
-    }
-
-    /// Finds out whether the file went back, if what is counted waits for that. Of a remote that does not say, the launch's id
-    /// serves for what it counts to its end, and nothing waits.
-    private func checkForRewind() async throws {
-        // The first spares the connection, which may bring a new device id.
-        guard asksForRewind, store.capture.launchOrigin != nil else { return }
-        _ = try await connected()
-        guard let check = try await store.rewindCheck() else { return }
-        let roundTrip = RoundTrip(surroundings)
-        do {
-            let answer = try await remote.push(check)
-            try Task.checkCancellation()
-            let duration = roundTrip()
-            store.confirmedNoRewind()
-            try await store.correctClock(by: answer.serverTime, roundTrip: duration)
-        } catch RemoteFailure.refused, RemoteFailure.tooLarge, RemoteFailure.forbidden, RemoteFailure.protocolError {
-            asksForRewind = false
-        }
-    }
-
-    /// Sends a batch, and takes the answer. A push that was given up meanwhile sends nothing more and takes no answer: its rows
-    /// are sent again, perhaps with other values.
-    func send(_ batch: PushBatch) async throws -> PushAnswer {
-        do {
-            if Task.isCancelled { throw RemoteFailure.notSent("Sync was stopped.") }
-            let answer = try await remote.push(batch.push)
-            try Task.checkCancellation()
-            return answer
-        } catch RemoteFailure.notSent(let reason) {
-            try await store.recall(batch)
-            throw RemoteFailure.notSent(reason)
-        } catch {
-            try await store.pushEnded(batch)
-            throw error
-        }
-    }
+    // MARK: - The stream
 
     private func listen() {
         let (inbox, remote) = (inbox, remote)
@@ -394,74 +325,4 @@ public actor SyncEngine {
 
     /// Whether a call of ``run()`` is under way, which sends when it can.
     nonisolated var isRunning: Bool { inbox.isOpen }
-
-    func connected() async throws -> RemoteAccount {
-        await untilRestored()
-        if let account, remote.signedIn == connectedAs { return account }
-        account = nil
-        let present = try await connecting.value(surroundings.spawn) { try await self.connectAndBind() }
-        account = present
-        return present
-    }
-
-    private func connectAndBind() async throws -> RemoteAccount {
-        let person = remote.signedIn
-        let account = try await connect()
-        // A remote may ignore that its task was cancelled.
-        try Task.checkCancellation()
-        if let install = try await session?.installID() ?? installID { try await store.recognise(install: install) }
-        try await store.bind(to: account.id, as: person) { [remote] in remote.signedIn }
-        try await store.note(remote.guarantees)
-        connectedAs = person
-        if let schema = account.schema { try await store.check(against: schema) }
-        if let served = account.tables { try await store.skip(tablesBut: served) }
-        return account
-    }
-
-    /// Waits until the session has read its credentials: from then on it is known whose the answers are.
-    private func untilRestored() async {
-        guard let session, session.state == .restoring else { return }
-        for await state in session.states where state != .restoring { return }
-    }
-
-    /// A refusal of the connection says nothing about a row.
-    private func connect() async throws -> RemoteAccount {
-        do { return try await remote.connect() } catch RemoteFailure.signedOut(let reason) {
-            if remote.signedIn == .unknown { try await store.note(.nobody) }
-            throw RemoteFailure.signedOut(reason)
-        } catch RemoteFailure.refused(let reason) {
-            throw RemoteFailure.unreachable(reason)
-        } catch RemoteFailure.tooLarge {
-            throw RemoteFailure.unreachable("the connection was refused as too large")
-        }
-    }
-
-    /// Says once in each run what the server does not take for now. A person who looks for a missing column finds it there.
-    private func tellWaits(_ verdicts: [Verdict], of batch: PushBatch) {
-        for (row, verdict) in zip(batch.push.rows, verdicts) {
-            guard case .retry(_, let reason?) = verdict,
-                toldWaits.insert(WaitReason.Place(table: row.table, reason: reason)).inserted
-            else { continue }
-            logger.warning(
-                "The server does not take some rows for now. They stay pending and are sent again.",
-                metadata: [
-                    "sync.table": "\(row.table)", "sync.code": "\(reason.code)",
-                    "sync.column": "\(reason.column ?? "")",
-                ])
-        }
-    }
-
-    private func setAside(isRejected: Bool) async throws {
-        guard let batch = lastBatch, batch.unitCount == 1 else { return }
-        if isRejected {
-            let refusal = Refusal(
-                code: "tooLarge",
-                message: batch.sent.count == 1
-                    ? "The change is larger than the server accepts, or too much work for it."
-                    : "What was written together is larger than the server accepts, or too much work for it.")
-            if try await store.refuse(refusal, batch) { poke() }
-        } else {
-            try await store.hold(batch)
-        }
-    }
 }

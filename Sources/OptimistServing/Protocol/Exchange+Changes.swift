@@ -28,7 +28,7 @@ extension Exchange {
         var since: KnownState
         var limit: Int
         var isInline: Bool
-        var start: Place { since.start }
+        var start: LogPosition { since.start }
     }
 
     private func read(_ invocation: Invocation) throws -> Asked {
@@ -43,7 +43,7 @@ extension Exchange {
     private func standardChanges(_ type: String, _ asked: Asked, _ invocation: Invocation) throws -> MethodAnswer {
         let page = try snapshot.changes(
             type: type, from: asked.start, limit: asked.limit, maxBytes: AnswerLimit.pageBytes)
-        let end = page.end(from: asked.start) ?? Place(after: state.seq)
+        let end = page.end(from: asked.start) ?? LogPosition(after: state.seq)
         var (created, updated, destroyed): ([JSON], [JSON], [JSON]) = ([], [], [])
         for row in page.rows where row.place < end {
             let isNew = row.bornSeq > asked.since.state.seq
@@ -101,9 +101,9 @@ extension Exchange {
         for table in tables { readyAnswers[table.index] = try inlineAnswer(table, end: end) }
     }
 
-    private func inlineAnswer(_ table: Table, end: Place?) throws -> MethodAnswer {
+    private func inlineAnswer(_ table: Table, end: LogPosition?) throws -> MethodAnswer {
         let start = table.asked.start
-        let stop = max(start, end ?? Place(after: state.seq))
+        let stop = max(start, end ?? LogPosition(after: state.seq))
         let rows = table.page.rows.prefix { $0.place < stop }
         let living = rows.filter(\.isAlive)
         // Also for a device that starts from nothing: it may have pushed rows before it pulled.

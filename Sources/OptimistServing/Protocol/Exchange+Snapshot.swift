@@ -13,7 +13,7 @@ extension Exchange {
         }
         let at =
             try call.at.map { try place($0, knowsEpochs: true) }
-            ?? KnownState(state: state(at: Place(after: opening.seq)))
+            ?? KnownState(state: state(at: LogPosition(after: opening.seq)))
         let limit = min(call.maxChanges ?? RowSync.Limit.pageRows, settings.pageRows)
         let page = try snapshot.livingRows(type: type, after: call.after, limit: limit, maxBytes: max(0, pageRoom))
         pageRoom -= page.rows.reduce(0) { $0 + $1.byteCount }

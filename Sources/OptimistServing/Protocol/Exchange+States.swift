@@ -34,7 +34,7 @@ extension Exchange {
     }
 
     /// The state that a client is given for a place.
-    func state(at place: Place, begun: Int64? = nil) -> SyncState {
+    func state(at place: LogPosition, begun: Int64? = nil) -> SyncState {
         var state = place.state(epoch: settings.epoch)
         state.begun = begun
         // Whoever has been told that there is nothing does not begin with nothing from now on.
@@ -51,7 +51,7 @@ struct KnownState {
     /// If it is of a former epoch: the lives of the database since.
     var epochs: JSON?
 
-    var start: Place { Place(after: state) }
+    var start: LogPosition { LogPosition(after: state) }
 }
 
 extension SyncState {

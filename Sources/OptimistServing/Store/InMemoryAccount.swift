@@ -8,7 +8,7 @@ struct InMemoryAccount: Sendable {
     private(set) var rows: [String: [String: StoredRow]] = [:]
     private var index: [String: [IndexEntry: Set<String>]] = [:]
     /// The places at which rows stand, by type and in order, among some that rows have left.
-    private var order: [String: [(place: Place, id: String)]] = [:]
+    private var order: [String: [(place: LogPosition, id: String)]] = [:]
 
     /// Stores a row under the present seq, after all others.
     ///
@@ -63,7 +63,7 @@ struct InMemoryAccount: Sendable {
     }
 
     /// The rows of a type that stand at a place or later, in order.
-    func changed(_ type: String, from start: Place) -> some Sequence<(id: String, row: StoredRow)> {
+    func changed(_ type: String, from start: LogPosition) -> some Sequence<(id: String, row: StoredRow)> {
         let places = order[type] ?? []
         var (low, high) = (0, places.count)
         while low < high {

@@ -137,7 +137,7 @@ final class InMemoryTransaction: AccountTransaction {
 
     func livingCount(type: String) -> Int { account.rows[type]?.count { $0.value.row.isAlive } ?? 0 }
 
-    func changes(type: String, from place: Place, limit: Int, maxBytes: Int) -> ChangePage {
+    func changes(type: String, from place: LogPosition, limit: Int, maxBytes: Int) -> ChangePage {
         var page = ChangePage(rows: [])
         var size = 0
         for (id, stored) in account.changed(type, from: place) {

@@ -27,7 +27,7 @@ public struct StoredRow: Sendable {
             row: change.row, memory: change.memory, seq: seq, ordinal: ordinal, bornSeq: change.bornSeq ?? seq)
     }
 
-    public var place: Place { Place(seq: seq, ordinal: ordinal) }
+    public var place: LogPosition { LogPosition(seq: seq, ordinal: ordinal) }
 
     /// The row as a patch that carries all of it.
     ///

@@ -64,7 +64,7 @@ public protocol AccountSnapshot {
     /// - Parameters:
     ///   - limit: The most rows to return.
     ///   - maxBytes: How much room they may take up together.
-    func changes(type: String, from place: Place, limit: Int, maxBytes: Int) throws -> ChangePage
+    func changes(type: String, from place: LogPosition, limit: Int, maxBytes: Int) throws -> ChangePage
 }
 
 /// A snapshot under the account's lock, to which rows can be written.
@@ -101,7 +101,7 @@ public struct RowChange: Sendable {
 /// A row as it stands in the order of changes, its JSON unread.
 public struct LoggedRow: Sendable {
     public var id: String
-    public var place: Place
+    public var place: LogPosition
     public var bornSeq: Int64
     public var generation: Int
     public var content: [UInt8]
@@ -109,7 +109,7 @@ public struct LoggedRow: Sendable {
     public var hidden: [UInt8]?
 
     public init(
-        id: String, place: Place, bornSeq: Int64, generation: Int, content: [UInt8], hidden: [UInt8]? = nil
+        id: String, place: LogPosition, bornSeq: Int64, generation: Int, content: [UInt8], hidden: [UInt8]? = nil
     ) {
         self.id = id
         self.place = place
@@ -153,9 +153,9 @@ public struct LivingRows: Sendable {
 public struct ChangePage: Sendable {
     public var rows: [LoggedRow]
     /// Where the first row stands for which there was no room. Nil: there is none.
-    public var next: Place?
+    public var next: LogPosition?
 
-    public init(rows: [LoggedRow], next: Place? = nil) {
+    public init(rows: [LoggedRow], next: LogPosition? = nil) {
         self.rows = rows
         self.next = next
     }
@@ -164,9 +164,9 @@ public struct ChangePage: Sendable {
     ///
     /// A page ends between transactions, so that a device only ever stores whole ones. Only a transaction that is
     /// larger than a page is cut.
-    func end(from start: Place) -> Place? {
+    func end(from start: LogPosition) -> LogPosition? {
         guard let next else { return nil }
-        let between = Place(seq: next.seq, ordinal: 0)
+        let between = LogPosition(seq: next.seq, ordinal: 0)
         return between > start ? between : next
     }
 }

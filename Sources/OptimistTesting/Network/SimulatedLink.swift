@@ -8,7 +8,7 @@ import Synchronization
 /// The network between one device and the simulated server.
 public final class SimulatedLink: Sendable {
     private struct State {
-        var conditions = NetworkConditions.perfect
+        var conditions = LinkConditions.perfect
         var random: SplitMix64
         var troubles: [NetworkTrouble: Int] = [:]
         var requests = 0
@@ -26,7 +26,7 @@ public final class SimulatedLink: Sendable {
     }
 
     /// What the network is like from now on.
-    public var conditions: NetworkConditions {
+    public var conditions: LinkConditions {
         get { state.withLock { $0.conditions } }
         set { state.withLock { $0.conditions = newValue } }
     }

@@ -33,16 +33,7 @@ struct FeedStressTests {
             return FeedPage((first..<first + 8).map { Photo(id: $0) }, next: start < 400 ? "\(start + 5)" : nil)
         }
         let counted = Counted()
-        let observers = (0..<2).map { _ in
-            Task {
-                for await snapshot in feed.snapshots() {
-                    let ids = snapshot.sections.flatMap(\.items).map(\.id)
-                    let thousand = Int(snapshot.filter) ?? 0
-                    let isWhole = Set(ids).count == ids.count && ids.allSatisfy { $0 / 1_000 == thousand }
-                    if !isWhole { counted.add() }
-                }
-            }
-        }
+        let observers = (0..<2).map { _ in observe(feed, countingTornSnapshotsIn: counted) }
         let steps = Self.isSoak ? 50_000 : 1_000
         await withTaskGroup(of: Void.self) { group in
             for seed in 0..<8 as Range<UInt64> {
@@ -74,6 +65,18 @@ struct FeedStressTests {
             await observer.value
         }
         while feed.state.withLock({ !$0.observers.isEmpty }) { await Task.yield() }
+    }
+
+    /// Follows a feed, and counts the snapshots that hold an item twice or an item of another filter.
+    private func observe(_ feed: PhotoFeed, countingTornSnapshotsIn counted: Counted) -> Task<Void, Never> {
+        Task {
+            for await snapshot in feed.snapshots() {
+                let ids = snapshot.sections.flatMap(\.items).map(\.id)
+                let thousand = Int(snapshot.filter) ?? 0
+                let isWhole = Set(ids).count == ids.count && ids.allSatisfy { $0 / 1_000 == thousand }
+                if !isWhole { counted.add() }
+            }
+        }
     }
 }
 

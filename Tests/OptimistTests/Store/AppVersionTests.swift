@@ -9,88 +9,12 @@ import Testing
 
 @testable import Optimist
 
-/// An app through its versions.
-private enum App {
-    struct Item: Codable, Identifiable, SyncedRecord {
-        static let databaseTableName = "item"
-        var id = UUID()
-        var title = ""
-        var note: String?
-    }
-
-    /// With a column more.
-    struct ColouredItem: Codable, Identifiable, SyncedRecord {
-        static let databaseTableName = "item"
-        static let syncRules = SyncRules(counters: ["likes"])
-        var id = UUID()
-        var title = ""
-        var note: String?
-        var colour: String?
-        var likes = 0
-    }
-
-    /// With another name for the table, and for a column.
-    struct Thing: Codable, Identifiable, SyncedRecord {
-        static let databaseTableName = "thing"
-        static let syncRules = SyncRules(
-            formerColumns: ["name": "heading", "heading": "title"], formerNames: ["item"])
-        var id = UUID()
-        var name = ""
-        var note: String?
-    }
-
-    struct Tag: Codable, Identifiable, SyncedRecord {
-        static let databaseTableName = "tag"
-        var id = UUID()
-        var word = ""
-    }
-
-    static func first(_ migrator: inout DatabaseMigrator) {
-        migrator.registerMigration("item") { db in
-            try db.execute(
-                sql: "CREATE TABLE item(id BLOB PRIMARY KEY NOT NULL, title TEXT NOT NULL DEFAULT '', note TEXT)")
-        }
-    }
-
-    static func coloured(_ migrator: inout DatabaseMigrator) {
-        first(&migrator)
-        migrator.registerMigration("colour") { db in
-            try db.execute(
-                sql: """
-                    ALTER TABLE item ADD COLUMN colour TEXT DEFAULT 'grey';
-                    ALTER TABLE item ADD COLUMN likes INTEGER NOT NULL DEFAULT 0;
-                    """)
-        }
-    }
-
-    static func renamed(_ migrator: inout DatabaseMigrator) {
-        first(&migrator)
-        migrator.registerMigration("thing") { db in
-            try db.execute(sql: "ALTER TABLE item RENAME TO thing; ALTER TABLE thing RENAME COLUMN title TO name")
-        }
-    }
-
-    static func tagged(_ migrator: inout DatabaseMigrator) {
-        first(&migrator)
-        migrator.registerMigration("tag") { db in
-            try db.execute(sql: "CREATE TABLE tag(id BLOB PRIMARY KEY NOT NULL, word TEXT NOT NULL DEFAULT '')")
-        }
-    }
-
-    static func trimmed(_ sql: String) -> (inout DatabaseMigrator) -> Void {
-        { migrator in
-            coloured(&migrator)
-            migrator.registerMigration("trim") { try $0.execute(sql: sql) }
-        }
-    }
-}
-
 @Suite(.timeLimit(.minutes(20)))
 struct AppVersionTests {
     let server = AppServer()
 
-    private func old() throws -> Device { try Device([App.Item.self], migrate: App.first) }
-    private func new() throws -> Device { try Device([App.ColouredItem.self], migrate: App.coloured) }
+    func old() throws -> Device { try Device([Shop.Item.self], migrate: Shop.first) }
+    func new() throws -> Device { try Device([Shop.ColouredItem.self], migrate: Shop.coloured) }
 
     func patch(_ device: Device) async throws -> RowPatch? {
         switch try await device.next()?.push.rows.first?.change {
@@ -103,7 +27,7 @@ struct AppVersionTests {
 
     @Test func `L1 what a newer app wrote is kept, and there when a migration brings the column`() async throws {
         let (old, new) = (try old(), try new())
-        let item = App.ColouredItem(title: "Boat", colour: "red", likes: 3)
+        let item = Shop.ColouredItem(title: "Boat", colour: "red", likes: 3)
         try await new.store.write { try item.insert($0) }
         try await new.sync(with: server)
         try await old.sync(with: server)
@@ -112,7 +36,7 @@ struct AppVersionTests {
         try await old.sync(with: server)
         #expect(try await old.rows("item").values.first == ["title": "Boat"])
 
-        try old.open([App.ColouredItem.self], migrate: App.coloured)
+        try old.open([Shop.ColouredItem.self], migrate: Shop.coloured)
         let seen = try await old.rows("item").values.first
         #expect(seen == ["title": "Boat", "colour": "blue", "likes": 4])
         #expect(try await old.store.pendingCount() == 0)
@@ -123,7 +47,7 @@ struct AppVersionTests {
 
     @Test func `L1 what was kept gives way to what comes later, and goes with its row`() async throws {
         let (old, new) = (try old(), try new())
-        let item = App.ColouredItem(title: "Boat", colour: "red")
+        let item = Shop.ColouredItem(title: "Boat", colour: "red")
         try await new.store.write { try item.insert($0) }
         try await new.sync(with: server)
         try await old.sync(with: server)
@@ -134,18 +58,18 @@ struct AppVersionTests {
     }
 
     /// The new app makes a row, the old one replaces it, and everything is exchanged.
-    private func replace(_ item: App.ColouredItem, of new: Device, on old: Device) async throws {
+    private func replace(_ item: Shop.ColouredItem, of new: Device, on old: Device) async throws {
         try await new.store.write { try item.insert($0) }
         try await new.sync(with: server)
         try await old.sync(with: server)
-        try await old.store.write { try App.Item(id: item.id, title: "Ship").insert($0, onConflict: .replace) }
+        try await old.store.write { try Shop.Item(id: item.id, title: "Ship").insert($0, onConflict: .replace) }
         try await old.sync(with: server)
         try await new.sync(with: server)
     }
 
     @Test func `L1 an old app that replaces a row does not erase what it does not know`() async throws {
         let (old, new) = (try old(), try new())
-        try await replace(App.ColouredItem(title: "Boat", colour: "red"), of: new, on: old)
+        try await replace(Shop.ColouredItem(title: "Boat", colour: "red"), of: new, on: old)
         #expect(server.rows("item").values.first == ["title": "Ship", "colour": "red", "likes": 0])
         #expect(try await new.rows("item").values.first == ["title": "Ship", "colour": "red", "likes": 0])
     }
@@ -153,11 +77,11 @@ struct AppVersionTests {
     @Test func `L1 what a page brings of a row that an old app has replaced goes along with the new life`() async throws
     {
         let (old, new) = (try old(), try new())
-        let item = App.ColouredItem(title: "Boat", colour: "red")
+        let item = Shop.ColouredItem(title: "Boat", colour: "red")
         try await new.store.write { try item.insert($0) }
         try await new.sync(with: server)
         try await old.sync(with: server)
-        try await old.store.write { try App.Item(id: item.id, title: "Ship").insert($0, onConflict: .replace) }
+        try await old.store.write { try Shop.Item(id: item.id, title: "Ship").insert($0, onConflict: .replace) }
         try await new.execute("UPDATE item SET colour = 'blue'")
         try await new.sync(with: server)
         try await old.apply(try await old.pull(from: server))
@@ -168,7 +92,7 @@ struct AppVersionTests {
 
     @Test func `L1 M3 an old app that replaces a row keeps a count that it does not know`() async throws {
         let (old, new) = (try old(), try new())
-        try await replace(App.ColouredItem(title: "Boat", likes: 3), of: new, on: old)
+        try await replace(Shop.ColouredItem(title: "Boat", likes: 3), of: new, on: old)
         #expect(try await old.store.rejections().isEmpty)
         #expect(server.rows("item").values.first == ["title": "Ship", "likes": 3])
         #expect(try await new.rows("item").values.first == ["title": "Ship", "likes": 3])
@@ -176,26 +100,26 @@ struct AppVersionTests {
 
     @Test func `L1 an old app that updates a whole record sends only what changed`() async throws {
         let (old, new) = (try old(), try new())
-        let item = App.ColouredItem(title: "Boat", colour: "red")
+        let item = Shop.ColouredItem(title: "Boat", colour: "red")
         try await new.store.write { try item.insert($0) }
         try await new.sync(with: server)
         try await old.sync(with: server)
-        try await old.store.write { try App.Item(id: item.id, title: "Ship").update($0) }
+        try await old.store.write { try Shop.Item(id: item.id, title: "Ship").update($0) }
         #expect(try await patch(old)?.values == ["title": "Ship"])
         try await old.sync(with: server)
         #expect(server.rows("item").values.first?["colour"] == "red")
     }
 
     @Test func `L1 a table that the app did not know is received from its beginning when it does`() async throws {
-        let (old, new) = (try old(), try Device([App.Item.self, App.Tag.self], migrate: App.tagged))
+        let (old, new) = (try old(), try Device([Shop.Item.self, Shop.Tag.self], migrate: Shop.tagged))
         try await new.store.write { db in
-            try App.Item(title: "Boat").insert(db)
-            try App.Tag(word: "water").insert(db)
+            try Shop.Item(title: "Boat").insert(db)
+            try Shop.Tag(word: "water").insert(db)
         }
         try await new.sync(with: server)
         try await old.sync(with: server)
         #expect(try await old.rows("item").count == 1)
-        try old.open([App.Item.self, App.Tag.self], migrate: App.tagged)
+        try old.open([Shop.Item.self, Shop.Tag.self], migrate: Shop.tagged)
         #expect(try await old.store.nextPull().tables == ["tag"])
         let next = try await old.store.nextPull()
         let page = try await server.pull(PullRequest(tables: next.tables, cursor: next.cursor ?? "m.0", limit: 100))
@@ -205,8 +129,8 @@ struct AppVersionTests {
     }
 
     @Test func `L1 M1 a column that the server has no value of takes a value with an older clock`() async throws {
-        let (early, late) = (try old(), try Device([App.Item.self], at: 1_790_000_060_000, migrate: App.first))
-        let item = App.Item(title: "Boat")
+        let (early, late) = (try old(), try Device([Shop.Item.self], at: 1_790_000_060_000, migrate: Shop.first))
+        let item = Shop.Item(title: "Boat")
         try await early.store.write { try item.insert($0) }
         try await early.sync(with: server)
         try await late.sync(with: server)
@@ -221,16 +145,16 @@ struct AppVersionTests {
     }
 
     @Test func `L1 R4 what a migration filled a column with is not parked as the server's`() async throws {
-        let new = try Device([App.ColouredItem.self], at: 1_789_999_000_000, migrate: App.coloured)
+        let new = try Device([Shop.ColouredItem.self], at: 1_789_999_000_000, migrate: Shop.coloured)
         let old = try old()
         try await old.sync(with: server)
-        let item = App.ColouredItem(title: "Boat", colour: "red")
+        let item = Shop.ColouredItem(title: "Boat", colour: "red")
         try await new.store.write { try item.insert($0) }
-        try await old.store.write { try App.Item(id: item.id, title: "Raft").insert($0) }
+        try await old.store.write { try Shop.Item(id: item.id, title: "Raft").insert($0) }
         new.advance(2_000_000)
         try await new.execute("UPDATE item SET title = 'Ship'")
         try await new.sync(with: server)
-        try old.open([App.ColouredItem.self], migrate: App.coloured)
+        try old.open([Shop.ColouredItem.self], migrate: Shop.coloured)
         let page = try await old.pull(from: server)
 
         // The answer says "Ship", which does not fit until the app lets it.
@@ -257,9 +181,9 @@ struct AppVersionTests {
         async throws
     {
         let device = try old()
-        let item = App.Item(title: "Raft")
+        let item = Shop.Item(title: "Raft")
         try await device.store.write { try item.insert($0) }
-        try device.open([App.ColouredItem.self], migrate: App.coloured)
+        try device.open([Shop.ColouredItem.self], migrate: Shop.coloured)
         let batch = try #require(try await device.next())
         func theirs(_ values: JSONObject) -> RowPatch {
             let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_100_000), device: "Old")
@@ -291,7 +215,7 @@ struct AppVersionTests {
         isSentFirst: Bool
     ) async throws {
         let strict: (inout DatabaseMigrator) -> Void = { migrator in
-            App.first(&migrator)
+            Shop.first(&migrator)
             migrator.registerMigration("colour") { db in
                 try db.execute(
                     sql: """
@@ -300,8 +224,8 @@ struct AppVersionTests {
                         """)
             }
         }
-        let new = try Device([App.ColouredItem.self], migrate: strict)
-        let item = App.ColouredItem(title: "Mine", note: "mine", colour: "blue")
+        let new = try Device([Shop.ColouredItem.self], migrate: strict)
+        let item = Shop.ColouredItem(title: "Mine", note: "mine", colour: "blue")
         try await new.store.write { try item.insert($0) }
         let early = isSentFirst ? try await new.next() : nil
         let id = item.id.uuidString.lowercased()
@@ -323,151 +247,23 @@ struct AppVersionTests {
         #expect(known.map { $0 & colour.mask } == 0, "it is no value of the server's")
     }
 
-    // MARK: - Renames
-
-    @Test func `L1 a renamed table and column keep what is known of their rows`() async throws {
-        let device = try old()
-        let items = ["clean", "pending", "rejected", "lost"].map { App.Item(title: $0, note: "n") }
-        try await device.store.write { db in for item in items { try item.insert(db) } }
-        try await device.sync(with: server)
-        let before = try await device.store.entry(id: items[0].id)
-
-        try await device.execute("UPDATE item SET title = 'no' WHERE title = 'rejected'")
-        let refusal = Refusal(code: "invalidProperties", column: "title", message: "no")
-        try await device.sync(with: server) { _ in refusal }
-        try await device.execute("UPDATE item SET title = 'mine' WHERE title = 'lost'")
-        let next = try await device.next()
-        let theirs = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1_790_000_900_000), device: "Other"))
-        try await device.store.book(
-            [.merged(seq: 5, RowPatch(generation: 1, clocks: theirs, values: ["title": "theirs"]))],
-            of: try #require(next))
-        try await device.execute("UPDATE item SET title = 'edited' WHERE title = 'pending'")
-
-        try device.open([App.Thing.self], migrate: App.renamed)
-        let rows = try await device.rows("thing")
-        #expect(Set(rows.values.compactMap { $0["name"]?.string }) == ["clean", "edited", "rejected", "theirs"])
-        #expect(try await device.store.entry(id: items[0].id) == before)
-        #expect(try await device.store.pendingCount() == 1)
-        let pending = try await device.store.outbox()
-        #expect(pending.first?.table == "thing" && pending.first?.columns.keys.first == "name")
-        let rejections = try await device.store.rejections()
-        #expect(rejections.first?.table == "thing" && rejections.first?.column == "name")
-        #expect(rejections.first?.mine == ["name": "no"])
-        let conflicts = try await device.store.conflicts()
-        #expect(conflicts.first?.mine == ["name": "mine"] && conflicts.first?.theirs == ["name": "theirs"])
-
-        try await device.execute("UPDATE thing SET name = 'pending' WHERE name = 'edited'")
-        #expect(try await device.store.pendingCount() == 0, "what the server holds of it was kept under its new name")
-        #expect(
-            try await device.store.read { try String.fetchOne($0, sql: "SELECT state FROM optimist_state_thing") }
-                != nil)
-    }
-
-    @Test func `L1 a page of before a rename that is parked fits after it`() async throws {
-        let device = try old()
-        try await device.execute("CREATE UNIQUE INDEX one ON item(title)")
-        let item = App.Item(title: "Boat")
-        try await device.store.write { try item.insert($0) }
-        let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 5), device: "Other"))
-        let row = PageRow(
-            table: "item", id: UUID().uuidString.lowercased(),
-            content: .row(RowPatch(generation: 1, clocks: clocks, seq: 1, values: ["title": "Boat", "note": "x"])))
-        try await device.apply(Page(from: "m.0", cursor: "m.1", hasMore: false, rows: [row]))
-        #expect(try await device.store.counts().parked == 1)
-        try device.open([App.Thing.self], migrate: App.renamed)
-        try await device.execute("UPDATE thing SET name = 'Ship'")
-        try await device.apply(Page(from: "m.1", cursor: "m.2", hasMore: false, rows: []))
-        #expect(try await device.rows("thing")[row.id] == ["name": "Boat", "note": "x"])
-    }
-
-    @Test func `L1 a server that knows a column by its former name has lost nothing of it`() async throws {
-        let device = try old()
-        let item = App.Item(title: "Boat", note: "old")
-        try await device.store.write { try item.insert($0) }
-        try await device.sync(with: server)
-        try device.open([App.Thing.self], migrate: App.renamed)
-        let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1_790_000_900_000), device: "Other"))
-        let patch = RowPatch(generation: 1, clocks: clocks, seq: 9, values: ["title": "Boat", "note": "new"])
-        let row = PageRow(table: "thing", id: item.id.uuidString.lowercased(), content: .row(patch))
-        #expect(
-            try await device.store.apply(
-                Page(from: "m.1", cursor: "m.9", hasMore: false, rows: [row]), to: ["thing"], initialCursor: "m.0"))
-        #expect(try await device.rows("thing")[row.id] == ["name": "Boat", "note": "new"])
-    }
-
-    // MARK: - What migrations write
-
-    @Test func `L1 W2 what a migration changes in rows is sent, and nothing else`() async throws {
-        let device = try new()
-        let items = [" Boat", "Ship", "gone"].map { App.ColouredItem(title: $0, note: "n", likes: 2) }
-        try await device.store.write { db in for item in items { try item.insert(db) } }
-        try await device.sync(with: server)
-        let sql = """
-            UPDATE item SET title = trim(title), likes = likes + 1 WHERE title LIKE ' %';
-            DELETE FROM item WHERE title = 'gone';
-            INSERT INTO item(id, title, likes) VALUES (randomblob(16), 'made', 4);
-            """
-        try device.open([App.ColouredItem.self], migrate: App.trimmed(sql))
-        let pending = try await device.store.outbox()
-        #expect(Set(pending.map(\.kind)) == [.update, .delete, .create])
-        #expect(pending.first { $0.kind == .update }.map { Set($0.columns.keys) } == ["title", "likes"])
-        try await device.sync(with: server)
-        let rows = server.rows("item").values
-        #expect(Set(rows.compactMap { $0["title"]?.string }) == ["Boat", "Ship", "made"])
-        #expect(rows.first { $0["title"] == "Boat" }?["likes"] == 3)
-        #expect(rows.first { $0["title"] == "made" }?["likes"] == 4)
-        #expect(try await device.store.pendingCount() == 0)
-    }
-
-    @Test func `L1 S9 a migration may let a row grow beyond what the server takes`() async throws {
-        let device = try new()
-        try await device.store.write { try App.ColouredItem(title: "Boat").insert($0) }
-        try await device.sync(with: server)
-        let sql = "UPDATE item SET note = hex(zeroblob(\(RowSync.Limit.rowBytes)))"
-        try device.open([App.ColouredItem.self], migrate: App.trimmed(sql))
-        #expect(try await device.store.outbox().map(\.kind) == [.update])
-    }
-
-    @Test func `L1 a column that a migration adds with a default makes nothing pending`() async throws {
-        let device = try old()
-        try await device.store.write { try App.Item(title: "Boat").insert($0) }
-        try await device.sync(with: server)
-        try device.open([App.ColouredItem.self], migrate: App.coloured)
-        #expect(try await device.rows("item").values.first?["colour"] == "grey")
-        #expect(try await device.store.pendingCount() == 0)
-    }
-
-    @Test func `L1 W2 migrations that fail half-way lose none of what they wrote`() async throws {
-        let device = try new()
-        try await device.store.write { try App.ColouredItem(title: " Boat").insert($0) }
-        try await device.sync(with: server)
-        #expect(throws: DatabaseError.self) {
-            try device.open([App.ColouredItem.self]) { migrator in
-                App.trimmed("UPDATE item SET title = trim(title)")(&migrator)
-                migrator.registerMigration("broken") { try $0.execute(sql: "SELECT nonsense") }
-            }
-        }
-        try device.open([App.ColouredItem.self], migrate: App.trimmed("UPDATE item SET title = trim(title)"))
-        #expect(try await patch(device)?.values == ["title": "Boat"])
-    }
-
     // MARK: - Rows that no trigger saw
 
     @Test func `W5 a row that the app's own trigger makes while a page is applied is pending at the next opening`()
         async throws
     {
-        let device = try Device([App.Item.self, App.Tag.self], migrate: App.tagged)
+        let device = try Device([Shop.Item.self, Shop.Tag.self], migrate: Shop.tagged)
         try await device.execute(
             """
             CREATE TRIGGER tagging AFTER INSERT ON item
             BEGIN INSERT INTO tag(id, word) VALUES (randomblob(16), NEW.title); END
             """)
         let other = try old()
-        try await other.store.write { try App.Item(title: "Boat").insert($0) }
+        try await other.store.write { try Shop.Item(title: "Boat").insert($0) }
         try await other.sync(with: server)
         try await device.sync(with: server)
         #expect(try await device.rows("tag").count == 1)
-        try device.open([App.Item.self, App.Tag.self], migrate: App.tagged)
+        try device.open([Shop.Item.self, Shop.Tag.self], migrate: Shop.tagged)
         #expect(try await device.store.outbox().map(\.table) == ["tag"])
         try await device.sync(with: server)
         #expect(server.rows("tag").values.first?["word"] == "Boat")
@@ -475,9 +271,9 @@ struct AppVersionTests {
 
     @Test func `L2 M3 rows that were counted in before their table was synced start with what they have`() async throws
     {
-        let device = try Device([], migrate: App.coloured)
+        let device = try Device([], migrate: Shop.coloured)
         try await device.execute("INSERT INTO item(id, title, likes) VALUES (randomblob(16), 'Boat', 7)")
-        try device.open([App.ColouredItem.self], migrate: App.coloured)
+        try device.open([Shop.ColouredItem.self], migrate: Shop.coloured)
         try await device.sync(with: server)
         #expect(server.rows("item").values.first?["likes"] == 7)
     }

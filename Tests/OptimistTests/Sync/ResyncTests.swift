@@ -14,8 +14,8 @@ import Testing
 /// Devices that were away for longer than the server remembers deleted rows.
 @Suite(.timeLimit(.minutes(20)))
 struct ResyncTests {
-    private let backend = FakeBackend()
-    private let reader: Reader
+    let backend = FakeBackend()
+    let reader: Reader
 
     init() async throws {
         backend.write("shelf", (1...3).map(id), ["name": "Shelf"])
@@ -306,97 +306,9 @@ struct ResyncTests {
         await reader.stop()
         #expect(try await reader.isEqualToBackend())
     }
-
-    // MARK: - L6
-
-    private func empty() async throws -> Reader {
-        backend.write("tag", (1...150).map { id(1000 + $0) }, ["name": "many"])
-        try await reader.sync()
-        backend.write("tag", (1...150).map { id(1000 + $0) }, nil)
-        backend.purge()
-        try await reader.write("UPDATE tag SET name = 'mine' WHERE id = ?", [id(1001)])
-        return reader
-    }
-
-    @Test func `L6 a mass removal goes through by default, and what is pending is kept`() async throws {
-        let reader = try await empty()
-        backend.settings.withLock { $0.pageRows = 1000 }
-        try await reader.syncPullingFirst()
-        #expect(try await reader.rows("tag").count == 1)
-        #expect(backend.rows("tag").values.map { $0["name"] } == ["mine"])
-        #expect(try await reader.isEqualToBackend())
-    }
-
-    @Test(arguments: [MassRemoval.Answer.remove, .keep])
-    func `L6 the app is asked before a mass removal, and sync goes on meanwhile`(answer: MassRemoval.Answer)
-        async throws
-    {
-        let reader = try await empty()
-        backend.settings.withLock { $0.pageRows = 1000 }
-        let asked = AsyncStream<MassRemoval>.makeStream()
-        let answers = AsyncStream<MassRemoval.Answer>.makeStream()
-        reader.start { removal in
-            asked.continuation.yield(removal)
-            for await answer in answers.stream { return answer }
-            return .remove
-        }
-        for await removal in asked.stream {
-            #expect(removal.rows == ["tag": 149] || removal.rows == ["tag": 150])
-            break
-        }
-        #expect(try await reader.rows("tag").count >= 149, "nothing went yet")
-        backend.write("shelf", [id(50)], ["name": "Meanwhile"])
-        try await reader.poll { try await reader.rows("shelf").count == 4 }
-        answers.continuation.yield(answer)
-        try await reader.untilSettled()
-        await reader.stop()
-        #expect(backend.rows("tag").count / 149 == (answer == .keep ? 1 : 0))
-        #expect(try await reader.isEqualToBackend())
-    }
-
-    @Test func `L6 the app is asked once more if more rows are to go by the time it answers`() async throws {
-        let reader = try await empty()
-        backend.settings.withLock { $0.pageRows = 1000 }
-        backend.write("shelf", (1...150).map { id(3000 + $0) }, ["name": "many"])
-        let asked = AsyncStream<MassRemoval>.makeStream()
-        let answers = AsyncStream<MassRemoval.Answer>.makeStream()
-        reader.start { removal in
-            asked.continuation.yield(removal)
-            for await answer in answers.stream { return answer }
-            return .remove
-        }
-        var questions = asked.stream.makeAsyncIterator()
-        #expect(await questions.next()?.rows["shelf"] == nil)
-        try await reader.poll { try await reader.rows("shelf").count == 153 }
-        backend.deleteUnheard("shelf", (1...150).map { id(3000 + $0) })
-        try await reader.poll { try await reader.store.massRemoval().rows["shelf"] != nil }
-        answers.continuation.yield(.remove)
-        #expect(await questions.next()?.rows["shelf"] == 150)
-        #expect(try await reader.rows("shelf").count == 153, "nothing went yet")
-        answers.continuation.yield(.keep)
-        try await reader.untilSettled()
-        await reader.stop()
-        #expect(backend.rows("shelf").count == 153)
-        #expect(try await reader.isEqualToBackend())
-    }
-
-    @Test func `L6 few rows, or a small part of them, go without a question`() {
-        #expect(!MassRemoval(rows: ["tag": 100], total: ["tag": 100]).isMass)
-        #expect(!MassRemoval(rows: ["tag": 150], total: ["tag": 300]).isMass)
-        #expect(MassRemoval(rows: ["tag": 151, "book": 1], total: ["tag": 300, "book": 900]).isMass)
-    }
 }
 
 extension Reader {
-    /// Lets time pass, by a minute at a time, until something holds.
-    fileprivate func poll(until holds: () async throws -> Bool) async throws {
-        while try await !holds() {
-            await clock.sleepers(atLeast: 1)
-            clock.advance(by: .seconds(60))
-            await Task.yield()
-        }
-    }
-
     /// Syncs with pushes that arrive after everything was received, as on a device with much to send.
     fileprivate func syncPullingFirst() async throws {
         backend.settings.withLock { $0.pushFailures = 1_000 }

@@ -44,44 +44,44 @@ public final class Gazetteer: Sendable {
     /// - Throws: `DatabaseError` when the file fails.
     public func place(
         at coordinate: Coordinate, languages: [String], within reachMeters: Double = standardReachMeters
-    ) throws -> PlaceName? {
+    ) throws -> NamedPlace? {
         try queue.read { try Self.place(at: coordinate, languages, reachMeters, $0) }
     }
 
     /// The same, without holding up the thread.
     public func place(
         at coordinate: Coordinate, languages: [String], within reachMeters: Double = standardReachMeters
-    ) async throws -> PlaceName? {
+    ) async throws -> NamedPlace? {
         try await queue.read { try Self.place(at: coordinate, languages, reachMeters, $0) }
     }
 
     private static func place(
         at coordinate: Coordinate, _ languages: [String], _ reachMeters: Double, _ db: Database
-    ) throws -> PlaceName? {
+    ) throws -> NamedPlace? {
         precondition(reachMeters >= 0, "nothing is nearer than 0 m")
         guard let found = try PlaceSearch(db: db).nearest(to: coordinate, within: reachMeters),
             let place = try Row.fetchOne(db.cachedStatement(sql: selectPlace), arguments: [found.id])
         else { return nil }
         let codes = languages.compactMap { LanguageCode($0) }
-        let area: PlaceName.Name? =
+        let area: NamedPlace.Name? =
             if let name: String = place["area_name"] {
                 try Self.name(of: place["area_id"], else: name, in: codes, db)
             } else { nil }
-        return PlaceName(
+        return NamedPlace(
             place: try name(of: place["id"], else: place["name"], in: codes, db), area: area, country: place["country"],
             distanceMeters: found.distanceMeters)
     }
 
     private static func name(
         of id: Int64, else local: String, in languages: [LanguageCode], _ db: Database
-    ) throws -> PlaceName.Name {
+    ) throws -> NamedPlace.Name {
         let statement = try db.cachedStatement(sql: selectName)
         for language in languages {
             if let name = try String.fetchOne(statement, arguments: [id, language.text]) {
-                return PlaceName.Name(text: name, language: language.text)
+                return NamedPlace.Name(text: name, language: language.text)
             }
         }
-        return PlaceName.Name(text: local, language: nil)
+        return NamedPlace.Name(text: local, language: nil)
     }
 
     /// Of a place or section: the place that it belongs to.

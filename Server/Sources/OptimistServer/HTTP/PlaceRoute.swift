@@ -39,7 +39,7 @@ extension Routes {
     }
 }
 
-extension PlaceName {
+extension NamedPlace {
     fileprivate func json(attribution: String) -> JSON {
         [
             "place": .string(place.text), "area": area.map { .string($0.text) } ?? .null,

@@ -163,7 +163,7 @@ final class SQLiteAccount: AccountTransaction {
         return try Int.fetchOne(query, arguments: [account, type]) ?? 0
     }
 
-    func changes(type: String, from place: Place, limit: Int, maxBytes: Int) throws -> ChangePage {
+    func changes(type: String, from place: LogPosition, limit: Int, maxBytes: Int) throws -> ChangePage {
         let query = try db.cachedStatement(
             sql: """
                 SELECT id, seq, ordinal, born_seq, generation, content, CASE WHEN generation % 2 = 1 THEN hidden END
@@ -255,7 +255,7 @@ final class SQLiteAccount: AccountTransaction {
 extension LoggedRow {
     fileprivate init(_ row: Row) throws {
         self.init(
-            id: row[0], place: Place(seq: row[1], ordinal: row[2]), bornSeq: row[3], generation: row[4],
+            id: row[0], place: LogPosition(seq: row[1], ordinal: row[2]), bornSeq: row[3], generation: row[4],
             content: try row.bytes(at: 5), hidden: try row.bytesIfAny(at: 6))
     }
 }

@@ -6,7 +6,7 @@ import OptimistWire
 ///
 /// A transaction's rows are numbered from zero as they are stored, over all types. The number stays with the row until
 /// the row changes again, so a device that has received the rows below a number misses none when others move on.
-public struct Place: Hashable, Comparable, Sendable {
+public struct LogPosition: Hashable, Comparable, Sendable {
     public var seq: Int64
     public var ordinal: Int
 
@@ -16,12 +16,12 @@ public struct Place: Hashable, Comparable, Sendable {
     }
 
     /// The beginning of everything.
-    public static let start = Place(seq: 1, ordinal: 0)
+    public static let start = LogPosition(seq: 1, ordinal: 0)
 
     public static func < (a: Self, b: Self) -> Bool { (a.seq, a.ordinal) < (b.seq, b.ordinal) }
 }
 
-extension Place {
+extension LogPosition {
     init(after state: SyncState) { self.init(seq: state.seq + 1, ordinal: state.offset) }
 
     /// The place that follows a whole transaction.

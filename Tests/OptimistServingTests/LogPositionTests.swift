@@ -8,23 +8,23 @@ import Testing
 @Suite(.timeLimit(.minutes(20)))
 struct PlacesTests {
     private static func row(_ seq: Int64, _ ordinal: Int) -> LoggedRow {
-        LoggedRow(id: "", place: Place(seq: seq, ordinal: ordinal), bornSeq: seq, generation: 1, content: [])
+        LoggedRow(id: "", place: LogPosition(seq: seq, ordinal: ordinal), bornSeq: seq, generation: 1, content: [])
     }
 
     @Test func `R1: a page ends between transactions, unless one alone is larger`() {
-        let start = Place(after: 4)
-        let page = ChangePage(rows: [Self.row(5, 0), Self.row(6, 0)], next: Place(seq: 6, ordinal: 1))
-        #expect(page.end(from: start) == Place(seq: 6, ordinal: 0))
-        let large = ChangePage(rows: [Self.row(5, 0), Self.row(5, 1)], next: Place(seq: 5, ordinal: 2))
+        let start = LogPosition(after: 4)
+        let page = ChangePage(rows: [Self.row(5, 0), Self.row(6, 0)], next: LogPosition(seq: 6, ordinal: 1))
+        #expect(page.end(from: start) == LogPosition(seq: 6, ordinal: 0))
+        let large = ChangePage(rows: [Self.row(5, 0), Self.row(5, 1)], next: LogPosition(seq: 5, ordinal: 2))
         #expect(large.end(from: start)?.state(epoch: "e").description == "e.4.2")
         #expect(ChangePage(rows: large.rows).end(from: start) == nil)
     }
 
     @Test func `a state and the place after it are the same thing`() {
         for text in ["e.0", "e.41", "e.41.3"] {
-            #expect(SyncState(text).map { Place(after: $0).state(epoch: "e").description } == text)
+            #expect(SyncState(text).map { LogPosition(after: $0).state(epoch: "e").description } == text)
         }
-        #expect(SyncState("e.0").map(Place.init(after:)) == .start)
+        #expect(SyncState("e.0").map(LogPosition.init(after:)) == .start)
     }
 
     @Test func `L3: states of earlier epochs are valid up to where the next one began`() {

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 /// What a simulated network does to the messages of one device. Chances are between 0 and 1, for each message.
-public struct NetworkConditions: Sendable, Hashable {
+public struct LinkConditions: Sendable, Hashable {
     /// Whether anything gets through. Default: yes.
     public var isOnline = true
     /// How long a message takes in one direction: drawn anew for each, so that messages overtake each other.

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 /// What a place is called.
-public struct PlaceName: Hashable, Sendable {
+public struct NamedPlace: Hashable, Sendable {
     /// A name, and the language that it was asked in.
     public struct Name: Hashable, Sendable {
         public let text: String

@@ -1,0 +1,141 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+/// Migrations of the app: what they rename, and what they write.
+extension AppVersionTests {
+    // MARK: - Renames
+
+    @Test func `L1 a renamed table and column keep what is known of their rows`() async throws {
+        let device = try old()
+        let items = ["clean", "pending", "rejected", "lost"].map { Shop.Item(title: $0, note: "n") }
+        try await device.store.write { db in for item in items { try item.insert(db) } }
+        try await device.sync(with: server)
+        let before = try await device.store.entry(id: items[0].id)
+
+        try await device.execute("UPDATE item SET title = 'no' WHERE title = 'rejected'")
+        let refusal = Refusal(code: "invalidProperties", column: "title", message: "no")
+        try await device.sync(with: server) { _ in refusal }
+        try await device.execute("UPDATE item SET title = 'mine' WHERE title = 'lost'")
+        let next = try await device.next()
+        let theirs = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1_790_000_900_000), device: "Other"))
+        try await device.store.book(
+            [.merged(seq: 5, RowPatch(generation: 1, clocks: theirs, values: ["title": "theirs"]))],
+            of: try #require(next))
+        try await device.execute("UPDATE item SET title = 'edited' WHERE title = 'pending'")
+
+        try device.open([Shop.Thing.self], migrate: Shop.renamed)
+        let rows = try await device.rows("thing")
+        #expect(Set(rows.values.compactMap { $0["name"]?.string }) == ["clean", "edited", "rejected", "theirs"])
+        #expect(try await device.store.entry(id: items[0].id) == before)
+        #expect(try await device.store.pendingCount() == 1)
+        let pending = try await device.store.outbox()
+        #expect(pending.first?.table == "thing" && pending.first?.columns.keys.first == "name")
+        let rejections = try await device.store.rejections()
+        #expect(rejections.first?.table == "thing" && rejections.first?.column == "name")
+        #expect(rejections.first?.mine == ["name": "no"])
+        let conflicts = try await device.store.conflicts()
+        #expect(conflicts.first?.mine == ["name": "mine"] && conflicts.first?.theirs == ["name": "theirs"])
+
+        try await device.execute("UPDATE thing SET name = 'pending' WHERE name = 'edited'")
+        #expect(try await device.store.pendingCount() == 0, "what the server holds of it was kept under its new name")
+        #expect(
+            try await device.store.read { try String.fetchOne($0, sql: "SELECT state FROM optimist_state_thing") }
+                != nil)
+    }
+
+    @Test func `L1 a page of before a rename that is parked fits after it`() async throws {
+        let device = try old()
+        try await device.execute("CREATE UNIQUE INDEX one ON item(title)")
+        let item = Shop.Item(title: "Boat")
+        try await device.store.write { try item.insert($0) }
+        let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 5), device: "Other"))
+        let row = PageRow(
+            table: "item", id: UUID().uuidString.lowercased(),
+            content: .row(RowPatch(generation: 1, clocks: clocks, seq: 1, values: ["title": "Boat", "note": "x"])))
+        try await device.apply(Page(from: "m.0", cursor: "m.1", hasMore: false, rows: [row]))
+        #expect(try await device.store.counts().parked == 1)
+        try device.open([Shop.Thing.self], migrate: Shop.renamed)
+        try await device.execute("UPDATE thing SET name = 'Ship'")
+        try await device.apply(Page(from: "m.1", cursor: "m.2", hasMore: false, rows: []))
+        #expect(try await device.rows("thing")[row.id] == ["name": "Boat", "note": "x"])
+    }
+
+    @Test func `L1 a server that knows a column by its former name has lost nothing of it`() async throws {
+        let device = try old()
+        let item = Shop.Item(title: "Boat", note: "old")
+        try await device.store.write { try item.insert($0) }
+        try await device.sync(with: server)
+        try device.open([Shop.Thing.self], migrate: Shop.renamed)
+        let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1_790_000_900_000), device: "Other"))
+        let patch = RowPatch(generation: 1, clocks: clocks, seq: 9, values: ["title": "Boat", "note": "new"])
+        let row = PageRow(table: "thing", id: item.id.uuidString.lowercased(), content: .row(patch))
+        #expect(
+            try await device.store.apply(
+                Page(from: "m.1", cursor: "m.9", hasMore: false, rows: [row]), to: ["thing"], initialCursor: "m.0"))
+        #expect(try await device.rows("thing")[row.id] == ["name": "Boat", "note": "new"])
+    }
+
+    // MARK: - What migrations write
+
+    @Test func `L1 W2 what a migration changes in rows is sent, and nothing else`() async throws {
+        let device = try new()
+        let items = [" Boat", "Ship", "gone"].map { Shop.ColouredItem(title: $0, note: "n", likes: 2) }
+        try await device.store.write { db in for item in items { try item.insert(db) } }
+        try await device.sync(with: server)
+        let sql = """
+            UPDATE item SET title = trim(title), likes = likes + 1 WHERE title LIKE ' %';
+            DELETE FROM item WHERE title = 'gone';
+            INSERT INTO item(id, title, likes) VALUES (randomblob(16), 'made', 4);
+            """
+        try device.open([Shop.ColouredItem.self], migrate: Shop.trimmed(sql))
+        let pending = try await device.store.outbox()
+        #expect(Set(pending.map(\.kind)) == [.update, .delete, .create])
+        #expect(pending.first { $0.kind == .update }.map { Set($0.columns.keys) } == ["title", "likes"])
+        try await device.sync(with: server)
+        let rows = server.rows("item").values
+        #expect(Set(rows.compactMap { $0["title"]?.string }) == ["Boat", "Ship", "made"])
+        #expect(rows.first { $0["title"] == "Boat" }?["likes"] == 3)
+        #expect(rows.first { $0["title"] == "made" }?["likes"] == 4)
+        #expect(try await device.store.pendingCount() == 0)
+    }
+
+    @Test func `L1 S9 a migration may let a row grow beyond what the server takes`() async throws {
+        let device = try new()
+        try await device.store.write { try Shop.ColouredItem(title: "Boat").insert($0) }
+        try await device.sync(with: server)
+        let sql = "UPDATE item SET note = hex(zeroblob(\(RowSync.Limit.rowBytes)))"
+        try device.open([Shop.ColouredItem.self], migrate: Shop.trimmed(sql))
+        #expect(try await device.store.outbox().map(\.kind) == [.update])
+    }
+
+    @Test func `L1 a column that a migration adds with a default makes nothing pending`() async throws {
+        let device = try old()
+        try await device.store.write { try Shop.Item(title: "Boat").insert($0) }
+        try await device.sync(with: server)
+        try device.open([Shop.ColouredItem.self], migrate: Shop.coloured)
+        #expect(try await device.rows("item").values.first?["colour"] == "grey")
+        #expect(try await device.store.pendingCount() == 0)
+    }
+
+    @Test func `L1 W2 migrations that fail half-way lose none of what they wrote`() async throws {
+        let device = try new()
+        try await device.store.write { try Shop.ColouredItem(title: " Boat").insert($0) }
+        try await device.sync(with: server)
+        #expect(throws: DatabaseError.self) {
+            try device.open([Shop.ColouredItem.self]) { migrator in
+                Shop.trimmed("UPDATE item SET title = trim(title)")(&migrator)
+                migrator.registerMigration("broken") { try $0.execute(sql: "SELECT nonsense") }
+            }
+        }
+        try device.open([Shop.ColouredItem.self], migrate: Shop.trimmed("UPDATE item SET title = trim(title)"))
+        #expect(try await patch(device)?.values == ["title": "Boat"])
+    }
+}

@@ -1,0 +1,105 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Optimist
+import OptimistCore
+import Testing
+
+@testable import Optimist
+
+/// The stream of pokes: when it is opened, and what happens while it is not open.
+extension SyncMachineTests {
+    @Test func `R7 the stream comes back by the backoff, and pulls when it does`() throws {
+        var run = MachineRun(seed: 8)
+        run.handle(.started([:]))
+        run.handle(.streamAlive)
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        for _ in 0..<14 {
+            run.finish(.stream, .streamEnded(.transient))
+            while !run.working.contains(.stream) {
+                let hasStepped = run.step()
+                try #require(hasStepped, "nothing brings the stream back")
+            }
+        }
+        #expect(run.attempts[.stream]?.prefix(3).allSatisfy { $0 == .zero } == true, "three prompt attempts")
+        let backoff = Backoff()
+        let waits = run.waits[.stream] ?? []
+        #expect(waits.count == 12)
+        for (step, wait) in waits.enumerated() {
+            #expect(wait >= .zero && wait <= backoff.limit(afterFailures: step + 1))
+        }
+        #expect(waits.max() ?? .zero > .seconds(10), "they grow")
+        run.finish(.push, .pushed(.nothing(nextDue: nil)))
+        while run.working.contains(.pull) { run.finish(.pull, .pulled(.page(hasMore: false))) }
+        run.handle(.streamAlive)
+        #expect(run.working.contains(.pull), "something may have been missed")
+    }
+
+    @Test func `R7 a remote without a stream is asked every minute`() {
+        var run = MachineRun(seed: 9)
+        run.handle(.started([:]))
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        run.finish(.push, .pushed(.nothing(nextDue: nil)))
+        run.finish(.stream, .streamEnded(.noPokes))
+        let before = run.attempts[.pull]?.count ?? 0
+        while run.now < .seconds(60) { run.step() }
+        run.finish(.push, .pushed(.nothing(nextDue: nil)))
+        while !run.working.contains(.pull) { run.step() }
+        #expect(run.attempts[.pull]?.count == before + 1)
+    }
+
+    @Test func `R7 while no stream can be opened the remote is asked every minute, and the stream keeps its waits`() {
+        var run = MachineRun(seed: 10)
+        run.handle(.started([:]))
+        repeat {
+            while run.working.contains(.push) { run.finish(.push, .pushed(.nothing(nextDue: nil))) }
+            while run.working.contains(.pull) { run.finish(.pull, .pulled(.page(hasMore: false))) }
+            while run.working.contains(.stream) { run.finish(.stream, .streamEnded(.transient)) }
+        } while run.step(until: .seconds(7200))
+        let pulls = run.attempts[.pull] ?? []
+        #expect((119...123).contains(pulls.count), "\(pulls.count) pulls in two hours")
+        for (pull, next) in zip(pulls, pulls.dropFirst()) { #expect(next - pull <= .seconds(60)) }
+        #expect((run.attempts[.stream] ?? []).count < 300)
+        for (step, wait) in (run.waits[.stream] ?? []).enumerated() {
+            #expect(wait <= Backoff().limit(afterFailures: step + 1))
+        }
+        #expect(run.machine.phase == .idle, "everything arrives, if a minute late")
+    }
+
+    @Test func `S6 a stream that fails past its prompt attempts counts as offline until another lane works`() {
+        var run = MachineRun(seed: 11)
+        run.handle(.started([:]))
+        run.handle(.streamAlive)
+        while run.working.contains(.pull) { run.finish(.pull, .pulled(.page(hasMore: false))) }
+        run.finish(.push, .pushed(.nothing(nextDue: nil)))
+        #expect(run.machine.phase == .idle)
+        // The server dies, and nothing is to be sent.
+        run.finish(.stream, .streamEnded(.transient))
+        #expect(run.machine.phase == .idle, "one failure says nothing yet")
+        while run.working.contains(.stream) { run.finish(.stream, .streamEnded(.transient)) }
+        #expect(run.machine.phase == .offline)
+        repeat { run.failAll() } while run.step(until: .seconds(3600))
+        #expect(run.machine.phase == .offline)
+        while !run.working.contains(.pull) { run.step() }
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        while run.working.contains(.push) { run.finish(.push, .pushed(.nothing(nextDue: nil))) }
+        #expect(run.machine.phase == .idle)
+    }
+
+    @Test func `S5 what is not answered for a quarter of an hour is given up and tried again, an open stream is not`() {
+        var run = MachineRun(seed: 12)
+        run.handle(.started([:]))
+        while run.now < .seconds(840) { run.step() }
+        #expect(run.givenUp.isEmpty)
+        run.step()
+        #expect(run.now == .seconds(900))
+        #expect(run.givenUp == [.push, .pull, .stream])
+        #expect(run.working == [.push, .pull, .stream])
+        #expect(run.rowLimits == [1000, 500], "less may get through")
+        #expect(run.machine.phase == .offline)
+        run.handle(.streamAlive)
+        while run.now < .seconds(7200) { run.step() }
+        #expect(run.givenUp.filter { $0 == .stream }.count == 1)
+        #expect(run.givenUp.filter { $0 == .push }.count > 3)
+    }
+}
