@@ -59,7 +59,7 @@ extension Booking {
                 guard let children = tables[referrer.layout.number] else { continue }
                 for id in try children.ids(where: [referrer.column], are: [parent.id]) {
                     let child = RowRef(table: referrer.layout.number, id: id)
-                    // What is to be healed goes too, unless only an edit lets it refer to the row.
+                    // A row that must be healed goes too, unless only an edit lets it refer to the row.
                     guard met.insert(child).inserted, let entry = try entries.entry(child), entry.isPending,
                         let undone = try undone(
                             entry, current: current(of: child), isLost: entry.dirty & referrer.column.mask == 0)
@@ -172,12 +172,12 @@ extension Booking {
                 }
             } catch let error as DatabaseError where error.isConstraint {
                 (entries, unknown) = before
-                // One that is to be received anew stays as it is here until then.
+                // A row that will be received again stays as it is here until then.
                 let entry =
                     row.isUnknown ? row.entry : try setAside(row.change, row.entry, row.before, reason: error.message)
                 try entries.save(entry)
             }
-            // As it is in the table now, it goes along with what it refers to there.
+            // The row is in the table as it is now, so it goes with the row that it refers to there.
             refs.remove(row.entry.ref)
         }
     }
@@ -192,8 +192,9 @@ extension Booking {
         try vacancy.restore()
     }
 
-    /// - Parameter others: The rows that are still to be taken back themselves: what goes along with one of them is not theirs.
-    ///   One that is back already, below a row which goes until it is received anew, waits for that.
+    /// - Parameter others: The rows that the caller still takes back itself: a row that goes with one of them does not
+    ///   belong to that one. A row that is back already waits if it is below a row that goes until it is received
+    ///   again.
     private mutating func make(
         _ row: TakenBack, among others: Set<RowRef>, besides vacancy: Vacancy? = nil
     ) throws {

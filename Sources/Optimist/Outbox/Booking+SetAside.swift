@@ -5,8 +5,8 @@ import OptimistWire
 
 /// Answers that cannot be made yet in the app's tables. One row never fails a booking (S8).
 extension Booking {
-    /// The row is gone, but cannot go yet: the app's constraints stand against that, or what would go along may have another
-    /// owner by now, of which pages tell. Until then the row stays, without what was unsent.
+    /// The row is gone, but cannot go yet. Either the app's constraints stand against that, or the rows that would go
+    /// with it may have another owner by now, as pages will tell. Until then the row stays, without its unsent edits.
     func setAsideDeletion(
         _ verdict: Verdict, _ entry: RowEntry, _ before: RowEntry, reason: String?
     ) throws -> RowEntry {
@@ -75,8 +75,8 @@ extension Booking {
         try parked.park(ReceivedRow(ref: settled.ref, content: content), reason: reason, awaiting: nil)
     }
 
-    /// The whole row as the server has it, of which an answer sets some values. What this booking deletes may take along the
-    /// row here, before those fit.
+    /// The whole row as the server has it, when an answer sets some of its values. The deletions of this booking may
+    /// take the row with them before those values fit.
     private func served(_ values: JSONObject, _ settled: RowEntry, in table: AppTable) throws -> JSONObject? {
         guard let present = try table.values(settled.ref.id) else { return nil }
         var whole = settled.served(present, in: table.layout)

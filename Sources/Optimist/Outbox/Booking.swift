@@ -10,7 +10,7 @@ struct Booking {
     static let longestPauseMilliseconds: Int64 = 900_000
     /// How long a row waits for the one it refers to, if nothing settles it before.
     private static let blockedPauseMilliseconds: Int64 = 30_000
-    /// How long a row is held that cannot be sent or taken back, and nobody says why.
+    /// How long a row is held that cannot be sent or taken back, if the server does not say why.
     static let heldMilliseconds: Int64 = 24 * 60 * 60 * 1000
 
     let batch: PushBatch
@@ -24,7 +24,7 @@ struct Booking {
     /// The server's, from which waits count: the device's may be set back meanwhile.
     let corrected: Int64
     private var missed: MissedRows
-    /// The rows that are to be received anew.
+    /// The rows that must be received again.
     var unknown: [RowRef] = []
 
     init(
@@ -96,8 +96,8 @@ struct Booking {
         try missed.look(at: entry, before: before)
     }
 
-    /// What was kept for columns that this app does not know goes with its life, and the server's next one has its own (L1).
-    /// If a page has told of that one already, it or a later one has these too.
+    /// The values that were kept for columns of a newer app go with their life, and the server's next life has its own
+    /// (L1). If a page has told of that life already, that page or a later one has these values too.
     private func noteUnknown(_ verdict: Verdict, _ entry: RowEntry, _ before: RowEntry, in table: AppTable) throws {
         if !entry.isAlive, !entry.isPending { return try UnknownColumns(db).forget(entry.ref) }
         guard case .merged(_, let won) = verdict, let life = won.generation, life == entry.generation,
@@ -137,7 +137,7 @@ struct Booking {
         switch verdict {
         case .retry(let after, _): putOff(&entry, for: after)
         case .lifeUnknown where sent.kind != .update || entry.isKnownToServer && !entry.isHealing:
-            // A pull says what the server has. What is to be sent whole from now on need not wait for that.
+            // A pull shows the server's row. A row that is sent whole from now on does not need to wait for that.
             putOff(&entry, for: nil)
         case .blocked(let by):
             entry.due = corrected + Self.blockedPauseMilliseconds
@@ -161,8 +161,8 @@ struct Booking {
         entry.retries += 1
     }
 
-    /// Doubles with each time that the row was put off since it was last settled, up to a quarter of an
-    /// hour: a server that did not know a column, say, may know it any time, and nobody tells.
+    /// Doubles each time that the server puts the row off, until the row is settled, up to a quarter of an hour. A
+    /// server that did not know a column may know it at any time, and does not say so.
     static func retryPause(after retries: Int) -> Int64 {
         min(retryPauseMilliseconds << min(retries, 20), longestPauseMilliseconds)
     }
@@ -206,7 +206,7 @@ struct Booking {
 }
 
 extension Verdict {
-    /// What of the server's stands instead of what was sent.
+    /// The server's values that won against the sent ones.
     var won: RowPatch? { if case .merged(_, let won) = self { won } else { nil } }
     var refusal: Refusal? { if case .rejected(let refusal) = self { refusal } else { nil } }
 

@@ -5,14 +5,14 @@ public import GRDB
 import OptimistCore
 public import OptimistWire
 
-/// An edit of the user's that lost: somebody else's was later, or the row was deleted (M7).
+/// An edit of the user's that lost: another device's edit was later, or the row was deleted (M7).
 ///
 /// The last 1,000 are kept until the app restores or forgets them. Equal values are no conflict.
 public struct Conflict: Identifiable, Hashable, Sendable {
     public enum Reason: String, Sendable {
         /// A later value of another device stands in the place of mine.
         case overwritten
-        /// The row was deleted, and may have been made anew since.
+        /// The row was deleted, and may have been created again since.
         case deleted
     }
 
@@ -21,7 +21,7 @@ public struct Conflict: Identifiable, Hashable, Sendable {
     /// The row's lower-case UUID.
     public let rowID: String
     public let reason: Reason
-    /// What the user wrote, by column. Of a counter, what was added: `{"@add": 2}`.
+    /// What the user wrote, by column. For a counter: the amount that was added, `{"@add": 2}`.
     public let mine: JSONObject
     /// What took its place at that moment. Nil: nothing did, the row was gone.
     public let theirs: JSONObject?

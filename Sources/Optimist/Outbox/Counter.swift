@@ -15,14 +15,14 @@ struct Counter: Equatable, Sendable {
         var stamp: Stamp
         /// What the server is known to hold of it.
         var confirmed: Int64 = 0
-        /// The server's transaction as of which that is known.
+        /// The server's transaction of the answer or page that told this.
         var seq: Int64 = 0
     }
 
     /// By device id.
     var totals: [String: Total] = [:]
 
-    /// What is unsent of all totals together.
+    /// The unsent part of all totals together.
     var unsent: Int64 { totals.values.reduce(0) { $0 &+ $1.value &- $1.confirmed } }
 
     /// How many bytes more than the column's value they take in a push.
@@ -61,8 +61,8 @@ struct Counter: Equatable, Sendable {
         return totals.values.reduce(others) { $0 &+ $1.confirmed }
     }
 
-    /// The totals as they go on in another life of the row. Of one that the server does not have there, only what is unsent
-    /// does.
+    /// The totals as they go on in another life of the row. Where the server has no total in that life, only the unsent
+    /// part goes on.
     ///
     /// - Parameter mine: What the server's sum in that life contains of this device, by its ids.
     func goingOn(with mine: [String: Int64]) -> Counter? {
@@ -82,9 +82,9 @@ struct Counter: Equatable, Sendable {
         }
     }
 
-    /// Takes back what was refused: totals return to what the server has, but for what was counted since.
+    /// Takes back a refused count: totals return to what the server has, plus what was counted since.
     ///
-    /// - Returns: What was added and is now taken back.
+    /// - Returns: The amount that was added and is now taken back.
     mutating func takeBack(_ sent: [CounterTotal]) -> Int64 {
         var refused: Int64 = 0
         for sent in sent {

@@ -2,7 +2,7 @@
 
 import GRDB
 
-/// Entries of rows of which nothing was known, on their way to `optimist_row`.
+/// Entries of rows that this device did not know before, on their way to `optimist_row`.
 ///
 /// They are written many at a time: a statement for each took SQLite half as long again.
 struct FreshEntries {

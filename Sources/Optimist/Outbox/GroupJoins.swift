@@ -22,7 +22,8 @@ struct UnitedGroups: Equatable, Sendable {
         for join in joins {
             let (one, other) = (leader(of: join.a), leader(of: join.b))
             if one == other { continue }
-            // The smaller goes to the larger: each group is named anew but a few times, however many there are.
+            // The smaller set joins the larger one, so each group changes its leader only a few times, however many
+            // groups there are.
             let isLarger = members[one]?.count ?? 1 >= members[other]?.count ?? 1
             let (larger, smaller) = isLarger ? (one, other) : (other, one)
             let joining = members.removeValue(forKey: smaller) ?? [smaller]
@@ -55,7 +56,7 @@ struct GroupJoins {
         return UnitedGroups(rows.map { GroupJoin($0[0], $0[1]) })
     }
 
-    /// Notes that a group is to be applied whole or refused whole (V5).
+    /// Notes that the server must apply a group whole or refuse it whole (V5).
     func keepWhole(_ group: Int64) throws {
         try db.execute(sql: "INSERT OR IGNORE INTO optimist_whole VALUES (?)", arguments: [group])
     }
@@ -65,7 +66,7 @@ struct GroupJoins {
         return groups.contains { wholes.contains($0) }
     }
 
-    /// Forgets what is said of groups of which nothing is pending any more.
+    /// Forgets the notes on groups that have no pending row left.
     func forgetSettled() throws {
         func isGone(_ group: String) -> String { "NOT EXISTS (SELECT 1 FROM optimist_row WHERE pending = \(group))" }
         try db.cachedStatement(sql: "DELETE FROM optimist_join WHERE \(isGone("a")) OR \(isGone("b"))").execute()

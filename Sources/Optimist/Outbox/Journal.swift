@@ -16,7 +16,7 @@ struct Journal {
     ///
     /// - Parameters:
     ///   - mine: The columns that the user had edited.
-    ///   - theirs: What stands in their place. Nil: nothing, the row was deleted.
+    ///   - theirs: The values that stand in their place. Nil: none, the row was deleted.
     ///   - whole: Every column of a row that was deleted, so that it can be made again.
     func record(
         _ ref: RowRef, reason: Conflict.Reason, mine: JSONObject, theirs: JSONObject? = nil, whole: JSONObject? = nil,
@@ -51,7 +51,7 @@ struct Journal {
         /// - Parameters:
         ///   - lost: The columns that are unsent and lost.
         ///   - entry: The row's entry before the change.
-        ///   - vacancy: What is emptied for a moment.
+        ///   - vacancy: The values that are emptied for a moment.
         init?(
             _ lost: Int64, of entry: RowEntry, by change: RowChange, in table: AppTable, besides vacancy: Vacancy? = nil
         ) throws {

@@ -52,7 +52,8 @@ struct LaterOwners {
         return isToCome
     }
 
-    /// The row may go as soon as the owner is settled, and is looked at now and then in case nobody says so.
+    /// The row may go as soon as the owner is settled. The engine also looks at it now and then, in case no answer says
+    /// so.
     private mutating func hold(_ entry: RowEntry, until owner: RowRef) throws {
         var held = entry
         let due = max(now + Booking.retryPause(after: entry.retries), try entries.entry(owner)?.due ?? 0)
@@ -67,6 +68,6 @@ struct LaterOwners {
 }
 
 extension RowEntry {
-    /// Whether the row is alive in a life that the server does not have, or has lost, and that is to be sent.
+    /// Whether the row is alive in a life that the server does not have, or has lost, and that the device will send.
     var isToBegin: Bool { isPending && isAlive && (!isKnownToServer || heals) }
 }

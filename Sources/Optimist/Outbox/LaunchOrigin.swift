@@ -7,10 +7,11 @@ import OptimistWire
 
 /// The id under which a launch counts until the server has confirmed that the file did not go back (M3, L3).
 ///
-/// A file that has been replaced by an older copy of itself still has the device id, under which more may have been
-/// counted since the copy was made. Of one id the server keeps one total: the other would be lost. So each launch counts
-/// under an id of its own first. If the file did go back, what was counted stays under that id. If it did not, the totals
-/// are moved to the device's: both are sent, since a copy of the file may have the one that is nothing now.
+/// If the app's file was replaced by an older copy of itself, it still has the device id, and the device may have
+/// counted more under that id since the copy was made. The server keeps one total for each id, so the other count would
+/// be lost. So each launch counts under an id of its own first. If the file did go back, the counts stay under that id.
+/// If it did not, the totals move to the device's id: both are sent, because a copy of the file may have the total that
+/// is zero now.
 ///
 /// In `optimist_node`, `own` is 0 for ids of others, 1 for those that the device has or had, 2 for those of launches, and 3 for
 /// those whose totals were moved. The last two stand in no clock of a row, so that they can be forgotten.
@@ -23,7 +24,7 @@ struct LaunchOrigin {
     /// that was counted in.
     static let maxUnconfirmed = 64
 
-    /// Of so many launches the totals that are nothing since they were moved are remembered after the server has them.
+    /// The number of launches whose zeroed totals are remembered after the server has them.
     static let maxRemembered = 256
 
     /// The id for a launch that begins. It is written down when it is first counted under.
@@ -36,7 +37,7 @@ struct LaunchOrigin {
     /// Leaves everything under the ids it was counted under: the file went back, or is a copy.
     func keep() throws { try db.execute(sql: "UPDATE optimist_node SET own = 1 WHERE own = 2") }
 
-    /// Moves what was counted under ids of launches to the device's. Nobody else has counted under that since.
+    /// Moves the totals of launches to the device's id. No other launch has counted under that id since.
     func move() throws {
         let isAny = try Bool.fetchOne(
             db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM optimist_node WHERE own = 2)"))
@@ -62,8 +63,8 @@ struct LaunchOrigin {
         try forget()
     }
 
-    /// Forgets what is nothing on the server too, if there are many later launches, since a server that goes back has to be
-    /// told again; and what was never sent. What is about to be sent stays.
+    /// Forgets zeroed totals that were never sent and are not about to be, and those that the server has as zero too.
+    /// Those of the latest launches stay, because a server that goes back must be told of them again.
     private func forget() throws {
         try db.execute(
             sql: """
@@ -89,11 +90,11 @@ extension Store {
         }
     }
 
-    /// Takes note that the file did not go back. What is counted from now on goes under the device's id.
+    /// Notes that the file did not go back. From now on the device counts under its own id.
     func confirmedNoRewind() { capture.count(under: nil) }
 
-    /// Takes a new device id, since another database may go on under this one (L3). What is pending stays so, and what was
-    /// counted stays under the ids it was counted under.
+    /// Takes a new device id, because another database may go on under this one (L3). Pending rows stay pending, and
+    /// totals stay under the ids that they were counted under.
     func renewDeviceID() async throws {
         try await apply { db in try DeviceIdentity.renew(in: db, makeID: self.surroundings.makeID) }
         capture.count(under: nil)

@@ -3,9 +3,9 @@
 import GRDB
 import OptimistWire
 
-/// Rows of which the server says late that it has had them: before the snapshot of their table, which does not have them.
+/// Rows that the server reports late: it had them before the snapshot of their table, which does not have them.
 ///
-/// Somebody has deleted them since, and as a snapshot has no deleted rows nothing will ever say so.
+/// Another device has deleted them since. A snapshot has no deleted rows, so the device would never hear of that.
 struct MissedRows {
     private let layouts: [TableLayout]
     private let db: Database
@@ -36,7 +36,7 @@ struct MissedRows {
         }
     }
 
-    /// Removes what is gone. What was edited meanwhile is sent whole.
+    /// Removes the rows that are gone. Rows that were edited meanwhile are sent whole.
     func settle() throws {
         for layout in layouts {
             guard let ids = gone[layout.number] else { continue }

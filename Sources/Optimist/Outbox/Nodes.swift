@@ -5,8 +5,8 @@ import OptimistCore
 
 /// The devices whose clocks rows carry, by number: a row's clock then takes nine bytes and not thirty.
 ///
-/// They are looked up when they are needed: an account may have thousands, of which a page names a few. A value, so that
-/// what was listed in an attempt that is rolled back goes with its copy.
+/// They are looked up when they are needed: an account may have thousands, and a page names a few. This is a value, so
+/// that a name added in an attempt that is rolled back goes with the attempt's copy.
 struct Nodes {
     private let db: Database
     private let naming: RowStatement

@@ -22,7 +22,8 @@ public struct PendingRow: Hashable, Sendable {
     public let isInFlight: Bool
     /// The row it waits for, as `Type:id`.
     public let blockedBy: String?
-    /// Why it was not taken so far, as the server said of it or of what was written with it. Nil: nothing was said.
+    /// Why the server has not taken the row so far, as it said about the row or about others of its group. Nil: it did
+    /// not say.
     public let waitReason: WaitReason?
     /// When it is sent again, by the device's clock. Nil: as soon as the server can be reached.
     public let nextAttempt: Date?

@@ -4,12 +4,12 @@ import OptimistWire
 
 /// Collects the rows of a push. Pure.
 struct PushAssembly {
-    /// A row and its values, of which those that are unsent go.
+    /// A row and its values; the push carries the unsent ones.
     struct Unsent {
         let entry: RowEntry
         let values: JSONObject
         let layout: TableLayout
-        /// What newer apps wrote into columns that this app does not know. It goes along into a new life (L1).
+        /// The values that newer apps wrote into columns that this app does not know. A new life carries them too (L1).
         var unknown = RowPatch()
     }
 

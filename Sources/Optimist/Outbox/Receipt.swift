@@ -54,7 +54,7 @@ extension Store {
     /// pending now is sent in its place, and the row counts as settled once the server has taken or refused that.
     /// Cancelling the task ends the waiting and nothing else.
     ///
-    /// - Returns: The rejections among the write's rows, but for those that the app has retried or discarded. Empty: all
+    /// - Returns: The rejections among the write's rows, except those that the app has retried or discarded. Empty: all
     ///   of it is on the server, or has lost there to a later change (``Conflict``).
     /// - Throws: `CancellationError`, or `DatabaseError`.
     public func confirmed(_ receipt: Receipt) async throws -> [Rejection] {

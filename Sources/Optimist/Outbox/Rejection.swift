@@ -20,8 +20,8 @@ public struct Rejection: Identifiable, Hashable, Sendable {
     public let column: String?
     /// All columns at fault: of a `uniqueViolation` those whose values another row has.
     public let columns: [String]
-    /// Of a `uniqueViolation`: the lower-case UUID of the row that has the values, in the same table. Nil: the server did not
-    /// say.
+    /// For a `uniqueViolation`: the lower-case UUID of the row that has the values, in the same table. Nil: the server
+    /// did not say.
     public let winner: String?
     public let message: String
     /// What the user wrote.
@@ -130,7 +130,7 @@ extension Store {
                 db, sql: "SELECT optimist_group(NULL), \(CaptureTriggers.function)(?, ?)",
                 arguments: [ref.table, ref.id])
         else { return }
-        // Of one whose creation was never answered nothing is known once its refused deletion is undone.
+        // If the row's creation was never answered, the device knows nothing of it once its refused deletion is undone.
         var entry = known ?? RowEntry(ref: ref, generation: 1)
         if known == nil { entry.acked = entry.generation }
         entry.endUnseen(group: Stamp(rawValue: marks[0]), stamp: Stamp(rawValue: marks[1]))
@@ -199,7 +199,7 @@ struct RejectionTable {
         let number = db.lastInsertedRowID
         try CollisionTable(db).insert(refusal, of: number)
         if let present {
-            // What was taken back with it the first time is not in the tables any more.
+            // The rows that the first refusal took back are no longer in the tables.
             try db.execute(
                 sql: "UPDATE optimist_rejection SET bundle = ? WHERE bundle = ?", arguments: [number, present])
             try remove(present)

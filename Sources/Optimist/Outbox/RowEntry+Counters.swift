@@ -33,7 +33,7 @@ extension RowEntry {
         return values
     }
 
-    /// Books that the server has the totals that were sent (S4). What was counted since stays unsent.
+    /// Books that the server has the totals that were sent (S4). What the device counted since stays unsent.
     ///
     /// - Parameter isInOrder: Whether no page has brought a later version of the row.
     /// - Returns: What the app's column is to show. Nil: what it shows.
@@ -41,7 +41,8 @@ extension RowEntry {
         _ column: TableLayout.Column, _ sent: SentRow, _ won: RowPatch, seq: Int64, isInOrder: Bool, isDirty: Bool
     ) -> JSON? {
         if !isInOrder, won.values[column.name] != nil {
-            // A total of another file's stands there, and the page has told it. What was sent is nothing the server has.
+            // The server has the total of another copy of this file, and the page has told it. It does not have the
+            // total that was sent.
             if isDirty { return nil }
             takeBackCounters(in: column.mask)
             return .int(baseCount(of: column))
@@ -56,9 +57,9 @@ extension RowEntry {
         return nil
     }
 
-    /// Takes back what the server refused of a counter. What was counted since stays.
+    /// Takes back what the server refused of a counter. What the device counted since stays.
     ///
-    /// - Returns: What was added and refused, and what the app's column is to show.
+    /// - Returns: The refused amount, and the value that the app's column must show.
     mutating func rejectCounter(
         _ column: TableLayout.Column, _ sent: SentRow, _ current: RowPatch?
     ) -> (refused: Int64, shown: JSON) {

@@ -4,7 +4,8 @@ import OptimistWire
 
 /// What the server had confirmed and has lost goes to it again, with its old clocks (L3).
 extension RowEntry {
-    /// Whether the confirmed half of the row is to be sent. In a life that the server never confirmed, all of it is anyway.
+    /// Whether the device sends the confirmed half of the row. In a life that the server never confirmed, it sends the
+    /// whole row anyway.
     var heals: Bool { isHealing && acked == generation }
 
     /// The clock with which a column is sent: an unsent edit's own or the confirmed one, whichever is later. Nil: none is
@@ -22,8 +23,8 @@ extension RowEntry {
             && healedClock(of: column, device: device) != unsentClock(of: column, device)
     }
 
-    /// Lets an edited reference stand again that is older than what the server had: that refers to a row which is gone
-    /// everywhere, and for which the server would wait for ever. The edit goes to it as the later one.
+    /// Restores an edited reference that is older than the server's, if the server's refers to a row that is gone
+    /// everywhere: the server would wait for that row for ever. The edit is sent as the later one.
     ///
     /// - Returns: Its new stamp, or the latest of several. Nil: no such edit has lost to that.
     mutating func standAgain(besides gone: RowRef, of table: String, device: String, in layout: TableLayout) -> Stamp? {
@@ -40,7 +41,7 @@ extension RowEntry {
         return latest
     }
 
-    /// The columns that are sent: all of which the server has had something.
+    /// The columns that are sent: those that the server has had a value for.
     func healingColumns(of layout: TableLayout, device: String) -> [TableLayout.Column] {
         layout.columns.filter { $0.isCounter || healedClock(of: $0, device: device) != nil }
     }
@@ -80,9 +81,10 @@ extension RowEntry {
         if dirty == 0 { becomeClean() }
     }
 
-    /// The server has the totals that went along with what it had lost. A page from before that tells nothing of them.
+    /// The server has the totals that were sent with the values it had lost. A page from before that says nothing about
+    /// them.
     ///
-    /// - Parameter told: The counters of which a page has told later than the answer, which names them.
+    /// - Parameter told: The counters that the answer names although a later page has told of them.
     private mutating func confirmHealedCounters(
         _ sentRow: SentRow, _ verdict: Verdict, but told: [TableLayout.Column], in layout: TableLayout
     ) {
@@ -95,7 +97,7 @@ extension RowEntry {
         }
     }
 
-    /// The counters that an answer names and of which a page has told later.
+    /// The counters that an answer names although a later page has told of them.
     private func countersTold(after verdict: Verdict, in layout: TableLayout) -> [TableLayout.Column] {
         guard case .merged(let seq, let won) = verdict, seq < self.seq else { return [] }
         return layout.counters.filter { won.values[$0.name] != nil }
@@ -117,7 +119,7 @@ extension RowEntry {
         var settlement = try settle(sentRow, verdict, push: push, device: device, in: layout, quote: quote)
         guard before.isHealing, generation == before.generation else { return settlement }
         guard sentRow.heals, sentRow.generation == generation, verdict.isFinal else {
-            // What was sent was sent before the server's loss was known, or of a life that is over.
+            // The push was sent before the device knew of the server's loss, or it carried a life that is over.
             isHealing = true
             pending = pending ?? before.pending
             stamp = stamp ?? before.stamp

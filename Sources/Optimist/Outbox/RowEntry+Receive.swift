@@ -17,10 +17,10 @@ struct Reception: Equatable, Sendable {
     var change = RowChange.none
     /// The unsent columns of the user's that lose, to be kept in the journal before the change is made.
     var lost: Int64 = 0
-    /// The unsent columns of the user's that stay in a row that is put anew.
+    /// The unsent columns of the user's that stay when the whole row is put again.
     var kept: Int64 = 0
-    /// Whether what is to be sent of the row stands above what came, which is to be received again when that is settled: an
-    /// unsent life or deletion, or what the server has lost and may find later.
+    /// Whether the row's unsent half stands above the incoming row: an unsent life or deletion, or values that the
+    /// server has lost and may find later. The row is then received again when that half is settled.
     var isAboveIt = false
 }
 
@@ -107,8 +107,8 @@ extension RowEntry {
         return end(tombstone.generation, clock: tombstone.clock)
     }
 
-    /// Whether another device ended the row later than the server has it, which has lost that: it is to hear of it. Of the same
-    /// device's deletion it may have reined in the clock (M4).
+    /// Whether another device ended the row later than the server says. The server has lost that, and must hear of it.
+    /// If the same device deleted the row, the server may have reined in its clock (M4).
     private func isLaterEnd(than told: Clock) -> Bool {
         confirmed.common.map { $0 > told && $0.device != told.device } ?? false
     }
@@ -122,13 +122,13 @@ extension RowEntry {
         return deletion > latest
     }
 
-    /// What is unsent in a life that the server has forgotten goes on in the one that it has.
+    /// Unsent edits of a life that the server has forgotten go on in the life that it has.
     private mutating func moveUnsent(
         to life: Int, _ patch: RowPatch, in layout: TableLayout, quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Reception {
         (generation, acked) = (life, life)
         (confirmed, known) = (ColumnClocks(), 0)
-        // Whatever is answered to what was sent of the former life says nothing of this one.
+        // An answer to a push of the former life says nothing of this life.
         sent = 0
         for column in layout.counters {
             counters[column.bit] = counters[column.bit]?.goingOn(with: patch.mine[column.name] ?? [:])
@@ -163,8 +163,8 @@ extension RowEntry {
         return patch.clocks?[column.name].flatMap { clock > $0 ? clock : nil }
     }
 
-    /// Whether the server has nothing any more of a column of which it had something: it has forgotten the row, and got it back
-    /// from a device that knew less. One that does not know a new name yet has the column under a former one.
+    /// Whether the server has lost a column that it had: it has forgotten the row, and got it back from a device that
+    /// knew less. A server that does not know a new name yet has the column under a former one.
     private func lacksConfirmedColumn(_ patch: RowPatch, in layout: TableLayout) -> Bool {
         layout.columns.contains { column in
             !column.isCounter && patch.values[column.name] == nil && confirmedClock(of: column) != nil
@@ -172,7 +172,8 @@ extension RowEntry {
         }
     }
 
-    /// Puts the row that was elsewhere. What the table has is of an earlier life, but for what is unsent, or was sent since.
+    /// Puts the row that was elsewhere. The table holds an earlier life of it, except for values that are unsent or
+    /// were sent since.
     ///
     /// - Parameter isLater: Whether the row has everything that was sent and is answered.
     private mutating func putAnew(
@@ -200,15 +201,15 @@ extension RowEntry {
         return reception
     }
 
-    /// - Parameter isLater: Whether this is the row as the server has it since the latest that is known of it: the answer to a push
-    ///   tells of its own columns only. An older clock is then no echo of what came before: the server has forgotten the row,
-    ///   and got it back from a device that knew less.
+    /// - Parameter isLater: Whether this is the server's row as of the latest transaction that the device knows of; the
+    ///   answer to a push tells of its own columns only. An older clock then is no echo of an earlier value: the server
+    ///   has forgotten the row, and got it back from a device that knew less.
     private mutating func mergeColumns(
         of patch: RowPatch, isInOrder: Bool, isLater: Bool, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Reception {
         var taken = JSONObject()
-        // A whole row, as a page brings it, does not name the counters in which nobody has counted.
+        // A whole row in a page does not name the counters that no device has counted in.
         for column in layout.counters
         where patch.seq != nil || patch.values[column.name] != nil {
             let isDirty = dirty & column.mask != 0

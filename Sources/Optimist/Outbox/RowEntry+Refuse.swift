@@ -4,7 +4,7 @@ import OptimistWire
 
 /// What becomes of a row that the server did not take: it lives on as another one, is gone, or was refused.
 extension RowEntry {
-    /// The row lives on as another one. What was edited meanwhile is lost to that.
+    /// The row lives on as another one. Edits made meanwhile are lost to that.
     mutating func becomeOne(_ sentRow: SentRow, in layout: TableLayout) -> Settlement {
         sent &= ~sentRow.mask
         guard generation == sentRow.generation else {
@@ -57,7 +57,7 @@ extension RowEntry {
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Settlement {
         sent &= ~sentRow.mask
-        // What went along with a deletion meanwhile is not unsent any more.
+        // A row that went with a deletion meanwhile is no longer unsent.
         guard generation == sentRow.generation, isPending else { return Settlement() }
         switch sentRow.kind {
         case .create: return try undoCreate(sentRow, refusal, in: layout, quote: quote)

@@ -11,7 +11,7 @@ extension RowEntry {
     /// Whether a received deletion leaves the row, since an edit is later that is unsent, or that the server has lost.
     func outlives(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Bool {
         guard layout.rules.editWins, isAlive, tombstone.generation == generation + 1 else { return false }
-        // When it was deleted nobody has said: the answer to the edit does.
+        // The server has not said when the row was deleted: the answer to the edit does.
         guard let deletion = tombstone.clock else {
             return tombstone.mergedInto == nil && dirty & ~TableLayout.lifeMask != 0
         }
@@ -36,7 +36,8 @@ extension RowEntry {
         return without.isOver
     }
 
-    /// Whether the server knows of this life only that somebody has deleted it: it needs the whole row to bring that back.
+    /// Whether the server knows only that another device has deleted this life: it needs the whole row to bring that
+    /// back.
     var wasDeletedUnseen: Bool { hasOutlivedItsEnd && dirty & TableLayout.lifeMask != 0 }
 
     /// Whether a later life of the server's takes over what is unsent, rather than end it.
@@ -99,8 +100,8 @@ extension RowEntry {
             .compactMap { patch.clocks?[$0.name] }.min()
     }
 
-    /// The clock of a deletion that is to be sent: the one that it had, if the server has lost it, or that of the user's own if it
-    /// is later. Nil: nobody has said when it was.
+    /// The clock of a deletion that the device will send: the deletion's own, if the server has lost it, or that of the
+    /// user's deletion if it is later. Nil: the server has not said when it was.
     func deletionClock(_ device: String) -> Clock? {
         if isHealing, dirty & TableLayout.lifeMask == 0 { return confirmed.common }
         let mine = Clock(stamp: lifeStamp, device: device)

@@ -69,7 +69,7 @@ extension RowEntry {
 
     /// The server says that it did not apply what was sent. What an earlier push may have brought stays noted.
     private mutating func takeBackSent(_ sentRow: SentRow) {
-        // What a page has settled meanwhile is not unanswered any more.
+        // A column that a page has settled meanwhile is no longer unanswered.
         guard isPending else { return }
         sent = sent & ~sentRow.mask | sentRow.sentBefore
         endUnsentLife()
@@ -86,7 +86,7 @@ extension RowEntry {
 
     // MARK: - Accepted and merged
 
-    /// Books that the server has what was sent, but for the columns where its own value won.
+    /// Books that the server has the sent values, except for the columns where its own value won.
     ///
     /// A page may have brought something later meanwhile: what was confirmed is never taken back, and a column that is
     /// no longer dirty follows its base.
@@ -124,7 +124,7 @@ extension RowEntry {
                 answer ?? mine, clock, isReplaced: answer != nil && isFirst, isOvertaken: seq < self.seq, of: column)
             if unsentStamp(of: column.name) != stamp {
                 base[column.name] = try quote(column, server)
-                // The clock of what was sent was reined in: the edit made meanwhile is later all the same (M4).
+                // The server reined in the clock of the sent value: the edit made meanwhile is later all the same (M4).
                 if answer == mine, let clock, clock.stamp >= unsentStamp(of: column.name) {
                     stamps[column.name] = clock.stamp.successor
                 }
@@ -172,7 +172,7 @@ extension RowEntry {
         let isFirst = acked < life
         acked = max(acked, life)
         if life == generation, isFirst {
-            // What was confirmed of an earlier life counts no more; a page brings what the server has of this one.
+            // The confirmed clocks of an earlier life no longer count; a page brings those of this life.
             confirmed = ColumnClocks()
             known = 0
         }

@@ -8,8 +8,8 @@ extension RowEntry {
     /// - Parameters:
     ///   - values: The row as it is in the app's table.
     ///   - current: The row as the server has it, which is needed to bring back a deleted one at once.
-    ///   - isLost: Whether a row that is to be healed can't be on the server any more, so that it goes too.
-    /// - Returns: What was unsent, and what undoes it. Nil: it cannot be undone, and nothing is changed.
+    ///   - isLost: Whether a row that must be healed cannot be on the server anymore, so that it goes too.
+    /// - Returns: The unsent half, and what undoes it. Nil: it cannot be undone, and nothing is changed.
     mutating func takeBack(
         _ values: JSONObject, current: RowPatch?, isLost: Bool = false, in layout: TableLayout
     ) -> (kind: SentRow.Kind, change: RowChange, mine: JSONObject)? {
@@ -37,9 +37,9 @@ extension RowEntry {
         return (.update, .set(restored), mine)
     }
 
-    /// Takes back that the row is deleted, though nobody says what the server has of it: nothing is here of the row any more,
-    /// and it is to be received anew. In which life the server had it stays noted: one that the user begins follows that. A row
-    /// that the server has deleted too stays so.
+    /// Takes back the row's deletion, if the server's row is unknown: nothing of the row is here, and it must be
+    /// received again. The entry still notes in which life the server had it, and a life that the user begins follows
+    /// that one. A row that the server has deleted too stays deleted.
     mutating func takeBackDeletion() {
         let isOver = isKnownToServer && !isHealing
         // The server has lost the end of that life, and does not take it again.
@@ -48,8 +48,8 @@ extension RowEntry {
         giveUpUnsentLife()
     }
 
-    /// Goes back to the life in which the server had the row. Of that nothing is here any more: whatever a page brings of it is
-    /// news.
+    /// Goes back to the life in which the server had the row. Nothing of that life is here anymore: all that a page
+    /// brings of it is news.
     mutating func giveUpUnsentLife() {
         becomeClean()
         counters = [:]
@@ -57,7 +57,7 @@ extension RowEntry {
         if isAlive { known = 0 }
     }
 
-    /// The user deletes the row, of which nothing is here.
+    /// The user deletes the row, and nothing of it is here.
     mutating func endUnseen(group: Stamp, stamp: Stamp) {
         becomeClean()
         generation += 1
@@ -66,10 +66,10 @@ extension RowEntry {
         dirty = TableLayout.lifeMask
     }
 
-    /// Gives up a life that the server never had, since a deletion takes it along. If the server has an earlier one, that this
-    /// one was to follow, it is left that the user has deleted that: this stays unsent. But of one that was never here nobody
-    /// has deleted anything: it waits, or comes with a page. That none of its values is confirmed holds now and then of a life
-    /// that was here too, as of one whose values wait: then its deletion is undone as well, and nothing is lost.
+    /// Gives up a life that the server never had, because a deletion takes it. If this life followed one that the
+    /// server has, the entry keeps the user's deletion of that one, unsent. If that earlier life was never here, the
+    /// user has not deleted anything: the row waits, or comes with a page. Now and then no value is confirmed of a life
+    /// that was here too, as when its values wait: then its deletion is undone as well, and nothing is lost.
     mutating func loseUnsentLife() {
         guard acked % 2 == 1, known != 0 else { return giveUpUnsentLife() }
         counters = [:]

@@ -22,8 +22,8 @@ struct RowEntry: Equatable, Sendable {
     /// Mask of the columns that have a value on the server, and so one of these clocks. Others take whatever comes. Bit 0 is
     /// ``elsewhere``.
     var known: Int64 = -1
-    /// Nothing of the server's row is here, though this life of it has been heard of, as when it was parked: but for the
-    /// other columns of ``known``, which it has taken of this device's since.
+    /// The table does not hold the server's row in this life, because the row is parked, for example. It holds only the
+    /// other columns of ``known``, which the server has taken from this device since.
     static let elsewhere: Int64 = 1
 
     /// The stamp of the transaction that made the row pending. Nil: clean.
@@ -31,15 +31,15 @@ struct RowEntry: Equatable, Sendable {
     /// The stamp of every dirty column without one of its own. Nil: the same as `pending`.
     var stamp: Stamp?
     var stamps: [String: Stamp] = [:]
-    /// What is unsent: bit 0 is the row's life, the others are columns.
+    /// The unsent half: bit 0 is the row's life, the others are columns.
     var dirty: Int64 = 0
-    /// What was sent and is unanswered.
+    /// The sent and unanswered half.
     var sent: Int64 = 0
     /// What the server holds of dirty columns, as SQL literals. Only while the server knows this life.
     var base: [String: String] = [:]
     /// What this device has counted, by the column's bit.
     var counters: [Int64: Counter] = [:]
-    /// The last push of which the server took this row, or whose refusal of it is kept as a rejection.
+    /// The last push in which the server took this row, or refused it with a rejection that is kept.
     var settled: Int64 = 0
     /// Not to be sent before, in milliseconds since 1970.
     var due: Int64?
@@ -57,7 +57,7 @@ struct RowEntry: Equatable, Sendable {
 
     var isAlive: Bool { generation % 2 == 1 }
     var isPending: Bool { pending != nil }
-    /// Whether what the table has of the row is of an earlier life, but for what is unsent or was accepted since.
+    /// Whether the table holds an earlier life of the row, except for values that are unsent or were accepted since.
     var isElsewhere: Bool { known == 0 || (known > 0 && known & Self.elsewhere != 0) }
     /// Whether the server has had this life of the row, so that columns suffice.
     var isKnownToServer: Bool { acked >= generation }
@@ -119,18 +119,18 @@ struct RowEntry: Equatable, Sendable {
         known |= column.mask
     }
 
-    /// Takes over the clocks of a whole row of the server's, but for counters, which have one for each total.
+    /// Takes over the clocks of a whole row of the server's, except for counters, which have one clock for each total.
     mutating func confirm(_ patch: RowPatch, in layout: TableLayout) {
         confirmed = patch.clocks ?? ColumnClocks()
         for column in layout.counters { confirmed.exceptions[column.name] = nil }
         known = layout.mask(of: patch.values)
     }
 
-    /// The server has ended a life that is over here too. Of what it had confirmed of that, only when it ended counts from now on.
+    /// The server has ended a life that is over here too. The entry now keeps only when that life ended.
     ///
     /// - Parameters:
     ///   - life: The generation that the deletion gave the row.
-    ///   - clock: When that was. Nil: nobody says.
+    ///   - clock: When that was. Nil: the server did not say.
     mutating func confirmEnd(of life: Int, at clock: Clock?) {
         if life <= generation, life > acked || (life == acked && clock != nil) {
             confirmed = ColumnClocks(common: clock)
@@ -138,8 +138,8 @@ struct RowEntry: Equatable, Sendable {
         acked = max(acked, life)
     }
 
-    /// An answer says that a life ended, or that it was this device which ended it. Of two devices that did, the later one
-    /// counts. Of the same one a page may have told already, and the server may have reined in its clock (M4).
+    /// An answer says that a life ended, or that this device ended it. If two devices ended it, the later deletion
+    /// counts. A page may have told of the same deletion already, and the server may have reined in its clock (M4).
     mutating func confirmEnd(of life: Int, answeredAt clock: Clock?) {
         guard life == acked, let clock, let known = confirmed.common else { return confirmEnd(of: life, at: clock) }
         confirmEnd(of: life, at: clock.device == known.device ? known : max(clock, known))
@@ -150,9 +150,9 @@ struct RowEntry: Equatable, Sendable {
         stamps[column.name] = unsentStamp(of: column.name).successor
     }
 
-    /// The row as the server has it, but for counters: what is unsent is not in it. Nor is a column of which nothing of the
-    /// server's was ever here: what a migration filled it with is no value of the server's. Of a row that is elsewhere one
-    /// cannot tell.
+    /// The row as the server has it, without counters and without unsent values. A column that never had a value of the
+    /// server's here is left out: a migration's default is no value of the server's. For a row that is elsewhere the
+    /// device cannot tell.
     ///
     /// - Parameter values: As the app's table shows them.
     func served(_ values: JSONObject, in layout: TableLayout) -> JSONObject {
@@ -167,8 +167,8 @@ struct RowEntry: Equatable, Sendable {
 
     /// Unconfirms values of the server's that could not be written to the app's table.
     ///
-    /// What is not here must not count as confirmed: a page that brings it again would otherwise be no news. What is edited
-    /// or received meanwhile is later, and stays: so the values leave with their clocks.
+    /// A value that is not in the table must not count as confirmed: a page that brings it again would be no news. A
+    /// value that is edited or received meanwhile is later, and stays. So the values leave with their clocks.
     ///
     /// - Parameters:
     ///   - values: As the app's table was to show them.

@@ -51,7 +51,7 @@ struct RowEntryTable {
         return entry
     }
 
-    /// Writes an entry. One that says nothing, a row nobody ever confirmed and that is not here, is removed.
+    /// Writes an entry. Removes it if it says nothing: the server never confirmed the row, and the row is not here.
     mutating func save(_ entry: RowEntry) throws {
         if entry.generation == 0 { return try forget(entry.ref) }
         try counters.save(entry.counters, of: entry.ref)
@@ -71,7 +71,7 @@ struct RowEntryTable {
             arguments: [table, first, last]) ?? false
     }
 
-    /// Adds the entry of a row of which nothing was known, as the server has it. It is there after ``writeFresh()``.
+    /// Adds the entry of a row that the device did not know, as the server has it. It is there after ``writeFresh()``.
     mutating func addFresh(_ ref: RowRef, _ patch: RowPatch, in layout: TableLayout) throws {
         let common = patch.clocks?.common
         let generation = Int64(patch.generation ?? 1).databaseValue
@@ -138,7 +138,7 @@ struct RowEntryTable {
         ]
     }
 
-    /// Some columns' values as a JSON object, null if there are none.
+    /// The values of some columns as a JSON object. Null if there are no values.
     private static func text<Value>(_ values: [String: Value], _ json: (Value) -> JSON) -> DatabaseValue {
         if values.isEmpty { return .null }
         let members = values.sorted { $0.key < $1.key }.map { ($0.key, json($0.value)) }

@@ -6,7 +6,7 @@ import GRDB
 ///
 /// > Source: SQLite, "Built-In Scalar SQL Functions", quote(X).
 enum SQLLiteral {
-    /// The value of a literal, or nil if it is none.
+    /// The value of a literal, or nil if the text is not a literal.
     static func parse(_ text: String) -> DatabaseValue? {
         if text == "NULL" { return .null }
         if let integer = Int64(text) { return integer.databaseValue }

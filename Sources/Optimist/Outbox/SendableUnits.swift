@@ -28,7 +28,7 @@ struct SendableUnits {
         var scan = UnitScan(try GroupJoins(db).united(), limit: limit, isPostponed: isPostponed)
         var after: Int64? = .min
         var units: [[RowEntry]] = []
-        // Groups that are read by themselves, and of which nothing may be sent yet, do not hold up those behind them.
+        // Groups that are read by themselves do not hold up those behind them while none of their rows may be sent.
         while let start = after, units.isEmpty {
             let isAtEnd = try take(after: start, &scan)
             let (gathered, last) = scan.end()
@@ -95,12 +95,12 @@ struct SendableUnits {
         rows.sorted { (ranks[$0.ref.table] ?? 0, $0.key ?? 0) < (ranks[$1.ref.table] ?? 0, $1.key ?? 0) }
     }
 
-    /// The rows of a group that is too large to go whole, each a unit of its own, but for circles: parents before children, and
-    /// what is deleted at the end, children before parents.
+    /// The rows of a group that is too large to be sent whole. Each is a unit of its own, except for circles. Parents
+    /// come before children; deletions come last, children before parents.
     private func singles(of groups: [Int64], limit: Int) throws -> [[RowEntry]] {
         let tables = layouts.map(\.number).filter { !withheld.contains($0) }
             .sorted { (ranks[$0] ?? 0, $0) < (ranks[$1] ?? 0, $1) }
-        // What waits may yet move away from what is deleted, and would be deleted with that.
+        // A row that waits may still move away from a row that is deleted, and would be deleted with it.
         if try !rows(of: groups, "\(Self.isOf(layouts)) AND generation & 1 = 1 LIMIT ?2", [1]).isEmpty {
             return try living(limit, of: groups, tables)
         }
@@ -119,8 +119,8 @@ struct SendableUnits {
         }
     }
 
-    /// The first rows of some groups that may be sent now, table by table. Of one group each table's rows come in the order
-    /// of their keys by themselves, and are found without the others.
+    /// The first rows of some groups that may be sent now, table by table. Within one group each table's rows come in
+    /// the order of their keys by themselves, and are found without the others.
     private func first(
         _ limit: Int, of groups: [Int64], _ tables: [Int64], _ condition: String, _ direction: String
     ) throws -> [RowEntry] {

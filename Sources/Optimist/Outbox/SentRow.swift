@@ -2,7 +2,7 @@
 
 import OptimistWire
 
-/// What was sent of a row, kept in memory while the push is in flight: which versions, and the values.
+/// The versions and values that were sent of a row, kept in memory while the push is in flight.
 struct SentRow: Sendable, Equatable {
     enum Kind: String, Sendable { case create, update, delete }
 
@@ -18,7 +18,7 @@ struct SentRow: Sendable, Equatable {
     let values: JSONObject
     /// The totals sent of counters.
     var totals: [String: [CounterTotal]] = [:]
-    /// What had been sent before, and was unanswered.
+    /// The columns that had been sent before and were unanswered.
     let sentBefore: Int64
     /// Whether it carries what the server had confirmed before it lost it.
     var heals = false

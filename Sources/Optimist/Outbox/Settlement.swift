@@ -11,9 +11,9 @@ struct Settlement: Equatable, Sendable {
     var overwritten = JSONObject()
     /// The columns whose values in the app's table are about to be lost, sent or not.
     var lost: Int64 = 0
-    /// The unsent columns of the user's that stay in a row that is put anew.
+    /// The unsent columns of the user's that stay when the whole row is put again.
     var kept: Int64 = 0
-    /// Whether what the server has of the row now is not known, so that it is to be received anew.
+    /// Whether the server's row is unknown, so that it must be received again.
     var isUnknown = false
     /// Whether the answer was late and decides nothing, so that the row is sent once more.
     var isUndecided = false

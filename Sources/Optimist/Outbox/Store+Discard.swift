@@ -4,12 +4,11 @@ import GRDB
 import OptimistWire
 
 extension Store {
-    /// Undoes everything that is not on the server yet, in one transaction, and forgets it: what was made goes, what was
-    /// edited is as the server has it, and what was deleted is received anew at the next sync. So is what the server has
-    /// below a row that was deleted.
+    /// Undoes all unsent changes, in one transaction, and forgets them. New rows go, edited rows return to what the
+    /// server has, and deleted rows are received again at the next sync, with the rows that the server has below them.
     ///
-    /// What was sent without an answer may have arrived; it then comes back. Rejections stay. For an app that does not
-    /// want what was written before somebody signed in, or whose user signs out without it.
+    /// A change that was sent without an answer may have arrived; it then comes back. Rejections stay. For an app that
+    /// does not want the rows written before the first sign-in, or whose user signs out without them.
     ///
     /// - Returns: How many rows were pending.
     /// - Throws: `DatabaseError`, and nothing is changed, as when the app's own tables refer to a row that would go.
@@ -20,7 +19,7 @@ extension Store {
             let count = try discard.collect()
             try discard.undo()
             for table in discard.incomplete.sorted() { try Self.startResync(of: table, mayBeForgotten: false, in: db) }
-            // The verdicts of a push that is on its way speak of what is no longer there.
+            // The verdicts of a push in flight speak of rows that are no longer there.
             try Meta.set(.inFlight, to: nil, in: db)
             try GroupJoins(db).forgetSettled()
             return count
@@ -34,7 +33,7 @@ private struct Discard {
     private let tables: AppTables
     private let references: ReferenceGraph
     private let db: Database
-    /// The tables of which something is to be received anew.
+    /// The tables with rows that must be received again.
     private(set) var incomplete: Set<String> = []
     private var rows: [TakenBack] = []
 
@@ -57,7 +56,8 @@ private struct Discard {
         guard let table = tables[ref.table], let before = try entries.entry(ref) else { return }
         var entry = before
         let values = try table.values(ref.id)
-        // What was deleted before it was made anew would stay unsent, and what the server has below a life that goes is not here.
+        // A row that was deleted before it was created again would stay unsent, and the rows that the server has below
+        // a life that goes are not here.
         guard let taken = entry.takeBack(values ?? [:], current: nil, isLost: true, in: table.layout), !entry.isPending,
             taken.change == .delete ? !entry.isAlive : values != nil
         else { return try forget(ref) }
@@ -83,8 +83,8 @@ private struct Discard {
         try vacancy.restore()
     }
 
-    /// A row cannot be as the server has it while one that it refers to is not here, since that was deleted and only the
-    /// server has it: both are received anew.
+    /// A row cannot be as the server has it while it refers to a row that is not here, because the user deleted that
+    /// one and only the server has it: both are received again.
     private mutating func undoSingly(_ ordered: [TakenBack]) throws {
         for row in ordered where row.change != .delete {
             guard try entries.entry(row.entry.ref) != nil else { continue }
@@ -99,7 +99,8 @@ private struct Discard {
         for row in removed { try entries.save(row.entry) }
     }
 
-    /// Removes a row, and what refers to it, so that all of it is received anew as far as the server has it.
+    /// Removes a row, and the rows that refer to it, so that all of them are received again as far as the server has
+    /// them.
     private mutating func forget(_ ref: RowRef) throws {
         guard let table = tables[ref.table] else { return }
         let entry = try entries.entry(ref)

@@ -4,7 +4,7 @@ import GRDB
 import OptimistCore
 import OptimistWire
 
-/// A push that is ready to go, with what is needed to book its verdicts.
+/// A push that is ready to be sent, and the data for booking its verdicts.
 struct PushBatch: Sendable {
     let push: Push
     let sent: [SentRow]
@@ -33,10 +33,10 @@ extension Store {
         }
     }
 
-    /// Assembles the next push from the present state of what is pending (S1), group by group (S2), and notes durably what
-    /// is sent.
+    /// Assembles the next push from the present state of the pending rows (S1), group by group (S2), and notes durably
+    /// which values are sent.
     ///
-    /// - Returns: Nil if nothing of what was looked at is to be sent now.
+    /// - Returns: Nil if none of the rows that were looked at can be sent now.
     func nextPush(_ limit: PushLimit, without paused: Set<String> = []) async throws -> PushBatch? {
         let now = correctedMilliseconds
         return try await apply { db in
@@ -47,10 +47,10 @@ extension Store {
             var reading = UnitReading(entries: try RowEntryTable(db), tables: tables, now: now)
             var owners = LaterOwners(try RowEntryTable(db), tables, now: now)
             var assembly = PushAssembly(device: try DeviceIdentity.current(in: db), limit: limit)
-            // Units of which nothing can be sent are put away, and do not hold up those behind them.
+            // Units that cannot be sent now are put away, and do not hold up those behind them.
             while assembly.rows.isEmpty {
                 let units = try sendable.next(limit: limit.rows)
-                // What was put off may be more than one transaction should touch.
+                // The units that were put off may be more than one transaction should touch.
                 if units.isEmpty || owners.heldCount >= UnitScan.maxRows { break }
                 for unit in units {
                     let unsent = try reading.unsent(unit)
@@ -81,7 +81,8 @@ extension Store {
         network.withheld(of: layouts) + layouts.filter { paused.contains($0.name) }
     }
 
-    /// Takes back the note that a push was sent: it certainly was not. What was made and deleted meanwhile leaves no trace.
+    /// Takes back the note that a push was sent: it certainly was not. A row that was created and deleted meanwhile
+    /// leaves no trace.
     func recall(_ batch: PushBatch) async throws {
         try await apply { db in
             guard try Meta.int(.inFlight, in: db) == batch.push.number else { return }

@@ -11,7 +11,8 @@ extension Store {
     /// is in the later one.
     ///
     /// - Parameter epoch: The life of the remote's database in which they were given, if it has such.
-    /// - Returns: Whether pages are needed: deletions are held back until the next one, or rows are received anew.
+    /// - Returns: Whether pages are needed: deletions are held back until the next page, or rows must be received
+    ///   again.
     /// - Throws: `DatabaseError` if this device could not book them. Nothing is changed then, and the push is repeated (V4).
     @discardableResult
     func book(_ verdicts: [Verdict], of batch: PushBatch, in epoch: String? = nil) async throws -> Bool {
@@ -34,8 +35,8 @@ extension Store {
         return try !booking.unknown.isEmpty || ParkedRows(db).holdsDeletionsBack
     }
 
-    /// Books that the one unit of a push is refused, all of it, after the push itself has failed. Nobody says then what the
-    /// server has of it: what was deleted is received anew.
+    /// Books that the one unit of a push is refused, all of it, after the push itself has failed. The server then does
+    /// not say what it has: deleted rows are received again.
     ///
     /// - Returns: Whether pages are needed, as for verdicts.
     @discardableResult

@@ -22,8 +22,8 @@ struct TakenBack {
         }
     }
 
-    /// Whether the server has, or may have, a row that is not here then, so that it is received anew: nobody says what it has of
-    /// a row that was deleted here, or nothing was here of the life below the one that goes.
+    /// Whether the server has, or may have, a row that is not here then, so that it is received again: the server does
+    /// not say what it has of a row that was deleted here, or nothing was here of the life below the one that goes.
     var isUnknown: Bool {
         if kind == .delete, change == .none { return entry.isAlive || !before.isKnownToServer }
         return change == .delete && entry.isAlive
@@ -31,8 +31,8 @@ struct TakenBack {
 }
 
 extension ReferenceGraph {
-    /// The order in which rows are taken back: what stays first, parents before children, so that no cascade of what goes
-    /// takes it along; then what goes, children before parents.
+    /// The order in which rows are taken back. Rows that stay come first, parents before children, so that no cascade
+    /// takes them with a row that goes. Then rows that go, children before parents.
     ///
     /// - Parameter rows: Within a table, what refers to another one comes after that, as far as is known.
     func order(_ rows: [TakenBack]) -> [TakenBack] {

@@ -9,7 +9,7 @@ import OptimistWire
 struct UnitScan {
     enum Unit: Equatable {
         case rows([RowEntry])
-        /// Groups whose rows do not stand together: they are to be read by themselves.
+        /// Groups whose rows do not stand together: they must be read by themselves.
         case united([Int64])
         /// A group that is too large to go whole.
         case large([Int64])
@@ -59,7 +59,7 @@ struct UnitScan {
 
     /// There are no more rows for now: the scan goes on, if it does, after a group. Nil: it has met none.
     ///
-    /// - Returns: What was gathered since the last time.
+    /// - Returns: The units that were gathered since the last call.
     mutating func end() -> (units: [Unit], after: Int64?) {
         endRun()
         defer { (units, count, group) = ([], 0, nil) }

@@ -69,7 +69,7 @@ struct PendingWaits {
     private var groups: [Int64: Wait] = [:]
     private var rows: [RowRef: Wait] = [:]
 
-    /// - Parameter db: Of any format: files from before reasons were kept have none.
+    /// - Parameter db: A database of any format: files from before reasons were kept have no such table.
     init(_ db: Database) throws {
         offset = try Meta.int(.clockOffset, in: db) ?? 0
         let reason =

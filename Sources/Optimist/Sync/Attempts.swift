@@ -92,7 +92,7 @@ struct Attempts: Sendable, Equatable {
     /// Whether the present wait was demanded by the server.
     var isDemanded: Bool { step?.isDemanded ?? false }
 
-    /// What is left of a wait that the server has demanded, also after what waited was given up. Nil: nothing.
+    /// The rest of a wait that the server demanded, also after the attempt that waits was given up. Nil: none.
     func demandedWait(at now: Duration) -> SyncMachine.Wait? {
         guard let step, step.isDemanded, step.end > now else { return nil }
         return SyncMachine.Wait(failures: failures, remaining: step.end - now, isDemanded: true)

@@ -2,9 +2,9 @@
 
 /// Finds what needs each other in a circle. Pure.
 enum Circles {
-    /// The circles among some things, each after those that it needs. What is in no circle is one by itself.
+    /// The circles among some things, each after those that it needs. A thing outside every circle is a circle of one.
     ///
-    /// - Parameter needs: Of each thing, the places of those that it needs.
+    /// - Parameter needs: For each thing, the places of those that it needs.
     /// - Returns: The places of each circle's.
     ///
     /// > Source: Tarjan, "Depth-First Search and Linear Graph Algorithms", SIAM Journal on Computing 1, 1972.

@@ -5,10 +5,10 @@ import OptimistWire
 
 /// Finds out which of some received rows fit the app's tables, and parks the others (R4).
 ///
-/// Rows are tried one by one, as often as one of them lets another in. What is left is tried together, as far as each of it
-/// refers to rows that are there or among them: rows that refer to each other in a circle, and rows that exchange the values
-/// of a unique index, or take over those of one that is deleted. If that does not fit, or is too much, each circle is tried by
-/// itself: what stands in the way of one is not the others'.
+/// Rows are tried one by one, for as long as one of them lets another in. The rest is tried together, as far as each
+/// row refers to rows that are there or among them: rows that refer to each other in a circle, and rows that exchange
+/// the values of a unique index or take over those of a deleted row. If that does not fit, or is too much, each circle
+/// is tried by itself, so that an obstacle to one circle does not stop the others.
 struct Fitting {
     private var rows: RowApplication
     private let db: Database
@@ -40,8 +40,8 @@ struct Fitting {
         if try !rows.horizon.hasMore && fitHeldBack() { try fit([]) }
     }
 
-    /// What has moved, or is there again, is put before what it was below is deleted, and so is what waited for a row that is
-    /// here now.
+    /// Rows that have moved, or are there again, are put before the row above their former place is deleted. So are
+    /// rows that waited for a row that is here now.
     private mutating func putBeforeDeletions(_ left: inout [ReceivedRow], _ reasons: inout [RowRef: String]) throws {
         let deleted = left.filter { !$0.isAlive }
         if deleted.isEmpty { return }
@@ -50,13 +50,13 @@ struct Fitting {
         left += deleted
     }
 
-    /// What is put comes before what is deleted.
+    /// Puts come before deletions.
     private func inOrder(_ rows: [ReceivedRow]) -> [ReceivedRow] {
         rows.filter(\.isAlive) + rows.filter { !$0.isAlive }
     }
 
-    /// Adds parked rows to those that are left, but for those of which a whole one is left: a deletion has parked them since, as
-    /// it found them, which is older.
+    /// Adds parked rows to those that are left. If a whole row is left, the parked one is skipped: a deletion has
+    /// parked it since, as it found it, which is older.
     private func adding(_ others: [ReceivedRow], to left: [ReceivedRow]) -> [ReceivedRow] {
         if others.isEmpty { return left }
         let whole = Set(left.filter(\.isWhole).map(\.ref))
@@ -141,7 +141,7 @@ struct Fitting {
         let isTooMuch = left.count > Self.maxTogether
         var candidates = try isTooMuch ? left : couldFit(left)
         if candidates.isEmpty { return left }
-        // What has become one with another row goes first: that may need its unique values.
+        // A row that has become one with another goes first: the other may need its unique values.
         candidates = candidates.filter { $0.mergedInto != nil } + candidates.filter { $0.mergedInto == nil }
         rows.waiting = Set(left.filter(\.isAlive).map(\.ref))
         defer { rows.waiting = [] }

@@ -7,14 +7,14 @@ import OptimistWire
 struct Horizon: Sendable {
     /// Whether later pages bring what the server has changed by now too.
     var hasMore = false
-    /// The tables of which they do, by their numbers, if not of all.
+    /// The tables that later pages change, by their numbers, if not all do.
     var lagging: Set<Int64> = []
     /// The server's last transaction when the rows were read. Nil: unknown.
     var head: Int64?
 }
 
 extension Horizon {
-    /// The horizon of a page of some tables. Of a table that the remote keeps no longer nothing is still to come.
+    /// The horizon of a page of some tables. A table that the remote no longer keeps has nothing still to come.
     ///
     /// - Parameter served: The tables that the remote keeps. Nil: all.
     init(of page: Page, to tables: [String], _ layouts: [TableLayout], served: Set<String>?, in db: Database) throws {

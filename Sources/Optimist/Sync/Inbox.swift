@@ -4,8 +4,8 @@ import Synchronization
 
 /// The events that wait for the engine's loop, in the order in which they came.
 ///
-/// Bounded by what is under way: each lane, timer and watcher has at most one event waiting, but for writes and pokes,
-/// which come together when they come fast.
+/// Bounded by the work under way: each lane, timer and watcher has at most one event waiting. Writes and pokes come
+/// together when they come fast.
 final class Inbox: Sendable {
     /// An event with the number of the work that it comes from. Nil: from outside.
     struct Signal: Sendable {
@@ -15,7 +15,7 @@ final class Inbox: Sendable {
 
     private let continuation = Mutex<AsyncStream<Signal>.Continuation?>(nil)
 
-    /// Returns the events from now on, or nil while somebody else takes them.
+    /// Returns the events from now on, or nil while another caller takes them.
     func open() -> AsyncStream<Signal>? {
         continuation.withLock { continuation in
             guard continuation == nil else { return nil }
@@ -33,7 +33,7 @@ final class Inbox: Sendable {
         closed?.finish()
     }
 
-    /// Whether somebody takes the events.
+    /// Whether a caller takes the events.
     var isOpen: Bool { continuation.withLock { $0 != nil } }
 
     func put(_ event: SyncMachine.Event, from work: Int? = nil) {

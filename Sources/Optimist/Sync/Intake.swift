@@ -4,8 +4,8 @@ import OptimistWire
 
 /// How far one table has been received: a row of `optimist_table`.
 ///
-/// A table starts with a snapshot, goes on with the tail (what has changed since the snapshot began), and is complete once
-/// it has reached the end of that. From then on it follows the changes. A resync starts anew (L4).
+/// A table starts with a snapshot, goes on with the tail (the changes since the snapshot began), and is complete once
+/// it has reached the end of that. From then on it follows the changes. A resync starts from the beginning (L4).
 package struct Intake: Equatable, Sendable {
     package let table: String
     /// The cursor up to which everything was received. Nil: the snapshot is not here yet.
@@ -24,21 +24,22 @@ package struct Intake: Equatable, Sendable {
     var isResync = false
     /// The transaction from which on deleted rows have come too. Nil: unknown.
     var since: Int64?
-    /// While more is to come: the remote's last transaction when a page was made. What had changed again by then is not here,
-    /// though it was changed before the cursor too. Nil: everything up to the cursor is here, and nothing later.
+    /// While more is to come: the remote's last transaction when a page was made. A row that had changed again by then
+    /// is not here, although it was changed before the cursor too. Nil: everything up to the cursor is here, and
+    /// nothing later.
     var seen: Int64?
     /// What the remote promises, which says whether cursors can be compared.
     var guarantees = RemoteGuarantees(hasOrderedCursors: true, pagesHaveOwnChanges: true)
 
     var awaitsSnapshot: Bool { cursor == nil }
-    /// What was received, or what the snapshot noted that is under way. Nil: nothing was noted.
+    /// The cursor up to which the table was received, or the one that the running snapshot noted. Nil: it has no cursor.
     var latest: String? { cursor ?? at }
 
     /// Whether less was received of it than up to another table's cursor. A remote may not keep it at all.
     func isBehind(_ other: String) -> Bool {
         if !isComplete { return true }
         guard let cursor, cursor != other else { return false }
-        // Of opaque cursors nobody knows which is later.
+        // The device cannot tell which of two opaque cursors is later.
         guard let mine = guarantees.state(of: cursor), let theirs = guarantees.state(of: other) else { return false }
         return mine.epoch != theirs.epoch || (mine.seq, mine.offset) < (theirs.seq, theirs.offset)
     }
@@ -102,14 +103,14 @@ struct PullPlan: Sendable {
     /// The cursor of the first sync that is under way: one for all its tables, so that their tail is one.
     private var notedCursor: String? { intakes.lazy.filter { !$0.isComplete }.compactMap(\.latest).first }
 
-    /// The tables that stand at one cursor: those that have none, those that are furthest behind or, where nobody can tell
-    /// which are, those that have waited longest.
+    /// The tables that stand at one cursor: those that have none, then those that are furthest behind. If cursors do
+    /// not tell which those are, the tables that have waited longest.
     private func changes(of intakes: [Intake]) -> PullStep {
         let cursor = intakes.contains { $0.cursor == nil } ? nil : earliest(of: intakes) ?? longestWaiting(of: intakes)
         return .changes(tables: intakes.filter { $0.cursor == cursor }.map(\.table), cursor: cursor)
     }
 
-    /// Nil: nobody can tell.
+    /// Nil: the cursors do not tell.
     private func earliest(of intakes: [Intake]) -> String? {
         let states = intakes.compactMap { intake in
             intake.guarantees.state(of: intake.cursor).map { (cursor: intake.cursor, seq: $0.seq) }

@@ -11,8 +11,8 @@ struct Lineage: Equatable, Sendable {
     /// Oldest first; the last one is the present one.
     let theirs: [RemoteEpoch]
 
-    /// - Parameter theirs: As the remote told them: from the epoch of the cursor that was asked for, or all of them. What
-    ///   came before is known here.
+    /// - Parameter theirs: The epochs that the remote told: from the epoch of the cursor that was asked for, or all of
+    ///   them. The device knows the earlier ones.
     init(mine: [RemoteEpoch], theirs: [RemoteEpoch]) {
         self.mine = mine
         let former = mine.firstIndex { $0.name == theirs.first?.name } ?? 0
@@ -29,7 +29,7 @@ struct Lineage: Equatable, Sendable {
     /// The last transaction that a cursor has in common with the remote. It may be later than the cursor.
     func common(with cursor: SyncState) -> Int64 {
         if let index = theirs.firstIndex(where: { $0.name == cursor.epoch }) {
-            // Its own epoch is the present one: nobody knows how far back that went.
+            // Its own epoch is the present one: the device cannot know how far back that went.
             if index == theirs.count - 1 { return theirs[index].firstSeq }
             return Self.least(theirs[(index + 1)...])
         }

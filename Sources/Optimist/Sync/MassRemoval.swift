@@ -7,8 +7,8 @@
 public struct MassRemoval: Sendable, Hashable {
     /// What becomes of the rows. Rows with unsent changes stay in either case.
     public enum Answer: Sendable, Hashable {
-        /// They are removed from this device, but for those with unsent changes: these are sent whole, or as new rows if their
-        /// table has counters. The default.
+        /// The rows are removed from this device, except those with unsent changes. These are sent whole, or as new
+        /// rows if their table has counters. The default.
         case remove
         /// They stay, and are sent as new rows. Those that the server refuses are then found among the rejections.
         case keep
@@ -30,7 +30,7 @@ public struct MassRemoval: Sendable, Hashable {
     /// Whether an answer about these rows is one about others too: no table has more of them.
     func covers(_ other: MassRemoval) -> Bool { other.rows.allSatisfy { $0.value <= rows[$0.key] ?? 0 } }
 
-    /// Whether the app is to be asked.
+    /// Whether the engine must ask the app.
     var isMass: Bool {
         rows.contains { table, count in count > Self.leastRows && count * 2 > total[table] ?? 0 }
     }

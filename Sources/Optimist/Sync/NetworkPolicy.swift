@@ -27,8 +27,8 @@ final class NetworkPolicy: Sendable {
 extension SyncEngine {
     /// Says which tables sync while the network is expensive or constrained. Default: all of them, on every network.
     ///
-    /// A table that is withheld is neither sent nor received until the network is better; what is written stays pending, and
-    /// so does all that was written together with it. What is under way is not stopped.
+    /// A table that is withheld is neither sent nor received until the network is better. Its new writes stay pending,
+    /// and so do all rows that were written together with them. A request under way is not stopped.
     ///
     /// ```swift
     /// sync.setNetworkPolicy { table, path in table != "photo" || !path.isExpensive }

@@ -5,11 +5,11 @@ import OptimistWire
 
 /// Applies received rows to the app's tables, within one transaction.
 ///
-/// Rows are put before others are deleted, so that a child that has moved is not taken along with its former parent. A
-/// child may move with a later page too: until the last one, a deletion that would take such rows along waits.
+/// Rows are put before others are deleted, so that a child that has moved is not deleted with its former parent. A
+/// child may move with a later page too: until the last page, a deletion that would take such rows with it waits.
 /// Foreign keys are checked when all rows are there: a page may bring a child before its parent, and rows that refer to
-/// each other. If they do not hold then, the rows are taken once more one by one. What does not fit is parked (R4).
-/// A few rows are tried without all that first: they mostly fit, and are then applied sooner.
+/// each other. If they do not hold then, the rows are taken once more one by one. Rows that do not fit are parked (R4).
+/// A few rows are first tried without all that: they mostly fit, and are then applied sooner.
 struct PageApplication {
     private let layouts: [TableLayout]
     private let db: Database
@@ -30,8 +30,8 @@ struct PageApplication {
         try apply(oneByOne.inOrder(rows), by: oneByOne)
     }
 
-    /// Applies rows of a page without deletions, a few at a time, until somebody waits for the end of the transaction. If one
-    /// does not fit as it comes, all the rest is applied together.
+    /// Applies rows of a page without deletions, a few at a time, until a write waits for the end of the transaction.
+    /// If one does not fit as it comes, all the rest is applied together.
     ///
     /// A row that does not fit leaves nothing behind, so that nothing has to be undone: savepoints took two fifths of a
     /// first sync, since SQLite copies each page that is changed within one to a file. Only where foreign keys are checked
@@ -74,7 +74,7 @@ struct PageApplication {
         try fitting.fit(rows)
     }
 
-    /// What was noted of devices in a first attempt was undone with it.
+    /// The devices that were noted in a first attempt were undone with it.
     private func anew() throws -> RowApplication {
         try RowApplication(layouts, db, at: milliseconds, horizon)
     }
@@ -118,7 +118,7 @@ struct PageApplication {
             let deleted = rows.filter { !$0.isAlive }
             repeat {
                 try apply(put)
-                // What has moved to where it waited for is not deleted with the place where it was.
+                // A row that has moved to the place it waited for is not deleted with its former place.
                 put = []
                 for row in deleted.isEmpty ? [] : try ready(oneByOne.tables) {
                     let lacksAnother = try Fitting(oneByOne, db).missingParent(of: row, among: []) != nil
@@ -147,8 +147,8 @@ struct PageApplication {
         for row in rows { try parked.forget(row.ref) }
     }
 
-    /// Tries the parked rows again, after something has gone that may have stood in their way. What is edited of them was kept
-    /// before that, in the same transaction.
+    /// Tries the parked rows again, after a row has gone that may have stood in their way. Their edits were kept before
+    /// that, in the same transaction.
     func retryParked() throws {
         if try ParkedRows(db).isEmpty { return }
         var fitting = Fitting(try anew(), db)

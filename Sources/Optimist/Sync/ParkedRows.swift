@@ -3,8 +3,8 @@
 import GRDB
 import OptimistWire
 
-/// Reads and writes `optimist_parked`: rows of the server's that do not fit the app's tables yet (R4), or that wait for the
-/// answer to what is unsent of them.
+/// Reads and writes `optimist_parked`: the server's rows that do not fit the app's tables yet (R4), or that wait for
+/// the answer to the row's unsent half.
 struct ParkedRows {
     let db: Database
 
@@ -84,8 +84,8 @@ struct ParkedRows {
         AND coalesce(optimist_parked.row ->> '$."@gen"', 1) < r.generation AND (r.seq < optimist_parked.seq OR r.known = 0))
         """
 
-    /// Removes a row of which a later version has come. Those that stood in a circle with it are tried again: they may not need
-    /// any more what all of them waited for.
+    /// Removes a row when a later version of it has come. The rows that stood in a circle with it are tried again: they
+    /// may no longer need the row that all of them waited for.
     func forget(_ ref: RowRef) throws {
         let former = try Row.fetchOne(
             db.cachedStatement(
@@ -134,7 +134,7 @@ struct ParkedRows {
 
     func takeHeldBack() throws -> [ReceivedRow] { try take("reason = ?", [Self.heldBack]) }
 
-    /// The rows that wait as of no transaction of the server's, and of which something is unsent.
+    /// Parked rows without a transaction of the server's that have unsent edits.
     ///
     /// - Complexity: As long as little is unsent, one look at the index of what waits for each row of that. Otherwise all that
     ///   waits is read.
@@ -207,7 +207,7 @@ struct ParkedRows {
 }
 
 extension PageRow.Content {
-    /// Which life of the row it tells of, and as of which transaction of the server's. Zero: of a part of the row only.
+    /// The life of the row that it tells of, and the server's transaction. Zero: it tells of a part of the row only.
     var version: (life: Int, seq: Int64) {
         switch self {
         case .row(let patch): (patch.generation ?? 1, patch.seq ?? 0)

@@ -32,7 +32,7 @@ public struct PauseReason: Sendable, Hashable {
         public let description: String
         public init(_ description: String) { self.description = description }
 
-        /// Nobody is signed in. Sync goes on after the next sign-in.
+        /// The user is not signed in. Sync goes on after the next sign-in.
         public static let signedOut = Self("signedOut")
         /// The server does not let this account sync. Sync tries again when the app comes to the foreground.
         public static let accountRefused = Self("accountRefused")

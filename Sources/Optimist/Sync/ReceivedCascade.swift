@@ -6,9 +6,10 @@ import OptimistWire
 /// What a deletion that is not the user's takes along by the app's own foreign keys (R2): before SQLite deletes those rows,
 /// what is unsent of them is kept in the journal.
 ///
-/// Of a row that the server has deleted it does the same to its rows, and says so in their own deletions. Below a life that
-/// the server never had it leaves them as they are: they are parked until the row is there again. A row that only an unsent
-/// edit of the user's has put below the deleted one goes back to where the server has it.
+/// When the server deletes a row, it applies the same rules to its own rows, and reports those in deletions of their
+/// own. Below a life that the server never had it leaves its rows as they are: they are parked until the row is there
+/// again. A row that only an unsent edit of the user's has put below the deleted one goes back to where the server has
+/// it.
 struct ReceivedCascade {
     private(set) var entries: RowEntryTable
     private let tables: AppTables
@@ -17,17 +18,18 @@ struct ReceivedCascade {
     private let milliseconds: Int64
     /// The rows that go, each with whether the server has deleted it.
     private var going: [RowRef: Bool] = [:]
-    /// Rows that are seen to otherwise.
+    /// Rows that the caller handles itself.
     private var spared: Set<RowRef> = []
     /// Rows that the server has in a life that does not fit yet, beside those that are parked.
     private let waiting: Set<RowRef>
-    /// What is emptied for a moment.
+    /// The values that are emptied for a moment.
     private let vacancy: Vacancy?
     /// The rows that were parked.
     private(set) var parked: Set<RowRef> = []
-    /// Whether what goes was refused: of what goes along with it nobody has deleted what the server has.
+    /// Whether the rows go because a row was refused. Then the user has not deleted the server's versions of the rows
+    /// that go with it.
     var isTakingBack = false
-    /// The rows of which that is to be received anew.
+    /// The rows that must be received again for that reason.
     private(set) var unknown: [RowRef] = []
 
     init(
@@ -68,13 +70,14 @@ struct ReceivedCascade {
         return try isTooSoon || areToBeHealed(all, besides: &met)
     }
 
-    /// Whether a later page may bring the row again, or move one that would go along.
+    /// Whether a later page may bring the row again, or move a row that would go with it.
     private func mayMove(below ref: RowRef, by referrer: ReferenceGraph.Referrer, _ horizon: Horizon) -> Bool {
         horizon.hasMore || horizon.lagging.contains(ref.table)
             || !references.goingAlong(with: referrer.layout, among: horizon.lagging).isEmpty
     }
 
-    /// Whether the server has lost a row that would go along: it says what becomes of that once it has it again.
+    /// Whether the server has lost a row that would go with this one: it says what becomes of that row once it has it
+    /// again.
     private func areToBeHealed(_ rows: [RowBelow], besides met: inout Set<RowRef>) throws -> Bool {
         for (ref, referrer, _) in rows where referrer.onDelete == .cascade && met.insert(ref).inserted {
             guard let child = try entries.entry(ref), child.isKnownToServer, !child.isMoved(by: referrer) else {
@@ -87,14 +90,14 @@ struct ReceivedCascade {
 
     /// - Parameters:
     ///   - isServers: Whether the server has deleted the row. If not, a life of it is given up that is only here.
-    ///   - others: Rows that are seen to otherwise.
+    ///   - others: Rows that the caller handles itself.
     mutating func prepare(deletionOf ref: RowRef, isServers: Bool = true, sparing others: Set<RowRef> = []) throws {
         spared.formUnion(others)
         going[ref] = isServers
         for below in try rowsBelow(ref) { try prepare(below, below: ref) }
     }
 
-    /// Deletes a row, after what goes along was seen to.
+    /// Deletes a row, after the rows that go with it were handled.
     ///
     /// - Parameter winner: The row that it has become one with: what refers to it refers to that from now on.
     /// - Throws: `DatabaseError` of a constraint, and then the database is as it was.
@@ -128,7 +131,7 @@ struct ReceivedCascade {
         let (child, referrer, table) = below
         guard going[child] == nil, var entry = try entries.entry(child) else { return }
         if spared.contains(child) {
-            // It is seen to itself. But SQLite takes along now what is below it.
+            // The caller handles that row. But SQLite now deletes the rows below it with this one.
             guard referrer.onDelete == .cascade else { return }
             going[child] = going[parent]
             for below in try rowsBelow(child) { try prepare(below, below: child) }
@@ -160,7 +163,7 @@ struct ReceivedCascade {
                     return try delete(entry, movedBy: referrer, in: table)
                 }
                 try takeBack(referrer.column, of: &entry, in: table)
-                // Where the server has it may go along too.
+                // The row may have to go with the owner that it has on the server too.
                 guard let owner, going[owner] != nil else { return }
                 parent = owner
             }
@@ -197,9 +200,9 @@ struct ReceivedCascade {
         return patch.generation ?? 1 >= entry.generation
     }
 
-    /// A row that goes along may be alive on the server, below another life of its parent's, which is unsent here or comes
-    /// with a later page: whatever a page brings of the row is news then. One that the server has lost, and that goes along with
-    /// what was refused, another device may have sent it again.
+    /// A row that goes with another may be alive on the server, below another life of its parent's that is unsent here
+    /// or comes with a later page: whatever a page brings of the row is news then. If the server has lost the row, and
+    /// it goes with a refused one, another device may have sent it again.
     private mutating func giveUp(_ entry: inout RowEntry) {
         if entry.isPending, !entry.isKnownToServer {
             if !isTakingBack { return entry.loseUnsentLife() }

@@ -15,8 +15,8 @@ struct ReceivedRow: Sendable {
 
     var isAlive: Bool { content.isAlive }
 
-    /// Whether nobody has told that the row was deleted, but a resync did not bring it. It may be there again, in its first
-    /// life and as of any transaction: so nothing is known of it once it has gone.
+    /// Whether a resync did not bring the row, although the server has not said that it was deleted. It may be there
+    /// again, in its first life and as of any transaction, so the device forgets all of it once it has gone.
     var isMissing: Bool {
         if case .deleted(let tombstone) = content { tombstone.seq == nil && tombstone.clock == nil } else { false }
     }

@@ -13,10 +13,11 @@ public import OptimistWire
 /// stands. What else the remote promises it says in ``guarantees``.
 ///
 /// Every function throws ``RemoteFailure``, and `CancellationError` when its task is cancelled. Any other error counts
-/// as ``RemoteFailure/unreachable(_:)``. What has no answer after a quarter of an hour is cancelled and called again, even if
-/// the cancelled call has not returned.
+/// as ``RemoteFailure/unreachable(_:)``. A call that has no answer after a quarter of an hour is cancelled and
+/// repeated, even if it has not returned.
 public protocol Remote: Sendable {
-    /// Who is signed in at this moment. Asked at each write of the app, so it must answer at once: no disk, no network.
+    /// The user who is signed in at this moment. Asked at each write of the app, so it must answer at once: no disk, no
+    /// network.
     ///
     /// While it is another account than the one that a file belongs to, writes to the file's synced tables are refused
     /// (`OptimistError` with code `otherAccount`). Default: ``SignedIn/unknown``. The engine then learns it from
@@ -39,8 +40,8 @@ public protocol Remote: Sendable {
     /// - Returns: A verdict for each row of the push, in its order, and what else the remote has to say.
     func push(_ push: Push) async throws -> PushAnswer
 
-    /// Asks for what has changed after a cursor, in whole transactions in the order of the server. What this device has
-    /// pushed may be left out, unless ``guarantees`` says otherwise.
+    /// Asks for the changes after a cursor, in whole transactions in the order of the server. The remote may leave out
+    /// this device's own pushes, unless ``guarantees`` says otherwise.
     func pull(_ request: PullRequest) async throws -> Page
 
     /// Asks for the living rows of one table as they are now, in parts: how an empty device starts (R6), and one whose
@@ -149,8 +150,9 @@ public enum Verdict: Sendable, Hashable {
     /// Applied to another row of the server's, which has the values of a unique index that this one was to have: the
     /// two are one from now on, under the other one's id (M6).
     case mergedInto(seq: Int64, winner: String)
-    /// The row is deleted on the server, in a later life than the one that was sent: so it was after this transaction. A
-    /// server that can go back also says how it was deleted, so that the device can tell it that again (L3). Nil: nobody has said.
+    /// The row is deleted on the server, in a later life than the one that was sent: so it was after this transaction.
+    /// A server that can go back also says how it was deleted, so that the device can tell it that again (L3). Nil: the
+    /// server does not say.
     case gone(seq: Int64, Tombstone? = nil)
     /// Never to be applied.
     case rejected(Refusal)
@@ -174,8 +176,8 @@ public struct Refusal: Sendable, Hashable {
     public var column: String?
     /// A sentence for the user.
     public var message: String
-    /// The server's row, or nil if it has none. After a refused deletion, or a refused next life of a
-    /// row, without it the device receives the table anew.
+    /// The server's row, or nil if it has none. If it is nil after a refused deletion, or after a refused next life of
+    /// a row, the device receives the whole table again.
     public var current: RowPatch?
     /// All columns at fault, such as those of a unique index.
     public var columns: [String]
@@ -225,7 +227,7 @@ public enum RemoteFailure: Error, Sendable, Hashable {
     case refused(String)
     /// Another database has pushed under this device's id with a higher number.
     case pushRewound
-    /// The cursor is unknown or too old: everything is received anew (L4).
+    /// The cursor is unknown or too old: the device receives everything again (L4).
     case cursorLost
     /// The remote's database has gone back, as from a backup, to before the cursor: see ``RemoteEpoch`` (L3). Empty: it
     /// does not say how far.

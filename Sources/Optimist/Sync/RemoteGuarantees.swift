@@ -10,10 +10,10 @@ public struct RemoteGuarantees: Sendable, Hashable {
     /// Whether the remote's cursors are places in the order of its transactions: each is an `OptimistWire.SyncState`,
     /// `epoch.seq`, whose number is the `seq` of verdicts and rows.
     ///
-    /// If so, the table that is furthest behind is received first, a row that somebody deleted before a snapshot is
-    /// recognised, deleted rows are forgotten in time, and a remote that went back is healed (``RemoteEpoch``). Default:
-    /// false. Cursors are then opaque: the engine gives them back as they came, the table that has waited longest is
-    /// received first, and a remote that says that it went back is received anew.
+    /// If so, the table that is furthest behind is received first, a row that was deleted before a snapshot is
+    /// recognised, deleted rows are forgotten in time, and a remote that went back is healed (``RemoteEpoch``).
+    /// Default: false. Cursors are then opaque: the engine gives them back as they came, the table that has waited
+    /// longest is received first, and a remote that says that it went back is received again from the beginning.
     public var hasOrderedCursors: Bool
     /// Whether pages also bring what this device has pushed.
     ///
@@ -28,7 +28,7 @@ public struct RemoteGuarantees: Sendable, Hashable {
 }
 
 extension RemoteGuarantees {
-    /// The place that a cursor names. Nil: there is no cursor, or nobody can tell.
+    /// The place that a cursor names. Nil: there is no cursor, or cursors are opaque.
     func state(of cursor: String?) -> SyncState? { hasOrderedCursors ? cursor.flatMap { SyncState($0) } : nil }
 
     /// Whether a row was deleted which the server had before a snapshot that does not have it, though it says so late.

@@ -12,14 +12,14 @@ struct RowApplication {
     let horizon: Horizon
     private let milliseconds: Int64
     private let device: String
-    /// Tables of whose rows in this page nothing is here: they need not be looked up.
+    /// Tables that have no row of this page yet: its rows need not be looked up.
     private var fresh: Set<Int64> = []
     /// Whether the entries of such rows are written together with those of the next.
     private var gathersEntries = false
     private var isAnythingUnknown: Bool?
     /// Rows that do not fit so far.
     var waiting: Set<RowRef> = []
-    /// What is emptied for a moment, of which the journal is to have the values as they are.
+    /// The values that are emptied for a moment; the journal must have them as they were.
     var vacancy: Vacancy?
     /// The rows that cascades of this page have parked.
     private var parkedBefore: Set<RowRef> = []
@@ -57,8 +57,8 @@ struct RowApplication {
 
     func rank(_ row: ReceivedRow) -> Int { references.ranks[row.ref.table] ?? 0 }
 
-    /// Finds out whether anything is here of what a page brings, table by table. Of a first sync nothing is, and looking up
-    /// each row would take a third of the time. A row that comes twice is looked up.
+    /// Finds out, table by table, whether any row of a page is here. In a first sync no row is, and looking up each one
+    /// would take a third of the time. A row that comes twice is looked up.
     mutating func lookAhead(_ rows: [PageRow]) throws {
         var spans: [Span] = []
         for row in rows {
@@ -167,7 +167,7 @@ struct RowApplication {
         ReceivedCascade(entries, tables, references, db, at: milliseconds, waiting: waiting, besides: vacancy)
     }
 
-    /// What does not fit is looked up like any other row when it is tried again.
+    /// A row that does not fit is looked up like any other when it is tried again.
     private mutating func applyFresh(_ ref: RowRef, _ patch: RowPatch, in table: AppTable) throws {
         do {
             try table.make(.put(patch.values), at: ref.id)

@@ -1,10 +1,11 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Who is signed in at a remote, as far as that is known without asking it.
+/// The user who is signed in at a remote, as far as that is known without asking it.
 public enum SignedIn: Sendable, Hashable {
-    /// The remote cannot say now, as before the kept credentials have been read. What was known last holds.
+    /// The remote cannot say now, because it has not read the kept credentials yet, for example. The last known user
+    /// holds.
     case unknown
-    /// Nobody is signed in.
+    /// No user is signed in.
     case nobody
     /// This account is: a name for it and its server, the same at each sign-in and different for every other account. A
     /// remote that knows ``RemoteAccount/id`` gives that.

@@ -3,10 +3,10 @@
 import OptimistCore
 import Synchronization
 
-/// Takes the status once for each change, for everybody who follows it.
+/// Takes the status once for each change, for all followers.
 ///
-/// Counting costs in proportion to what is pending. From ten thousand rows on there is a pause after each count, so that
-/// a long outbox is not counted anew for each of its pushes. The last state always arrives.
+/// Counting costs in proportion to the number of pending rows. From ten thousand rows on there is a pause after each
+/// count, so that a long outbox is not counted again for each of its pushes. The last state always arrives.
 final class StatusCounting: Sendable {
     private struct State {
         var followers: [Int: AsyncStream<SyncStatus>.Continuation] = [:]

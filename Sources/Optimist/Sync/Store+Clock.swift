@@ -6,13 +6,13 @@ import OptimistWire
 import Synchronization
 
 extension Store {
-    /// What is taken for the coarseness of a clock, in milliseconds.
+    /// The assumed coarseness of a clock, in milliseconds.
     private static let coarseness: Int64 = 10
 
     /// Measures by an answer of the server how far this device's time of day is off (M4).
     ///
-    /// The server's clock was read somewhere between the request and the answer. What is known already stands as long as
-    /// it is possible by that.
+    /// The server's clock was read somewhere between the request and the answer. The known offset stands for as long as
+    /// that allows it.
     ///
     /// - Parameter roundTrip: The time from the request to the answer, which has just come. Nil: the device's time of day was
     ///   set meanwhile, and nothing can be measured.

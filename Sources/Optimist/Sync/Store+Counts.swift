@@ -15,11 +15,12 @@ public struct SyncCounts: Sendable, Hashable {
 }
 
 extension SyncCounts {
-    /// - Parameter layouts: The tables that are synced. What is unsent of one that no longer is waits until it is again.
+    /// - Parameter layouts: The tables that are synced. Unsent rows of a table that is no longer synced wait until it
+    ///   is again.
     static func fetch(_ db: Database, of layouts: [TableLayout]) throws -> SyncCounts {
         func count(_ sql: String) throws -> Int { try Int.fetchOne(db.cachedStatement(sql: sql)) ?? 0 }
         var counts = SyncCounts()
-        // An index alone tells how many are pending, but not of which tables they are.
+        // An index alone tells how many rows are pending, but not which tables they belong to.
         let isAll = try count("SELECT count(*) FROM optimist_table") == layouts.count
         let synced = isAll ? "" : "AND +tbl IN (\(layouts.map { String($0.number) }.joined(separator: ", ")))"
         counts.pending = try count("SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL \(synced)")

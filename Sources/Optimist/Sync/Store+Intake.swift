@@ -16,7 +16,7 @@ extension Store {
     /// Applies a part of a snapshot, and notes how far it reaches. A part that comes twice or late changes nothing.
     ///
     /// - Returns: Whether the part was the one that follows what is here.
-    /// - Throws: `RemoteFailure.protocolError` where it is none.
+    /// - Throws: `RemoteFailure.protocolError` if the page has a deleted row, or does not come to an end.
     func apply(_ page: SnapshotPage, of asked: SnapshotRequest) async throws -> Bool {
         if !page.rows.allSatisfy(\.content.isAlive) {
             throw RemoteFailure.protocolError("The server's snapshot has a row that is deleted.")
@@ -35,8 +35,8 @@ extension Store {
         return true
     }
 
-    /// - Returns: What was applied of it, with the cursor that the table's snapshot has noted. Nil: the part was not the one
-    ///   that follows what is here.
+    /// - Returns: The part that was applied, with the cursor that the table's snapshot has noted. Nil: the part was not
+    ///   the one that follows.
     private func applyUntilAwaited(_ page: SnapshotPage, of asked: SnapshotRequest) async throws -> SnapshotPage? {
         try await apply { db in
             guard let intake = try Intake.fetchAll([asked.table], in: db).first, intake.awaitsSnapshot,
@@ -50,7 +50,8 @@ extension Store {
                     page.at = at.moved(to: present.name).description
                 }
             }
-            // Of what the server takes while it is asked, its answer says nothing. Ordered cursors tell that apart afterwards.
+            // The answer says nothing of rows that the server takes while it is asked. Ordered cursors tell those apart
+            // afterwards.
             if intake.at == nil, intake.guarantees.hasOrderedCursors {
                 try UnseenRows.expectAll(of: asked.table, in: db)
             }
@@ -64,7 +65,8 @@ extension Store {
 
     /// Starts to receive some tables from the beginning, after the server has forgotten their cursor (L4).
     ///
-    /// What is here stays usable, and what is pending is sent. Rows that do not come again are settled at the end.
+    /// The rows that are here stay usable, and pending rows are sent. Rows that do not come again are settled at the
+    /// end.
     func startResync(of tables: [String]) async throws {
         try await apply { db in
             for table in tables { try Self.startResync(of: table, mayBeForgotten: true, in: db) }
@@ -81,8 +83,8 @@ extension Store {
         try Intake.startOver(table, mayBeForgotten: mayBeForgotten, in: db)
     }
 
-    /// Expects every row that the server is known to have by now of tables of which nothing was received yet. Called before they
-    /// are asked for, where cursors do not tell what the server took meanwhile.
+    /// For tables that were not received yet, expects every row that the server is known to have by now. Called before
+    /// they are asked for, if cursors do not tell which rows the server took meanwhile.
     func expectRows(of tables: [String]) async throws {
         try await apply { db in
             for intake in try Intake.fetchAll(tables, in: db) where intake.awaitsSnapshot && intake.at == nil {
@@ -98,8 +100,8 @@ extension Store {
         }
     }
 
-    /// Sees to it that some rows of a table are received anew. A snapshot that is under way goes on if it is still to bring
-    /// them: else refusals that keep coming would let none come to its end.
+    /// Arranges that some rows of a table are received again. A running snapshot goes on if it has not reached them
+    /// yet: otherwise, repeated refusals would let no snapshot come to its end.
     static func receiveAnew(_ refs: [RowRef], of layout: TableLayout, in db: Database) throws {
         let intake = try Intake.fetchAll([layout.name], in: db).first
         guard let intake, refs.allSatisfy({ intake.isToBring(layout.idForm.wire($0.id)) }) else {

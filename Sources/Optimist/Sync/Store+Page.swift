@@ -40,7 +40,7 @@ extension Store {
     ///
     /// - Parameters:
     ///   - horizon: How far the server's word reaches with them.
-    ///   - isAwaited: Whether somebody waits for the end of the transaction. Nil: all rows belong to it.
+    ///   - isAwaited: Whether a write waits for the end of the transaction. Nil: all rows belong to it.
     /// - Returns: How many were applied.
     @discardableResult
     func receive(

@@ -20,7 +20,7 @@ extension Store {
     func rewind(_ asked: [String], at cursor: String?, to epochs: [RemoteEpoch], in db: Database) throws -> Bool {
         let guarantees = try Meta.guarantees(in: db)
         guard guarantees.hasOrderedCursors else {
-            // Where both part nobody can tell.
+            // The cursors do not tell where the two part.
             for table in asked { try Self.startResync(of: table, mayBeForgotten: true, in: db) }
             return !asked.isEmpty
         }
@@ -41,24 +41,24 @@ extension Store {
             let hasDropped = try Self.heal(layout, after: common, in: db)
             try Self.rememberDeletedRows(after: common, in: db)
             guard let state = intake.state else { continue }
-            // What was received while more was to come is no state of the server's: of what it had changed again there and
-            // has lost, the former version is not here. Nor is that of what was parked.
+            // A table that was received while more was to come is not in a state of the server's: if the server has
+            // lost a later change of a row, the row's version from before is not here. The same is true of parked rows.
             let isWhole = !hasDropped && intake.seen.map { common >= $0 } ?? true
             if let present = epochs.last, isWhole, common >= state.seq {
                 try intake.move(to: state.moved(to: present.name), in: db)
                 continue
             }
             wentBack = wentBack || isAsked
-            // Rows that were deleted before the snapshot was taken, and that the server has again, are not known here. Nor
-            // is what a counter was without the counts of others that the server has lost.
+            // Rows that were deleted before the snapshot was taken, and that the server has again, are not known here.
+            // A counter's value without lost counts of others is not known either.
             if let present = epochs.last, isWhole, !intake.awaitsSnapshot, let since = intake.since, since <= common,
                 !counting.contains(intake.table)
             {
-                // Whoever stands at nothing there has something all the same.
+                // A device whose cursor is at the start there has some rows all the same.
                 try intake.move(
                     to: SyncState(epoch: present.name, seq: common, begun: common == 0 ? 0 : nil), in: db)
             } else {
-                // Nobody says any more whether its cursor was too old.
+                // The device no longer hears whether its cursor was too old.
                 try Intake.startOver(intake.table, mayBeForgotten: true, in: db)
             }
         }
@@ -66,9 +66,10 @@ extension Store {
         return wentBack
     }
 
-    /// Marks what the server had confirmed after a transaction as pending again: in the groups in which it was written, as
-    /// far as its stamps tell. What is pending in a life that the server never confirmed is sent whole anyway, and so is one that
-    /// this device has made as well as another one. Of which life nothing is here, as when it was parked, another device sends it.
+    /// Marks the values that the server had confirmed after a transaction as pending again: in the groups in which they
+    /// were written, as far as their stamps tell. A life that the server never confirmed is sent whole anyway, and so
+    /// is one that both this device and another one have begun. If this device has no copy of a life (the row is
+    /// parked, for example), another device sends it.
     ///
     /// - Returns: Whether something that was parked is forgotten.
     private static func heal(_ layout: TableLayout, after common: Int64, in db: Database) throws -> Bool {
@@ -89,14 +90,16 @@ extension Store {
         try db.execute(
             sql: "UPDATE optimist_counter SET seq = ?2 WHERE tbl = ?1 AND seq > ?2",
             arguments: [layout.number, common])
-        // What is parked was never here, and the server has it no longer: whoever wrote it sends it again.
+        // A parked row was never in the table, and the server no longer has it: the device that wrote it sends it
+        // again.
         try db.execute(
             sql: "DELETE FROM optimist_parked WHERE tbl = ?1 AND seq > ?2", arguments: [layout.number, common])
         return db.changesCount > 0
     }
 
-    /// What a remote is to be asked for that has answered a first request, which has no cursor and so is not told about epochs:
-    /// a cursor of the last life of its database that is known here. Nil: that is the present one, or none is known.
+    /// The cursor to ask a remote with after it has answered a first request. That request has no cursor, so the answer
+    /// does not tell about epochs. This is a cursor of the last life of its database that is known here. Nil: that life
+    /// is the present one, or none is known.
     func cursorOfFormerLife(than state: String) async throws -> String? {
         let (guarantees, last) = try await read { db in
             (try Meta.guarantees(in: db), try Meta.epochs(in: db).last?.name)

@@ -17,7 +17,7 @@ extension Store {
     /// - Parameters:
     ///   - days: How long the server remembers deleted rows.
     ///   - serverTime: Its time of day.
-    ///   - seq: The latest of its transactions of which all is known here.
+    ///   - seq: The latest of its transactions up to which everything is known here.
     func forgetDeletedRows(rememberedFor days: Int, at serverTime: Date, knowing seq: Int64) async throws {
         let now = Int64(serverTime.timeIntervalSince1970 * 1000)
         let noted = try await read { db in
@@ -56,7 +56,7 @@ extension Store {
                 guard let row = try Row.fetchOne(forget, arguments: [key, end]) else { continue }
                 latest[row[0]] = max(latest[row[0]] ?? 0, row[1])
             }
-            // A server that goes back to before that has rows again that nobody here remembers to have been deleted.
+            // A server that goes back to before that has rows again whose deletion no device remembers.
             for (table, seq) in latest {
                 try db.execute(
                     sql: "UPDATE optimist_table SET since = max(since, ?) WHERE number = ?", arguments: [seq, table])

@@ -16,7 +16,7 @@ extension SyncEngine {
 
         /// The part of a snapshot that is on its way while the one before is applied.
         var ahead: SnapshotAhead?
-        /// Whether it was seen to what was deleted long ago.
+        /// Whether this run has forgotten old deleted rows.
         var hasForgottenDeleted = false
         /// The app is being asked about a removal.
         var asking: Task<Void, Never>?
@@ -148,7 +148,7 @@ extension SyncEngine {
                 (following.at, following.after) = (request.at ?? page.at, next)
                 pulls.ahead = SnapshotAhead(following, of: remote, surroundings)
             }
-            // One that comes late changes nothing, and is asked for anew.
+            // A part that comes late changes nothing, and is asked for again.
             _ = try await store.apply(page, of: request)
             pulls.followsSnapshot = true
             return true

@@ -38,8 +38,8 @@ extension SyncEngine {
         }
     }
 
-    /// Finds out whether the file went back, if what is counted waits for that. Of a remote that does not say, the launch's id
-    /// serves for what it counts to its end, and nothing waits.
+    /// Finds out whether the file went back, if a launch counts under an id of its own until that is known. If the
+    /// remote does not answer, the launch keeps its own id until it exits, and its counts are sent.
     private func checkForRewind() async throws {
         // The first spares the connection, which may bring a new device id.
         guard asksForRewind, store.capture.launchOrigin != nil else { return }

@@ -3,19 +3,19 @@
 import OptimistCore
 import OptimistSession
 
-/// What becomes of changes that are not on the server yet when somebody signs out (L2).
+/// What becomes of changes that are not on the server yet when the user signs out (L2).
 public enum UnsentChanges: Sendable, Hashable {
     /// They stay in the file, pending, and are sent when the same account is signed in again. The default.
     case keep
-    /// They are waited for, no longer than this. If some are left then, the app is asked once more. What is left after a second
-    /// wait stays in the file, as with `keep`.
+    /// Waits for them, no longer than this. If some are left then, the app is asked once more. Changes that are left
+    /// after a second wait stay in the file, as with `keep`.
     case wait(upTo: Duration)
     /// They are undone: see ``Store/discardPending()``.
     case discard
 }
 
 extension SyncEngine {
-    /// Signs out of this device, after the app has said what becomes of what is unsent.
+    /// Signs out of this device, after the app has said what becomes of unsent changes.
     ///
     /// ```swift
     /// try await sync.signOut { pending in
@@ -23,15 +23,15 @@ extension SyncEngine {
     /// }
     /// ```
     ///
-    /// The file stays bound to its account: what is pending in it is never sent under another one, and while another one is
-    /// signed in writes to synced tables are refused. An app in which several people sign in opens a file for each, by
-    /// ``AccountFiles``. Cancelling while it waits signs nobody out.
+    /// The file stays bound to its account: its pending changes are never sent under another one, and while another one
+    /// is signed in, writes to synced tables are refused. An app in which several people sign in opens a file for each,
+    /// by ``AccountFiles``. If the task is cancelled while it waits, the user stays signed in.
     ///
     /// - Parameter decide: Called with the number of rows that are pending, if there are any. Default: keeps them.
     /// - Returns: How many rows are still pending in the file.
-    /// - Throws: ``OptimistError`` with code `syncStopped` if changes are to be waited for and ``run()`` is not under way, so
-    ///   that nothing can send them; `DatabaseError`; `CancellationError`; what `Session.signOut()` throws. Nobody is signed
-    ///   out then.
+    /// - Throws: ``OptimistError`` with code `syncStopped` if it would have to wait for changes and ``run()`` is not
+    ///   under way, so that they cannot be sent; `DatabaseError`; `CancellationError`; the errors of
+    ///   `Session.signOut()`. The user then stays signed in.
     @discardableResult
     public nonisolated func signOut(
         _ decide: @Sendable (_ pending: Int) async -> UnsentChanges = { _ in .keep }

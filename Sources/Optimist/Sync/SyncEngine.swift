@@ -32,7 +32,7 @@ public actor SyncEngine {
 
     private var machine: SyncMachine
     var account: RemoteAccount?
-    /// Who was signed in when the engine connected to `account`.
+    /// The user who was signed in when the engine connected to `account`.
     var connectedAs = SignedIn.unknown
     /// Several lanes may need the connection at the same time.
     var connecting = SharedWork<RemoteAccount>()
@@ -52,7 +52,7 @@ public actor SyncEngine {
     ///
     /// - Parameters:
     ///   - store: What to keep in step.
-    ///   - session: Signs the requests. Sync is paused while nobody is signed in.
+    ///   - session: Signs the requests. Sync is paused while the user is not signed in.
     ///   - reachability: A hint of when to try. Default: the system's.
     ///   - schemaVersion: The version of the schema that the app was built with.
     ///   - logger: Gets what could not be thrown, without content.
@@ -103,11 +103,12 @@ public actor SyncEngine {
     /// Lets the store ask at every write who is signed in.
     private nonisolated func askAtWrites() { store.follow { [weak self] in self?.remote.signedIn ?? .unknown } }
 
-    /// Syncs until the task is cancelled. What is under way then is repeated at the next run; nothing is lost.
+    /// Syncs until the task is cancelled. Work under way then is repeated at the next run; nothing is lost.
     ///
-    /// A call while another one runs returns at once. Of several processes with the same file one syncs: the others are
-    /// paused, and one of them goes on within two seconds of its end, however it ended. A lock beside the database says
-    /// whose turn it is. An app whose file is in a container that it shares cancels this before it is suspended.
+    /// A call while another one runs returns at once. If several processes have the same file, one of them syncs: the
+    /// others are paused, and one of them goes on within two seconds of its end, however it ended. They take turns by a
+    /// lock on a file beside the database. An app whose file is in a container that it shares cancels this before it is
+    /// suspended.
     public func run() async {
         guard let events = inbox.open() else { return }
         let turn: SyncTurn?
@@ -117,7 +118,7 @@ public actor SyncEngine {
         }
         await run(events)
         turn?.end()
-        // Whoever suspends the app after this finds no lock held on the file.
+        // If the app is suspended after this, no lock is held on the file.
         await store.untilCheckpointed()
     }
 
@@ -217,7 +218,7 @@ public actor SyncEngine {
         }
     }
 
-    /// A push of an earlier launch is not on its way any more.
+    /// A push of an earlier launch is no longer in flight.
     private func forgetPushInFlight() async {
         do { try await store.pushEnded() } catch {
             logger.error("sync.start.failed", metadata: ["error": "\(error)"])
@@ -287,7 +288,7 @@ public actor SyncEngine {
             "The server has not answered for a quarter of an hour. The request is given up and sent again.",
             metadata: ["sync.lane": "\(lane)"])
         if let work = works.removeValue(forKey: lane) { tasks.removeValue(forKey: work)?.cancel() }
-        // Whoever joins a connection that hangs would hang with it.
+        // A caller that joins a hanging connection would hang with it.
         if account == nil { connecting = SharedWork() }
         guard lane == .pull else { return }
         pulls.ahead?.cancel()

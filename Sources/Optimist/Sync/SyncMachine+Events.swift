@@ -23,7 +23,7 @@ extension SyncMachine {
     }
 
     enum PushOutcome: Sendable {
-        /// Nothing is to be sent now; perhaps some rows are, after a while.
+        /// Nothing can be sent now; perhaps some rows can, after a while.
         case nothing(nextDue: Duration?)
         /// Everything was answered. Some of that may have to wait for what a pull brings.
         case sent(needsPull: Bool)
@@ -68,7 +68,7 @@ extension SyncMachine {
         case openStream
         /// Forget what is running: its outcome no longer counts.
         case abandon
-        /// Forget what this lane is running, which nobody has answered.
+        /// Forget the work of this lane, which the server has not answered.
         case giveUp(Lane)
         case wait(Timer, Duration, token: Int)
         case cancelWait(Timer)

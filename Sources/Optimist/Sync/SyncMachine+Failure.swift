@@ -28,7 +28,7 @@ extension SyncMachine.Failure {
         }
     }
 
-    /// What no later attempt can mend: the file is damaged, or is no database of ours any more (V4).
+    /// A failure that no later attempt can mend: the file is damaged, or is not a database of this library (V4).
     private static func isDamage(_ code: ResultCode) -> Bool {
         code == .SQLITE_CORRUPT || code == .SQLITE_NOTADB || code == .SQLITE_ERROR
     }

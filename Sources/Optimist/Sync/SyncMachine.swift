@@ -19,7 +19,7 @@ struct SyncMachine: Sendable {
     private var isOnline = true
     /// Whether the monitor has spoken: its first word is how things are, and no change.
     private var hasHeardOfNetwork = false
-    /// What the session itself said of whether somebody is signed in. Nil: nothing, as where there is none.
+    /// Whether a user is signed in, as the session itself said. Nil: it said nothing, or there is no session.
     private var isSignedIn: Bool?
     private var pause: PauseReason?
     private var failure: String?
@@ -112,7 +112,7 @@ struct SyncMachine: Sendable {
         deviceTroubles = [:]
         protocolErrors = 0
         effects.append(.reconnect)
-        // What the server has demanded holds for whoever is signed in.
+        // A wait that the server demanded also holds for the next session.
         let waits = lanes.compactMapValues { $0.demandedWait(at: now) }
         for lane in Lane.allCases { lanes[lane] = Attempts() }
         start(waits, now)
@@ -175,7 +175,7 @@ struct SyncMachine: Sendable {
         case .lane(let lane): if isActive, lanes[lane]?.waited() == true { run(lane) }
         case .rows: want(.push)
         case .watchdog:
-            // A refusal may have been anybody's on the way, and nobody says when it is over.
+            // The refusal may have come from a proxy on the way, and no event tells when that is over.
             if pause != nil, isSignedIn != false { return restart(now) }
             set(.watchdog, Self.watchdogInterval)
             giveUpSilent(now)
@@ -255,7 +255,7 @@ struct SyncMachine: Sendable {
         switch failure {
         case .paused(let reason): return halt(pause: reason)
         case .signedOut(let reason):
-            // It was a request of an earlier session: somebody has signed in since.
+            // It was a request of an earlier session: a user has signed in since.
             guard isSignedIn == true else { return halt(pause: reason) }
             effects.append(.reconnect)
         case .fatal(let message): return halt(failure: message)

@@ -4,7 +4,7 @@
 public struct SyncStatus: Sendable, Hashable {
     /// What the engine is doing.
     public var phase: Phase
-    /// What is pending, rejected and parked on this device.
+    /// The numbers of pending, rejected and parked rows on this device.
     public var counts: SyncCounts
     /// How far the first sync has come, or a resync, in whatever phase it is. Nil: this device has received everything.
     public var progress: SyncProgress?
@@ -32,8 +32,8 @@ public struct SyncStatus: Sendable, Hashable {
         /// This device's disk is full, or does not answer as it should. It is tried again by itself. The message is safe to
         /// show.
         case deviceTrouble(message: String)
-        /// Waiting for the app: nobody is signed in, or the account may not be used. The reason has a code to switch on and a
-        /// sentence to show.
+        /// Waiting for the app: the user is not signed in, or may not use the account. The reason has a code to switch
+        /// on and a sentence to show.
         case paused(reason: PauseReason)
         /// Sync has stopped, since going on could do harm. Nothing was deleted. The message is safe to show.
         case failed(message: String)

@@ -50,8 +50,8 @@ public final class SyncStatuses: AsyncSequence, Sendable {
         return try sendable.next(limit: 1).isEmpty ? .waiting : .syncing
     }
 
-    /// The status as soon as the counts can be read: what a disk in trouble refuses is asked for again a second later, since nobody
-    /// may tell of another change. Nil: the task was cancelled.
+    /// The status as soon as the counts can be read: if the disk fails, they are read again a second later, because
+    /// there may be no further change to react to. Nil: the task was cancelled.
     func whenReadable() async -> SyncStatus? {
         while !Task.isCancelled {
             if let status = try? await current() { return status }

@@ -11,8 +11,8 @@ import Foundation
 /// The right to sync a file: one engine has it at a time, in whichever process. It ends with the process that has it,
 /// however that ends.
 ///
-/// It is a lock on a file beside the database, which stays empty and is never removed: whoever removed it would let two
-/// processes lock two files of one name.
+/// It is a lock on a file beside the database, which stays empty and is never removed: if the file were removed, two
+/// processes could lock two files of one name.
 ///
 /// > Source: flock(2).
 struct SyncTurn {
@@ -20,7 +20,7 @@ struct SyncTurn {
     /// harmless and wasteful.
     private let descriptor: Int32?
 
-    /// Nil while somebody else has it, or while it cannot be asked for, as on a full disk.
+    /// Nil while another process has it, or while the lock cannot be asked for, as on a full disk.
     init?(for database: URL) {
         let descriptor = open(database.path + "-sync", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return nil }

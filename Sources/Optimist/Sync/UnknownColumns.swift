@@ -5,9 +5,9 @@ import OptimistWire
 
 /// Reads and writes `optimist_unknown`: what newer apps have written into columns that this app does not have (L1).
 ///
-/// The values are kept beside the row until a migration brings the column. They also go along when this app begins a
-/// new life of the row, by replacing it, so that an old app never erases what it does not know; and to a server that has
-/// lost them (L3).
+/// The values are kept beside the row until a migration brings the column. They are also sent when this app begins a
+/// new life of the row, by replacing it, so that an old app never erases columns that it does not know; and to a server
+/// that has lost them (L3).
 struct UnknownColumns {
     private let db: Database
 
@@ -107,7 +107,7 @@ extension ColumnClocks {
 }
 
 extension RowApplication {
-    /// Fills columns that a migration has brought with what was kept for them.
+    /// Fills columns that a migration has brought with the values that were kept for them.
     ///
     /// A row that this device replaced meanwhile takes the values into its new life, and sends them with it.
     mutating func applyUnknown(of layout: TableLayout) throws {
@@ -116,7 +116,7 @@ extension RowApplication {
             guard var entry = try entries.entry(ref), entry.isAlive else { continue }
             var patch = patch
             let isUnsent = !entry.isKnownToServer
-            // Of another life than the server's: a page brings what that has.
+            // The values are of another life than the server's: a page brings that one's.
             if !isUnsent, patch.generation != entry.generation { continue }
             patch.generation = entry.generation
             guard try table.contains(ref.id) else {

@@ -28,7 +28,7 @@ struct UnseenRows {
                 """, arguments: [table])
     }
 
-    /// Expects no row of a table any more.
+    /// Stops expecting rows of a table.
     static func expectNothing(of table: String, in db: Database) throws {
         try db.execute(
             sql: "DELETE FROM optimist_unseen WHERE tbl = (SELECT number FROM optimist_table WHERE name = ?)",

@@ -43,7 +43,7 @@ struct UnseenSettling {
             guard var entry = try entries.entry(ref), entry.isAlive, entry.isKnownToServer, !entry.isHealing,
                 entry.seq <= start
             else { continue }
-            // Of what is not here nothing can be kept.
+            // A row that is not here cannot be kept.
             if answer == .keep, try table.contains(id) {
                 entry.beginAnew(in: layout)
                 try entries.save(entry)
@@ -59,7 +59,8 @@ struct UnseenSettling {
     }
 
     private func horizon(of layout: TableLayout) throws -> Horizon {
-        // Of what answers have told since the last page, only the next one says what becomes of the rows below.
+        // If answers have told of deletions since the last page, only the next page says what becomes of the rows
+        // below.
         var horizon = Horizon(hasMore: try ParkedRows(db).holdsDeletionsBack)
         if let cursor = try Intake.fetchAll([layout.name], in: db).first?.cursor {
             horizon.lagging = try Intake.lagging(behind: cursor, of: layouts, served: served, in: db)

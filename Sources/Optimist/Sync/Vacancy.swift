@@ -5,7 +5,7 @@ import OptimistWire
 
 /// The columns of unique indexes of some rows, emptied for a moment, so that the rows can exchange their values (M6).
 ///
-/// Each gets a random value of its own type. What is not overwritten by the rows that are applied then gets its value back.
+/// Each gets a random value of its own type. A value that the applied rows do not overwrite is restored then.
 struct Vacancy {
     private struct Vacated {
         let table: AppTable
@@ -18,7 +18,7 @@ struct Vacancy {
     private let db: Database
     private var vacated: [Vacated] = []
 
-    /// Lets go of the unique values of some rows, each of which may stand several times among them.
+    /// Empties the unique values of some rows. A row may stand several times among them.
     ///
     /// - Throws: `DatabaseError` of a constraint.
     init(of rows: [RowRef], in tables: AppTables, _ db: Database) throws {
@@ -47,7 +47,7 @@ struct Vacancy {
         }
     }
 
-    /// Gives back what nobody has taken.
+    /// Gives back the values that no other row has taken.
     ///
     /// - Throws: `DatabaseError` of a constraint.
     func restore() throws {
@@ -60,7 +60,7 @@ struct Vacancy {
         }
     }
 
-    /// The values of a row, with what was emptied as it was.
+    /// The values of a row, with the emptied ones as they were.
     func filled(_ values: JSONObject, of id: DatabaseValue, in table: AppTable) -> JSONObject {
         var values = values
         for row in vacated where row.id == id && row.table.layout.number == table.layout.number {

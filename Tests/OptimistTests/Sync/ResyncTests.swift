@@ -310,7 +310,7 @@ struct ResyncTests {
 
 extension Reader {
     /// Syncs with pushes that arrive after everything was received, as on a device with much to send.
-    fileprivate func syncPullingFirst() async throws {
+    func syncPullingFirst() async throws {
         backend.settings.withLock { $0.pushFailures = 1_000 }
         let pages = backend.pages
         start()
