@@ -49,7 +49,7 @@ TURNS = (
          "Say what it is not: “that is not a number”."),
     Turn("“is seen to”", r"\b(?:seen|sees) to\b(?! (?:be|have)\b)", "Name the act: “was handled”, “was deleted”."),
     Turn("“he” for a machine or a caller", r"\b(?:[Hh]e|[Hh]im|[Hh]is)\b", "“it”, or “they” for a person."),
-    Turn("“so” or “such” first", START + r"(?:So is|So are|So do|So does|Nor is|Nor does|Neither is|Such a|Such an)\b",
+    Turn("“so is”, “nor is”", START + r"(?:So is|So are|So do|So does|Nor is|Nor does|Neither is)\b",
          "Repeat the verb: “Updates are captured too.”"),
     Turn("a second “which”", r"\bwhich\b[^.;:]*\bwhich\b", "One clause for each idea: make two sentences."),
     Turn("“is had”, “to be had”", r"\b(?:is|are|be|was|were) had\b", "“is available”, or name who has it."),

@@ -69,7 +69,7 @@ actor DevicePark {
         return account.id
     }
 
-    /// The same. Nil: the account was deleted, and nobody has made it anew yet.
+    /// The same. Nil: the account was deleted, and has not been created again yet.
     func presentAccount(named name: String) async throws -> String? {
         do { return try await serverAccount(named: name) } catch let error as OptimistError
             where error.code == .notInLab && accounts[name] != nil
@@ -110,7 +110,7 @@ actor DevicePark {
 }
 
 extension LabDevice {
-    /// Signs in unless somebody is: after a relaunch the phone's own credentials count.
+    /// Signs in unless a user is signed in: after a relaunch the phone's own credentials count.
     func ensureSignedIn() async throws {
         let session = try phone().session
         for await state in session.states {

@@ -7,7 +7,7 @@ public struct CampaignTotals: Codable, Sendable, Hashable {
     /// A seed that broke a promise, crashed, or did not end.
     public struct Failure: Codable, Sendable, Hashable {
         public var seed: UInt64
-        /// What came first, as `kind: sentence`.
+        /// The first finding, as `kind: sentence`.
         public var finding: String
     }
 
@@ -33,7 +33,7 @@ public struct CampaignTotals: Codable, Sendable, Hashable {
         self = try JSONDecoder().decode(Self.self, from: Data(contentsOf: url))
     }
 
-    /// Writes all of it at once: whoever is killed meanwhile leaves what was there before.
+    /// Writes all of it at once: if the process is killed meanwhile, the former file stays.
     public func save(to url: URL) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted]

@@ -26,7 +26,8 @@ struct CounterJudge {
                 sum + ((server[row]?[counter.name] ?? nil).flatMap { Int64($0) } ?? 0)
             }
             var (least, most) = added(to: rows)
-            // Nor does it know again a row that had become one with another, when the device that made it repeats itself.
+            // The server also does not recognise a row that had become one with another, when the device that made it
+            // repeats itself.
             if rows.count > 1, hasForgotten { most = .max }
             guard rows.contains(where: { server[$0] != nil }), !(least...most).contains(present) else { continue }
             let name = rows.sorted().map(\.description).joined(separator: "+")
@@ -39,7 +40,7 @@ struct CounterJudge {
         history.writes(of: row).contains { $0.write.deleted.contains(row) }
     }
 
-    /// What was certainly added, and what perhaps was too by writes of which nobody heard the end.
+    /// The amount that was certainly added, and the amount that writes of unknown outcome may have added.
     private func added(to rows: Set<RowName>) -> (least: Int64, most: Int64) {
         var (least, most): (Int64, Int64) = (0, 0)
         for row in rows {

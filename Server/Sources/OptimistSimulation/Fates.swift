@@ -2,8 +2,8 @@
 
 import OptimistWire
 
-/// What may rightly have become of rows whose end nobody asked for: they went with a parent, or became one with another row
-/// of the same name.
+/// The allowed fates of rows that no user deleted: they went with a parent, or became one with another row of the same
+/// name.
 struct Fates {
     /// The rows that may be gone.
     let mortal: Set<RowName>
@@ -23,13 +23,13 @@ struct Fates {
         self.owners = owners
     }
 
-    /// Whether a row has ever belonged to one that may be gone, whoever deleted that, and when.
+    /// Whether a row has ever belonged to one that may be gone, whichever device deleted that, and when.
     func hasMortalOwner(_ row: RowName) -> Bool { owners[row]?.isDisjoint(with: mortal) == false }
 
     /// Whether a row may have gone with one that it belonged to.
     func isOrphan(_ row: RowName) -> Bool { orphans.contains(row) }
 
-    /// Whether a row has ever belonged to one of which something is true.
+    /// Whether a row has ever belonged to one that satisfies a condition.
     func hasOwner(_ row: RowName, where isSuch: (RowName) -> Bool) -> Bool {
         owners[row]?.contains(where: isSuch) == true
     }
@@ -76,7 +76,7 @@ struct Fates {
         return family
     }
 
-    /// The rows that were put below one whose life somebody has ended.
+    /// The rows that were put below one whose life a device has ended.
     private static func bereaved(_ history: History) -> Set<RowName> {
         var bereaved: Set<RowName> = []
         for (number, write) in history.writes.enumerated() {
@@ -90,8 +90,9 @@ struct Fates {
         return bereaved
     }
 
-    /// Whether somebody may have ended the life of a row to which a write refers. What a device has ended itself, it can refer
-    /// to only in a later life, which that end does not concern; unless it has gone back to a copy of its file.
+    /// Whether a device may have ended the life of a row that a write refers to. If a device has ended a life itself,
+    /// it can refer only to a later one, which that end does not concern; unless it has gone back to a copy of its
+    /// file.
     private static func mayEnd(_ owner: RowName, referredToBy number: Int, _ history: History) -> Bool {
         let write = history.writes[number]
         return history.writes(of: owner).contains { other in

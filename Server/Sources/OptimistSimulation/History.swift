@@ -11,9 +11,9 @@ struct History {
         var hasReturned = false
         /// Whether the device has gone back to a file from before it, so that it is like another device's.
         var isForgotten = false
-        /// What was written, but for counters.
+        /// The values that were written, without counters.
         var cells: [RowName: Values] = [:]
-        /// What was added to counters.
+        /// The amounts that were added to counters.
         var counts: [RowName: Int64] = [:]
         var inserted: Set<RowName> = []
         var deleted: Set<RowName> = []
@@ -78,7 +78,7 @@ struct History {
 
     /// Takes in what the server has stored since.
     ///
-    /// - Returns: The writes of which something came for the first time.
+    /// - Returns: The writes that came at least in part for the first time.
     mutating func serve(_ rows: [(name: RowName, seq: Int64, values: Values?)]) -> Set<Int> {
         var news: Set<Int> = []
         for row in rows {

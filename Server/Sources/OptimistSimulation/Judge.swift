@@ -9,17 +9,17 @@ struct Refused {
     var values: [String: String?]
 }
 
-/// Compares the end of a run with what was written. Every sentence is a broken promise.
+/// Compares the end of a run with the history of writes. Every sentence is a broken promise.
 struct Judge {
     let history: History
     /// The server's living rows.
     let server: [RowName: Values]
     let clocksAreRight: Bool
-    /// Whether the server has forgotten deleted rows, so that what was edited elsewhere begins anew.
+    /// Whether the server has forgotten deleted rows, so that rows edited elsewhere begin a new life.
     let hasForgotten: Bool
-    /// What was refused, on all devices.
+    /// The refused changes, on all devices.
     let refused: [RowName: [Refused]]
-    /// What was added to counters and was lost with its row, as the journals say.
+    /// The amounts that were added to counters and lost with their rows, as the journals say.
     let journaled: [RowName: Int64]
     let fates: Fates
 
@@ -36,7 +36,7 @@ struct Judge {
         fates = Fates(history)
     }
 
-    /// What was lost, brought back or invented.
+    /// The values that were lost, brought back or invented.
     func findings() -> [String] {
         var findings: [String] = []
         for (number, write) in history.writes.enumerated() where write.hasReturned {
@@ -90,8 +90,8 @@ struct Judge {
         return others.contains { $0.write.at >= write.at } ? nil : "\(last) is there, which is older"
     }
 
-    /// Whether a write gave a column a value. What the writer's version of the app does not have is null in a new row, or
-    /// goes along from the life before, as the device knows that when it sends the new one (L1).
+    /// Whether a write gave a column a value. A column that the writer's version of the app does not have is null in a
+    /// new row, or is sent with the value of the life before, if the device knows that when it sends the new one (L1).
     private func wrote(_ value: String?, _ column: String, _ row: RowName, in write: History.Write) -> Bool {
         if let written = write.cells[row]?[column] { return written == value }
         guard write.inserted.contains(row) else { return false }
@@ -135,8 +135,9 @@ struct Judge {
         }
     }
 
-    /// Whether a row may be back as it was before it got another one's unique name and became one with that: another device had
-    /// counted in it when the server went back, and begins it anew with what it knows (decision 11).
+    /// Whether a row may be back as it was before it got another one's unique name and became one with that. This
+    /// happens if another device had counted in it when the server went back, and begins a new life of it with what it
+    /// knows (decision 11).
     private func isBackWithCount(
         _ last: String?, _ column: String, _ row: RowName, _ number: Int, was value: String?
     ) -> Bool {
@@ -157,7 +158,8 @@ struct Judge {
         !clocksAreRight || write.at >= other.at
     }
 
-    /// Tables with counters are received anew when the server has gone back, and then edits of what is no more stay (L4).
+    /// After the server has gone back, devices receive tables with counters again, and edits of rows that are gone stay
+    /// (L4).
     private func isKeptByEdits(_ row: RowName) -> Bool {
         history.hasServerGoneBack && Tables.columns[row.table]?.contains { $0.kind == .counter } == true
     }
@@ -199,7 +201,8 @@ struct Judge {
             && (isMortalOtherwise(row)
                 || deletions.contains { $0.write.isApart(from: write) || $0.number >= number })
         if !isExplained { return "the row is gone and nobody deleted it" }
-        // An edit outlives the deletion of its own life. Of one before that nothing shows (M2).
+        // An edit outlives the deletion of its own life. The history does not show the deletion of a life before that
+        // (M2).
         if history.writes(of: row).contains(where: { $0.write.shortLived.contains(row) }) { return nil }
         guard row.table == "memo", clocksAreRight, !hasForgotten, deletions.count == 1,
             let deletion = deletions.first?.write, deletion.at + 1 < write.at, !write.inserted.contains(row)
@@ -213,8 +216,8 @@ struct Judge {
         return isHardToTell(row) ? fates.hasMortalOwner(row) : fates.isOrphan(row)
     }
 
-    /// Whether nobody can tell which end of an owner's took a row along: the server knows less than it did, something of the
-    /// row or of an owner was refused and taken back, or the row had a life of which nothing shows.
+    /// Whether the judge cannot tell which deletion of an owner took a row. The server knows less than it did, or the
+    /// row or an owner was refused and taken back in part, or the row had a life that the history does not show.
     private func isHardToTell(_ row: RowName) -> Bool {
         hasForgotten || history.hasServerGoneBack || refused[row] != nil
             || fates.hasOwner(row) { refused[$0] != nil }
@@ -251,7 +254,7 @@ struct Judge {
         return !history.writes(of: row).contains { other in
             guard other.write.inserted.contains(row) else { return false }
             let isOthers = other.write.device != write.device
-            // The row may have gone with its owner, and been made anew, before the device heard of either.
+            // The row may have gone with its owner, and been created again, before the device heard of either.
             let isAnew =
                 fates.hasMortalOwner(row)
                 && history.writes(of: row).contains { $0.number < other.number && $0.write.inserted.contains(row) }
@@ -262,7 +265,7 @@ struct Judge {
 
     private func isInvented(_ value: String?, _ column: String, _ row: RowName) -> Bool {
         if Tables.column(column, of: row.table)?.kind == .counter { return false }
-        // What was written to a row that has become one with this one is this one's.
+        // Values written to a row that has become one with this one belong to this one.
         let isWritten = fates.namesakes(of: row).contains { one in
             history.writes(of: one).contains { $0.write.cells[one]?[column] == .some(value) }
         }

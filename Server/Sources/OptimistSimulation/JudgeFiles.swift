@@ -18,7 +18,7 @@ final class JudgeFiles: Sendable {
     ///
     /// - Parameters:
     ///   - owner: Names the file among all.
-    ///   - process: The process that has it open. Nil: nobody has, and a copy is read.
+    ///   - process: The process that has it open. Nil: no process has, and a copy is read.
     func read<Value>(
         _ name: String, on disk: SimulatedDisk, of owner: String, while process: SimulatedProcess?,
         _ read: (Database) throws -> Value
@@ -32,8 +32,8 @@ final class JudgeFiles: Sendable {
         return try queue.read(read)
     }
 
-    /// Reads what nobody has open without touching it: the only connection would bring into the file what a crash has left in
-    /// the log, and make it durable.
+    /// Reads a file that no process has open without touching it. As the only connection, it would bring into the file
+    /// what a crash has left in the log, and make that durable.
     private static func readCopy<Value>(
         of name: String, on disk: SimulatedDisk, _ read: (Database) throws -> Value
     ) throws -> Value {

@@ -29,7 +29,7 @@ extension Plan {
         events.sort { ($0.at, $0.draw) < ($1.at, $1.draw) }
     }
 
-    /// Faults that change a world so much that little is to be seen of the others are in a quarter of the plans each.
+    /// A fault that changes a world so much that it hides most others is in a quarter of the plans.
     private static func isRare(_ kind: Kind, _ random: inout SplitMix64) -> Bool {
         kind.isGreat && Bool.random(using: &random)
     }

@@ -36,13 +36,13 @@ public struct Plan: Codable, Sendable, Hashable {
         case deviceRestore, serverRestore
         /// A device, or the server, gets the second version of the app.
         case upgrade, serverUpgrade
-        /// Everybody lies switched off for a hundred days, and then the server forgets what was deleted before.
+        /// All devices are off for a hundred days, and then the server forgets the rows that were deleted before.
         case absence
         case serverDiskFull, serverBusy
         /// A device that was switched off until now is switched on for the first time.
         case join
 
-        /// Whether a plan may do without it: everything but what is to be tested.
+        /// Whether a plan may do without it. A write is the subject of the test; everything else is a fault.
         public var isFault: Bool { self != .write }
     }
 }

@@ -5,7 +5,7 @@
 /// > Source: Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", IEEE TSE 2002 (ddmin).
 public enum Shrinking {
     /// - Parameters:
-    ///   - findings: What was found. A shorter plan counts if it finds something of the same kind.
+    ///   - findings: The findings of the plan. A shorter plan counts if it finds one of the same kind.
     ///   - attempts: The most runs to make. Default: 400.
     ///   - run: Runs a plan, and says what was found. Default: a world.
     public static func shrink(

@@ -3,7 +3,7 @@
 import Foundation
 import OptimistTesting
 
-/// What came of one run.
+/// The result of one run.
 public struct RunReport: Sendable {
     public var plan: Plan
     /// What promises were broken. Empty: none.

@@ -103,7 +103,7 @@ struct UserTransaction {
     private mutating func upsert(_ table: String, in db: Database) throws {
         let column = textColumn(table)
         let text = table == "tag" ? name() : value()
-        // Of a tag the name may be taken: then the app, like any, leaves it.
+        // The name of a tag may be taken: then the app leaves it, as any app would.
         let isTaken = table == "tag" ? try has("SELECT 1 FROM tag WHERE name = ?", text, db) : false
         guard !isTaken else { return }
         try db.execute(
@@ -186,7 +186,7 @@ struct UserTransaction {
 
     private mutating func chance(_ part: Double) -> Bool { Double(random.next() >> 11) * 0x1p-53 < part }
 
-    /// A text that nobody else writes. Some the server refuses.
+    /// A text that no other write has. The server refuses some.
     private mutating func value() -> String {
         lastValue += 1
         let text = "d\(device)w\(number).\(lastValue)"

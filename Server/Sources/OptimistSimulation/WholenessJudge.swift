@@ -2,11 +2,12 @@
 
 /// Groups are whole: when something of a transaction comes to the server, all of it is there (S2, V5).
 ///
-/// What somebody else has touched as well may be another's by then, and what was refused takes along what refers to it.
+/// A row that another device has touched as well may have another owner by then, and a refused row takes the rows that
+/// refer to it.
 struct WholenessJudge {
     let history: History
 
-    /// - Parameter news: The writes of which something has just come for the first time.
+    /// - Parameter news: The writes that have just come for the first time, at least in part.
     func findings(_ news: Set<Int>) -> [String] {
         news.sorted().compactMap { number in
             let write = history.writes[number]

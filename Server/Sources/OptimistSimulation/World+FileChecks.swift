@@ -21,7 +21,7 @@ extension World {
 
     private static let rows = Tables.idsPerTable * Tables.names.count
 
-    /// What may be in the tables of a device's engine, at most.
+    /// The most rows that the tables of a device's engine may hold.
     private static let bounds = [
         ("entries", rows, "SELECT count(*) FROM optimist_row"),
         ("counters", rows * 20, "SELECT count(*) FROM optimist_counter"),
@@ -37,8 +37,8 @@ extension World {
         ),
     ]
 
-    /// What may be in the server's tables, at most. A life of its database is noted for each start, and a day for each on which
-    /// something was written.
+    /// The most rows that the server's tables may hold. The server notes a life of its database for each start, and a
+    /// day for each with a write.
     private static let serverBounds = [
         ("rows", rows, "SELECT count(*) FROM optimist_rows"),
         ("values of unique indexes", rows, "SELECT count(*) FROM optimist_index"),

@@ -41,7 +41,7 @@ extension World {
         }
     }
 
-    /// Whether anything was written since the judges last looked. What was true then is true still: the server has had it.
+    /// Whether anything was written since the judges last looked. What held then still holds: the server has had it.
     private func hasChanged(_ device: SimulatedDevice) -> Bool {
         let changes = device.disk.changes
         return withState { $0.looked.updateValue(changes, forKey: device.name) != changes }
@@ -61,8 +61,9 @@ extension World {
         _ rows: [RowName: Values], _ device: SimulatedDevice, _ db: Database, unsettled: Set<RowName>
     ) throws {
         let served = withState(\.history.served)
-        /// Whether a reference is as SQLite or a merge has left it since its row went from here: what the server makes of it
-        /// comes with a later page, or waits for this device's own delete. What was referred to may be there anew, and unsent.
+        /// Whether a reference is as SQLite or a merge has left it since its row went from here. The server's decision
+        /// about it comes with a later page, or waits for this device's own delete. The row that it referred to may
+        /// have been created again, unsent.
         func isLeftBehind(_ value: String?, _ column: String, _ row: RowName) -> Bool {
             served[row]?[column]?.contains { former in
                 Tables.target(of: former, in: column, of: row.table, on: value == nil ? .setNull : nil)
@@ -115,8 +116,8 @@ extension World {
             ).compactMap { row in Rows.text(row[1]).map { RowName(table: row[0], id: $0) } })
     }
 
-    /// The columns of which nothing of the server's is here: the server did not have them, or what was parked was dropped
-    /// when the server went back, and comes with a page.
+    /// The columns that have nothing of the server's here: the server did not have them, or they were dropped with a
+    /// parked row when the server went back, and come with a page.
     private static func unheard(_ db: Database) throws -> [RowName: Set<String>] {
         let columns = try Row.fetchAll(
             db,
@@ -146,7 +147,7 @@ extension World {
         } catch { return false }
     }
 
-    /// Notes what every app says of itself, for the people who look for what is stuck.
+    /// Notes the status of every app, for a person who looks for a stuck device.
     func logStatuses() {
         for device in devices {
             guard let launch = device.launch else {
@@ -215,7 +216,7 @@ extension World {
         }
     }
 
-    /// What was added to counters and is in the journal.
+    /// The amounts that were added to counters and are in the journal.
     private static func journaledCounts(_ db: Database) throws -> [(RowName, Int64)] {
         try Row.fetchAll(
             db, sql: "SELECT t.name, j.id, j.mine FROM optimist_journal j JOIN optimist_table t ON t.number = j.tbl"

@@ -25,7 +25,7 @@ extension World {
 
     /// The last word to the app must be how things are (Q3).
     ///
-    /// - Returns: That word. Nil: there was none.
+    /// - Returns: That word. Nil: the device has not said one.
     func judgeStatus(of device: SimulatedDevice, _ db: Database) throws -> SyncStatus? {
         guard let number = devices.firstIndex(where: { $0 === device }) else { return nil }
         guard let status = withState({ $0.statuses[number] }) else {

@@ -26,7 +26,7 @@ final class World: Sendable {
         var statuses: [Int: SyncStatus] = [:]
         /// How much had changed on each device's disk when the judges last looked at it.
         var looked: [String: Int] = [:]
-        /// The launch of each device of which the status is followed.
+        /// The launch of each device whose status is followed.
         var followed: [Int: Int] = [:]
     }
 
@@ -146,8 +146,8 @@ final class World: Sendable {
         state.withLock { $0.log.append(text) }
     }
 
-    /// Takes in what the server has committed. What one that died over it has left in its file counts when the next one has
-    /// started: nobody was told of it, and a power loss may still take it.
+    /// Takes in what the server has committed. If the server died over a commit that is in its file, that counts once
+    /// the next server has started: no device was told of it, and a power loss may still take it.
     private func lookAtServer() {
         if server.process == nil { return }
         let seq = state.withLock { $0.history.servedSeq }

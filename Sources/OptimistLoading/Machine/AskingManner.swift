@@ -3,7 +3,7 @@
 /// How a value is asked for, beside how soon and how fresh.
 @usableFromInline
 struct AskingManner: Sendable {
-    /// A flight that this begins or joins goes on when nobody waits any more.
+    /// Whether a flight that this begins or joins goes on when it has no holder left.
     var outlives = false
     /// A person asks again: the error of a pause is no answer.
     var isRetry = false

@@ -27,7 +27,7 @@ struct Decision: Sendable {
     /// The places at which something has ended: a value was let go, or a flight.
     @usableFromInline var touched: [Int] = []
 
-    /// What is to be let go of where no lock is held.
+    /// Errors that the caller must release outside of the lock.
     @usableFromInline var released: [any Error] = []
 
     @usableFromInline init() {}

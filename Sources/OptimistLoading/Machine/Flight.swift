@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A fetch that somebody waits for, or has waited for until a moment ago. Numbers only, so that looking at one is
+/// A fetch that some holder waits for, or has waited for until a moment ago. Numbers only, so that looking at one is
 /// cheap.
 struct Flight {
     enum Stage {
@@ -15,7 +15,7 @@ struct Flight {
     var stage: Stage
     var priority: LoadPriority
     var waiting = Waiting()
-    /// Nobody has looked at it so far.
+    /// Whether no caller has looked at it so far.
     var isUnseen = true
     /// How many of those who wait want it from the source.
     var waitingForSource = 0
@@ -23,29 +23,29 @@ struct Flight {
     var waitingFetches = 0
     /// How many other flights its own fetch waits for.
     var asking = 0
-    /// It goes on when nobody waits any more: somebody has what has expired, and it is to be refreshed for the next.
+    /// Whether it goes on without a holder: a holder has an expired value, which is refreshed for the next one.
     var isOfItsOwn = false
-    /// Whether that is to be so once somebody has what has expired.
+    /// Whether `isOfItsOwn` becomes true once a holder has an expired value.
     var mayOutlive = false
     /// It was removed meanwhile: those who wait get it, and it is not kept.
     var isForgotten = false
     var progress: Double?
     var hasPartial = false
     var queuedAt: Duration
-    /// When it is cancelled, since nobody waits any more.
+    /// When it is cancelled, because it has no holder left.
     var lingersUntil: Duration?
 
-    /// Whether somebody wants it from the source.
+    /// Whether a holder wants it from the source.
     var mustFetch: Bool { waitingForSource > 0 }
 
-    /// Somebody waits for it from now on.
+    /// A holder waits for it from now on.
     mutating func join(_ holder: Holder) {
         waiting[holder.priority] += 1
         if holder.freshness == .fresh { waitingForSource += 1 }
         if holder.asker != nil { waitingFetches += 1 }
     }
 
-    /// Somebody who waited does so no more.
+    /// A holder no longer waits for it.
     mutating func leave(_ holder: Holder) {
         waiting[holder.priority] -= 1
         if holder.freshness == .fresh { waitingForSource -= 1 }
@@ -77,7 +77,7 @@ struct Flight {
 
         var isEmpty: Bool { prefetch + soon + visible == 0 }
 
-        /// That of the most urgent. If nobody waits, nothing is urgent.
+        /// The urgency of its most urgent holder. Without a holder nothing is urgent.
         var urgency: LoadPriority { visible > 0 ? .visible : soon > 0 ? .soon : .prefetch }
     }
 }

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Somebody who holds on to a key: while it waits, and then while it shows what it got.
+/// A caller that holds on to a key: while it waits, and then while it shows the value.
 struct Holder {
     let serial: Int
     /// That of the key.

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The flights that share some slots, of which a part only is for what nobody looks at (C8).
+/// The flights that share some slots. Only a part of the slots is for keys that are not on screen (C8).
 struct Lane {
     let slots: Int
     let unseenSlots: Int

@@ -2,8 +2,8 @@
 
 /// Fetches that wait for values of their own loader.
 ///
-/// Such a fetch does nothing while it waits. So it leaves its slot to what it waits for, and takes it back afterwards:
-/// otherwise as many of them as there are slots would wait for ever.
+/// Such a fetch does nothing while it waits. So it lends its slot to the fetch that it waits for, and takes it back
+/// afterwards: otherwise as many of them as there are slots would wait for ever.
 extension LoaderMachine {
     /// A fetch begins to wait for a value.
     mutating func suspend(_ holder: Holder) {

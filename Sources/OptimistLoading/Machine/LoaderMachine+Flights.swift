@@ -34,7 +34,7 @@ extension LoaderMachine {
         pump(lane, &decision, at: now)
     }
 
-    /// Nobody waits for a flight any more.
+    /// A flight has lost its last holder.
     mutating func abandon(_ place: Int, _ decision: inout Decision, at now: Duration) {
         guard let flight = flights[place], !flight.isOfItsOwn else { return reconsider(place, &decision, at: now) }
         guard flight.stage.isUnderWay, limits.linger > .zero else { return giveUp(place, &decision, at: now) }
@@ -47,7 +47,7 @@ extension LoaderMachine {
         pump(laneNumber(flight), &decision, at: now)
     }
 
-    /// Gives up a flight that nobody needs, or no more.
+    /// Gives up a flight that no holder needs, or needs any longer.
     mutating func giveUp(_ place: Int, _ decision: inout Decision, at now: Duration) {
         guard let flight = flights[place] else { return }
         guard flight.stage.isUnderWay else {
@@ -58,7 +58,8 @@ extension LoaderMachine {
         pump(laneNumber(flight), &decision, at: now)
     }
 
-    /// What a flight brings would be older than what is here: it asks the source now, and anew if it has asked before.
+    /// The value that a flight brings would be older than the one here: it asks the source now, and once more if it has
+    /// asked before.
     mutating func askAnew(_ place: Int, _ decision: inout Decision, at now: Duration) {
         guard let flight = flights[place], flight.stage != .queuedToFetch else {
             return reconsider(place, &decision, at: now)
@@ -130,7 +131,7 @@ extension LoaderMachine {
         return true
     }
 
-    /// Gives up a flight that nobody wants, for one that somebody does.
+    /// Gives up a flight without a holder, for one that has a holder.
     private mutating func giveWay(_ lane: Int, _ decision: inout Decision) {
         var place = lists.first(of: lingeringList)
         while let present = place {
@@ -155,8 +156,8 @@ extension LoaderMachine {
         }
     }
 
-    /// Takes the task of a flight that has begun. Returns false if the flight has been given up since: then the task is
-    /// to be cancelled.
+    /// Takes the task of a flight that has begun. Returns false if the flight has been given up since: the caller then
+    /// cancels the task.
     @usableFromInline
     mutating func keep(_ task: Task<Void, Never>, of id: FlightID) -> Bool {
         guard flight(id) != nil else { return false }

@@ -4,7 +4,7 @@ import OptimistCore
 
 /// Those who want a value: they come, change their minds about how soon, and leave.
 extension LoaderMachine {
-    /// Whether a value is in memory, for somebody who shows it at once (C1).
+    /// Whether a value is in memory, for a caller that shows it at once (C1).
     ///
     /// - Parameter isFresh: Whether it must not have expired.
     @usableFromInline
@@ -21,7 +21,7 @@ extension LoaderMachine {
     }
 
     /// - Parameter lane: The name of its lane.
-    /// - Returns: What the holder is to be told at once, in this order.
+    /// - Returns: The events for the holder, to be delivered at once and in this order.
     @usableFromInline
     mutating func subscribe(
         _ place: Int, _ priority: LoadPriority, _ freshness: Freshness, _ manner: AskingManner, lane: String?,
@@ -60,18 +60,18 @@ extension LoaderMachine {
         return (HolderID(place: holder, serial: serial), news, decision)
     }
 
-    /// Whether a value that is here will not do. A seed that is shown is to be confirmed by the source.
+    /// Whether the value here will not do. A seed that is shown must be confirmed by the source.
     private func isExpired(_ place: Int, for freshness: Freshness, at now: Duration) -> Bool {
         freshness == .cachedThenRefreshed && memory.isSeed(place) || kept[place]?.isFresh(at: now) != true
     }
 
-    /// The error that is given to whoever asks, until a pause is over.
+    /// The error that all callers get until a pause is over.
     private func pausedFailure(_ place: Int, at now: Duration) -> PausedFailure? {
         if failures.isEmpty { return nil }
         return failures[place].flatMap { now < $0.until ? $0 : nil }
     }
 
-    /// What is known of a flight when somebody joins it. A part is better than nothing, and worse than a whole value.
+    /// What a holder that joins a flight gets at once. A part is better than nothing, and worse than a whole value.
     private func knownOfFlight(_ place: Int, hasValue: Bool) -> [Decision.News] {
         guard let flight = flights[place] else { return [] }
         let partial: [Decision.News] = flight.hasPartial && !hasValue ? [.partial] : []
@@ -109,7 +109,7 @@ extension LoaderMachine {
         if let asker = holder.asker, let lane = flight(asker)?.lane { pump(lane, &decision, at: now) }
     }
 
-    /// Somebody needs its value sooner, or later.
+    /// A holder needs its value sooner, or later.
     @usableFromInline
     mutating func change(_ id: HolderID, to priority: LoadPriority, at now: Duration) -> Decision {
         var decision = Decision()
@@ -125,7 +125,7 @@ extension LoaderMachine {
         return decision
     }
 
-    /// Somebody does not want its value any more, or shows it no longer (C3).
+    /// A holder no longer wants its value, or no longer shows it (C3).
     @usableFromInline
     mutating func leave(_ id: HolderID, at now: Duration) -> Decision {
         var decision = Decision()
@@ -144,13 +144,14 @@ extension LoaderMachine {
         return decision
     }
 
-    /// Whether somebody holds on to nothing: the fetch has failed, or the value was let go although it was held.
+    /// Whether a holder has no value to come: the fetch has failed, or the value was let go although it was held.
     func isHeldInVain(_ id: HolderID) -> Bool {
         guard let holder = holders[id.place], holder.serial == id.serial, !holder.isWaiting else { return false }
         return holder.pin.map { !memory.has($0) } ?? holder.hasFailed
     }
 
-    /// Of those that wait for their turn and are as urgent as this, these come after all others, in this order.
+    /// Among the flights that wait for their turn and are as urgent as this one, these come after all others, in this
+    /// order.
     @usableFromInline
     mutating func order(_ places: [Int], at priority: LoadPriority) {
         for place in places {

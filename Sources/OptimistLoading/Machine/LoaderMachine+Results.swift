@@ -11,7 +11,7 @@ extension LoaderMachine {
         return decision
     }
 
-    /// Returns nil if nobody is to be shown anything any more.
+    /// Returns nil if there is no holder left to show a value to.
     @usableFromInline
     mutating func show(_ id: FlightID) -> Decision? {
         guard flight(id) != nil else { return nil }
@@ -37,7 +37,7 @@ extension LoaderMachine {
                 serve(.value(.disk), id.place, &decision) { $0 != .fresh }
                 isEnough = !flight.mustFetch
             } else {
-                // It has expired: those to whom it will do for the moment get it, and the source is asked about it.
+                // It has expired: the holders that accept it for the moment get it, and the source is asked about it.
                 forEachWaiting(id.place) { machine, holder in
                     guard machine.holders[holder]?.freshness == .cachedThenRefreshed else { return }
                     machine.tell(.value(.disk), holder, &decision)
@@ -58,8 +58,8 @@ extension LoaderMachine {
 
     /// The source has answered.
     ///
-    /// - Returns: Nil if nobody wants it any more, or it does not come from a flight that is under way. `isKept` is
-    ///   false if it was removed meanwhile.
+    /// - Returns: Nil if no holder wants it, or if it does not come from a flight that is under way. `isKept` is false
+    ///   if it was removed meanwhile.
     @usableFromInline
     mutating func fetched(
         _ arrival: Arrival, isUnchanged: Bool, of id: FlightID, at now: Duration
@@ -72,7 +72,7 @@ extension LoaderMachine {
         return (!flight.isForgotten, decision)
     }
 
-    /// - Parameter pause: How long the error is given to whoever asks. Nil: the next who asks tries again (C4).
+    /// - Parameter pause: How long all callers get the error. Nil: the next caller tries again (C4).
     @usableFromInline
     mutating func failed(_ error: any Error, pause: Duration?, of id: FlightID, at now: Duration) -> Decision {
         var decision = Decision()
@@ -114,7 +114,7 @@ extension LoaderMachine {
         pump(flight.lane, &decision, at: now)
     }
 
-    /// Ends a flight that holds no slot any more.
+    /// Ends a flight that no longer holds a slot.
     mutating func land(_ place: Int, _ news: Decision.News, _ decision: inout Decision) {
         serve(news, place, &decision) { _ in true }
         remove(place, &decision)

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What is kept of what flights bring, and what the app puts here or takes away by its own word.
+/// The values that flights bring and the machine keeps, and those that the app puts here or takes away itself.
 extension LoaderMachine {
     /// A value that has come, and what is known of it.
     @usableFromInline
@@ -21,7 +21,7 @@ extension LoaderMachine {
         var kept: Kept { Kept(validity: validity, expiresAt: expiresAt) }
     }
 
-    /// A flight has brought a value: it takes the place of what is here, also of a seed.
+    /// A flight has brought a value: it replaces the value here, also a seed.
     mutating func keep(_ arrival: Arrival, _ place: Int, _ decision: inout Decision, at now: Duration) {
         let isUnseen = flights[place]?.isUnseen == true
         put(arrival, place, isUnseen: isUnseen, &decision, at: now)

@@ -7,7 +7,7 @@
 /// them.
 @usableFromInline
 struct LoaderMachine: Sendable {
-    /// What is known of a value in memory.
+    /// The data of a value in memory.
     struct Kept {
         var validity: Validity
         /// When it expires, by the loader's clock. Nil: never.
@@ -16,7 +16,7 @@ struct LoaderMachine: Sendable {
         func isFresh(at now: Duration) -> Bool { expiresAt.map { now < $0 } ?? true }
     }
 
-    /// An error that is given to everybody who asks, until a pause is over (C4).
+    /// An error that all callers get until a pause is over (C4).
     struct PausedFailure {
         let error: any Error
         let until: Duration
@@ -65,7 +65,7 @@ struct LoaderMachine: Sendable {
         _ = addLane()
     }
 
-    /// Makes room for what is known of a place.
+    /// Makes room for the data of a place.
     mutating func grow(to place: Int) {
         while flights.count <= place {
             flights.append(nil)
@@ -132,7 +132,7 @@ struct LoaderMachine: Sendable {
         return decision
     }
 
-    /// Notes a lane that is to be looked at when the batch ends. Returns false if there is no batch.
+    /// Notes a lane, to look at when the batch ends. Returns false if there is no batch.
     mutating func postpone(_ lane: Int) -> Bool {
         if batches > 0 { postponed.insert(lane) }
         return batches > 0
@@ -160,7 +160,7 @@ struct LoaderMachine: Sendable {
     @usableFromInline
     func hasValue(_ place: Int) -> Bool { kept[place] != nil }
 
-    /// Whether a value that was given to somebody is to be replaced.
+    /// Whether a value that a holder has must be replaced.
     @usableFromInline
     func isToBeReplaced(_ place: Int, at now: Duration) -> Bool {
         guard let kept = kept[place] else { return isFlying(place) }
@@ -191,7 +191,7 @@ struct LoaderMachine: Sendable {
         }
     }
 
-    /// Takes values out of what is known.
+    /// Forgets the data of some released values.
     mutating func forget(_ released: MemoryQueue.Released, _ decision: inout Decision) {
         counts.unseenBytes += released.unseenBytes
         for place in released.places { kept[place] = nil }

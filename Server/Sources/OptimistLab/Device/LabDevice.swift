@@ -71,7 +71,7 @@ actor LabDevice {
         news.changedEverything()
     }
 
-    /// Ends the phone as a crash does: nothing is saved, nobody is told.
+    /// Ends the phone as a crash does: nothing is saved, and the server is not told.
     func crash() async {
         guard let running else { return }
         self.running = nil
@@ -82,9 +82,10 @@ actor LabDevice {
         news.changedEverything()
     }
 
-    /// Begins a new file, if the phone's own belongs to an account that is gone. What is in the old one is kept beside it.
+    /// Begins a new file, if the phone's own belongs to an account that is gone. The old file is kept beside it.
     ///
-    /// A file belongs to the first account that syncs it. One that is made anew, under the same address, is another.
+    /// A file belongs to the first account that syncs it. An account that is created again under the same address is
+    /// another one.
     func beginFile(for account: Account) async throws {
         let file = folder.appending(path: RunningPhone.file)
         guard let owner = try? DatabaseInspection(of: file, limit: 0).account, !owner.contains(account.id) else {

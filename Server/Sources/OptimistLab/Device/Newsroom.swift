@@ -2,10 +2,10 @@
 
 import Synchronization
 
-/// Hands the devices' news to whoever follows them. A follower that is slow misses the oldest.
+/// Hands the devices' news to its followers. A follower that is slow misses the oldest.
 final class Newsroom: Sendable {
     private struct Follower {
-        /// Whose news it gets. Nil: everybody's.
+        /// The device whose news it gets. Nil: all devices.
         let device: String?
         let continuation: AsyncStream<DeviceNews>.Continuation
     }

@@ -29,7 +29,7 @@ struct PhoneScreens: Sendable {
     /// A picture that one of the screens holds, by its path on the server.
     func picture(_ path: String) -> Picture? { shelf[path] ?? oldShelf[path] }
 
-    /// The network is back: asks once more for what has failed.
+    /// The network is back: asks again for the items that have failed.
     func retry() async {
         await shorts.retry()
         poses.retry(nil)
@@ -68,7 +68,7 @@ final class CurrentScreens: Sendable {
 
     var current: PhoneScreens { state.withLock { $0 } }
 
-    /// What was shown is forgotten, on the disk too.
+    /// Forgets all values that were shown, on the disk too.
     func beginAnew() async {
         let next = PhoneScreens(parts)
         let former = state.withLock { state in

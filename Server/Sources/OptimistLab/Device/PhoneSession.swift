@@ -7,7 +7,7 @@ import OptimistSession
 
 /// A phone's session from both sides: what the phone holds, what the server knows of it, and what happens to it elsewhere.
 ///
-/// The tokens are handed from the phone's credentials to the server, in this process, and shown to nobody.
+/// The tokens are handed from the phone's credentials to the server, in this process. Nothing shows them.
 struct PhoneSession: Sendable {
     let device: LabDevice
     let server: OptimistServer
@@ -16,7 +16,7 @@ struct PhoneSession: Sendable {
     func answer() async throws -> SessionAnswer {
         let state = try? await device.phone().session.state
         var answer = SessionAnswer(state, device.diary.lastSignOut)
-        // Who has signed out may not have erased them yet.
+        // A phone that has signed out may not have erased them yet.
         if case .signedOut = state { return answer }
         guard let credentials = try device.credentials.load() else { return answer }
         answer.show(credentials, now: Date())
@@ -83,7 +83,7 @@ struct PhoneSession: Sendable {
         device.news.tell(.session, "changed the password")
     }
 
-    /// Deletes the account. Whoever signs in on one of its phones then makes it anew, and the phone begins a new file.
+    /// Deletes the account. The next sign-in on one of its phones creates it again, and the phone begins a new file.
     func deleteAccount() async throws {
         try await device.phone().session.deleteAccount(password: device.account.password)
         device.news.tell(.session, "deleted the account")

@@ -117,7 +117,8 @@ final class RunningPhone: Sendable {
         if isOff { throw OptimistError(.deviceIsDown, "The phone has crashed meanwhile. Restart it.") }
     }
 
-    /// Whoever signs out leaves nothing that was loaded for him (C10). Whoever signs in sees what had failed without him.
+    /// A sign-out leaves none of the values that were loaded for that user (C10). After a sign-in, the phone asks again
+    /// for the values that had failed without one.
     private static func follow(
         _ states: SessionStates, _ screens: CurrentScreens, _ loaders: PhoneLoaders, _ news: NewsDesk
     ) async {

@@ -40,7 +40,7 @@ final class Screen: Sendable {
 
     /// Waits until the screen shows what it is asked for, or something else.
     ///
-    /// A live query may skip states, so what was written may never be shown: then ask for what is there now.
+    /// A live query may skip states, so the written state may never be shown: then ask for the present one.
     ///
     /// - Parameter number: The screen's ``number`` before that was written or read.
     /// - Returns: Whether it is shown. Also true when the phone is switched off: then nothing more will be.
@@ -56,7 +56,7 @@ final class Screen: Sendable {
         }
     }
 
-    /// Lets everybody go who waits or will, as the phone is switched off.
+    /// Lets all present and later waiters go, because the phone is switched off.
     func blank() {
         let waiting = state.withLock { state in
             let waiting = state.waiting

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// What happened on one device, for the page and for whoever automates the lab.
+/// An event on one device, for the page and for programs that drive the lab.
 struct TimelineEvent: Codable, Sendable, Equatable {
     enum Kind: String, Codable, Sendable {
         case write, shown, sent, accepted, merged, rejected, received, seen, network, crash, restart, session
@@ -27,7 +27,7 @@ struct TimelineEvent: Codable, Sendable, Equatable {
 /// What one device tells its followers.
 enum DeviceNews: Sendable {
     case timeline(TimelineEvent)
-    /// What may have changed.
+    /// The topics that may have changed.
     case changed(device: String, Set<Topic>)
 
     enum Topic: String, Codable, CaseIterable, Comparable, Sendable {

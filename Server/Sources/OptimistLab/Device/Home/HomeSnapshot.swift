@@ -25,7 +25,7 @@ struct Home: Encodable, Sendable {
     }
 }
 
-/// The parts of the first screen, each of which is drawn by itself.
+/// The parts of the first screen. Each is drawn by itself.
 enum HomePart: String, CaseIterable, Codable, Sendable {
     case banner, chapel, plan, news, notices, shortcuts
 }

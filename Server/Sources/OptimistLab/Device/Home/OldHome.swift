@@ -6,8 +6,9 @@ import Optimist
 import OptimistLoading
 import OptimistSession
 
-/// How the app of the third story filled its first screen: one answer is put into three models one after the other, each of
-/// which redraws all of the screen; and the chapel's hours are looked at when an answer comes. It is here to be compared with.
+/// How the app of the third story filled its first screen: it put one answer into three models one after the other, and
+/// each of them redrew the whole screen. It looked at the chapel's hours when an answer came. It is here for
+/// comparison.
 actor OldHome: HomeShowing {
     private let session: Session
     private let store: Store

@@ -29,7 +29,7 @@ final class Wire: Transport {
     /// How many requests were sent for a path with its query.
     func sent(_ target: String) -> Int { sent.withLock { $0[target] ?? 0 } }
 
-    /// How many things were asked for whose paths begin so, and how many requests that took.
+    /// How many things were asked for under paths that begin so, and how many requests that took.
     func totals(_ starts: [String]) -> (things: Int, requests: Int) {
         sent.withLock { sent in
             let counts = sent.filter { entry in starts.contains { entry.key.hasPrefix($0) } }.values

@@ -13,7 +13,7 @@ actor OldPoses: PosesShowing {
     private let news: NewsDesk
     private var shown = PosesSnapshot()
     private var cursors: [PoseSection: String] = [:]
-    /// What was asked for before the last refresh counts no more.
+    /// A request from before the last refresh no longer counts.
     private var generation = 0
     /// One thing after the other.
     private var queue: Task<Void, Never>?

@@ -13,7 +13,7 @@ final class PoseSource: Sendable {
 
     init(session: Session) { self.session = session }
 
-    /// What can be filtered by, as the last page said.
+    /// The filters that the last page offered.
     var choices: PoseChoices { known.withLock { $0 } }
 
     func page(of section: PoseSection, _ filter: PoseFilter, after cursor: String?) async throws -> PosePage {

@@ -68,7 +68,7 @@ actor OldShorts: ShortsShowing {
 
     private func load(_ thing: ShortThing, _ path: String) {
         last += 1
-        // Unstructured, as it was: nobody stops it when the screen goes elsewhere.
+        // Unstructured, as it was: it goes on when the screen goes elsewhere.
         work[last] = Task { [last] in
             do {
                 let (head, body) = try await session.send(SessionRequest(.get, path))

@@ -8,7 +8,7 @@ import Synchronization
 final class ShortsBoard: Sendable {
     private struct State {
         var snapshot = ShortsSnapshot()
-        /// The timeline's row of what is on the screen.
+        /// The timeline's row of the short on the screen.
         var row: String?
         var shows = 0
         var isOpening = false
@@ -21,7 +21,7 @@ final class ShortsBoard: Sendable {
 
     var snapshot: ShortsSnapshot { state.withLock { $0.snapshot } }
 
-    /// Whether the list is to be asked for now: it is not here, and nobody else does.
+    /// Whether the caller should ask for the list now: it is not here, and no other call asks for it.
     func beginsOpening() -> Bool {
         state.withLock { state in
             if state.isOpening || !state.snapshot.items.isEmpty { return false }

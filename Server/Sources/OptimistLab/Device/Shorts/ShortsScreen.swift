@@ -7,8 +7,8 @@ import OptimistSession
 
 /// The screen of short videos, as an app with Optimist's loaders has it.
 ///
-/// What the next ones need is fetched ahead. What is needed while it is still on its way is waited for, and not asked for
-/// again. What the screen has gone away from is given up.
+/// It fetches ahead for the next shorts. If a short is needed while it is still on its way, the screen waits for that
+/// fetch and does not start another. It gives up the fetches of shorts that the screen has left.
 actor ShortsScreen: ShortsShowing {
     /// How many of the next ones are fetched ahead.
     static let ahead = 3
@@ -17,7 +17,7 @@ actor ShortsScreen: ShortsShowing {
     private let loaders: PhoneLoaders
     private let shelf: PictureShelf
     private var shorts: [Short] = []
-    /// What is held on to, for the screen and ahead of it.
+    /// The values that are held, for the screen and ahead of it.
     private var shown: [ShortThing: Ticket] = [:]
     private var prefetched: [ShortThing: Ticket] = [:]
 
@@ -47,19 +47,19 @@ actor ShortsScreen: ShortsShowing {
         }
         prefetched = [:]
         for thing in near.flatMap(ShortThing.all) {
-            // A prefetch that has failed is over, and is tried anew.
+            // A prefetch that has failed is over, and is tried again.
             let isOver = board.state(of: thing) == .failed
             board.prefetches(thing)
             prefetched[thing] = (isOver ? nil : former.1[thing]) ?? subscribe(thing, .prefetch)
         }
-        // Only now: what both want is never wanted by nobody.
+        // Only now: a value that both want is thus always wanted by one of them.
         for thing in Set(former.0.keys).union(former.1.keys) where shown[thing] == nil && prefetched[thing] == nil {
             board.leaves(thing)
         }
         withExtendedLifetime(former) {}
     }
 
-    /// Asks once more for what has failed.
+    /// Asks again for the values that have failed.
     func retry() {
         for thing in Array(shown.keys) + Array(prefetched.keys) where board.state(of: thing) == .failed {
             if shown[thing] != nil {
