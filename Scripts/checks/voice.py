@@ -45,7 +45,7 @@ TURNS = (
     Turn("“any more”", r"\b[Aa]ny more\b", "“no longer”, “anymore” at the end of a sentence."),
     Turn("“goes along”", r"\b(?:go|goes|going|went|gone) along\b",
          "“is sent with it”, “is deleted with it”: say what happens."),
-    Turn("“is none”", r"\b(?:is|are|was|were) (?:none|no one's|nobody's)\b(?! of)",
+    Turn("“is none”", r"(?<!there )\b(?:is|are|was|were) (?:none|no one's|nobody's)\b(?! of)",
          "Say what it is not: “that is not a number”."),
     Turn("“is seen to”", r"\b(?:seen|sees) to\b(?! (?:be|have)\b)", "Name the act: “was handled”, “was deleted”."),
     Turn("“he” for a machine or a caller", r"\b(?:[Hh]e|[Hh]im|[Hh]is)\b", "“it”, or “they” for a person."),
@@ -75,8 +75,8 @@ def paragraphs(lines):
             joined += [re.sub(r"^(?:[-*#>]+|\d+\.) ", "", line)] + [""] * line.startswith("#")
         else:
             joined[-1] = f"{joined[-1]} {line}".strip()
-    plain = (re.sub(r"`[^`]*`+|\]\([^)]*\)|https?://\S+", " x ", text) for text in joined)
-    return [re.sub(r"[*“”\"\[\]_]", "", re.sub(r"\s+", " ", text)).strip() for text in plain if text.strip()]
+    plain = (re.sub(r"`[^`]*`+|“[^”]*”|\]\([^)]*\)|https?://\S+", " x ", text) for text in joined)
+    return [re.sub(r"[*\"\[\]_]", "", re.sub(r"\s+", " ", text)).strip() for text in plain if text.strip()]
 
 
 def swift_prose(text):

@@ -58,7 +58,7 @@ final class Connection {
             .whenComplete { [self] result in connected(result) }
     }
 
-    /// Takes in what was read from one side.
+    /// Takes in the bytes that were read from one side.
     func take(_ chunk: ByteBuffer, from flow: Flow) {
         guard !isOver else { return }
         if flow === requests {

@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 public import OptimistCore
 
-/// A bad network that can be had at will: a TCP proxy on this machine between a client and a server.
+/// A network that is as bad as you say: a TCP proxy on this machine between a client and a server.
 ///
 /// It listens on 127.0.0.1, forwards every byte in order, and does to them what its ``conditions`` say. They may be
 /// changed at any time, for new and for open connections. It reads no protocol, so it works for HTTP, for
@@ -17,7 +17,7 @@ public import OptimistCore
 /// await proxy.shutdown()
 /// ```
 ///
-/// Every method may be called from any thread. A proxy runs until ``shutdown()``, also when nobody refers to it.
+/// Every method may be called from any thread. A proxy runs until ``shutdown()``, even if it is no longer referenced.
 public final class FaultProxy: Sendable {
     /// The port of 127.0.0.1 that clients connect to.
     public let port: Int
@@ -57,11 +57,12 @@ public final class FaultProxy: Sendable {
     /// What the network is like now. Values out of their range have been brought into it.
     public var conditions: NetworkConditions { exchange.conditions }
 
-    /// What has passed so far.
+    /// The counts of bytes and connections so far.
     public var counters: ProxyCounters { exchange.counters }
 
     /// Changes the network. When this returns it holds for every connection: going offline has reset them all and
-    /// closed the port, and the end of a stall has set them in motion. What was already delayed keeps its delay.
+    /// closed the port, and the end of a stall has set them in motion. A chunk that was already delayed keeps its
+    /// delay.
     ///
     /// - Throws: ``OptimistError`` with code `cannotListen`, when another program took the port while this was offline.
     public func setConditions(_ conditions: NetworkConditions) async throws {

@@ -7,8 +7,8 @@ import NIOCore
 ///
 /// Belongs to the event loop of its connection.
 final class Flow {
-    /// What may wait here. A sender that is faster than the link is not read until there is room again,
-    /// so its own writes stop, as on a real network. One read more may be taken in.
+    /// The number of bytes that may wait here. A sender that is faster than the link is not read until there is room
+    /// again, so its own writes stop, as on a real network. One read more may be taken in.
     static let windowBytes = 1 << 20
 
     private enum Item {
@@ -26,7 +26,7 @@ final class Flow {
 
     /// Nil until the connection to the server is there.
     var target: (any Channel)? { didSet { advance() } }
-    /// Called when there is room to read after there was none.
+    /// Called when there is room to read again.
     var roomAppeared: () -> Void = {}
     /// Called after bytes were handed to the other side's socket.
     var delivered: (Int) -> Void = { _ in }
@@ -73,7 +73,7 @@ final class Flow {
         advance()
     }
 
-    /// Writes what is due, as far as the receiver keeps up, and sets the timer for what is not.
+    /// Writes the chunks that are due, as far as the receiver keeps up, and sets the timer for the rest.
     func advance() {
         guard let target, !conditions().isStalled else { return }
         while let next = waiting.first, target.isWritable {
@@ -84,7 +84,7 @@ final class Flow {
         if hasRoom { roomAppeared() }
     }
 
-    /// Forgets what waits. Nothing is delivered any more.
+    /// Forgets the waiting chunks. Nothing is delivered afterwards.
     func stop() {
         timer?.cancel()
         target = nil

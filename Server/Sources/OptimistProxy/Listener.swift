@@ -4,14 +4,14 @@ import NIOCore
 import NIOPosix
 import OptimistCore
 
-/// The proxy's door: a port of this machine that is open, or closed as if nobody were there.
+/// The proxy's door: a port of this machine that is open, or closed as if no program listened.
 ///
 /// A closed door refuses connections, as a machine without a network does. The port is taken again when it opens.
 actor Listener {
     private let exchange: Exchange
     private var channel: (any Channel)?
     private let port: Int
-    /// What is done last, once everything before it is done.
+    /// The last step, which runs once every step before it has ended.
     private var last: Task<Void, any Error>?
 
     /// Opens the door for the first time.
@@ -48,7 +48,7 @@ actor Listener {
         }
     }
 
-    /// Opening and closing take a while. Whoever comes meanwhile waits, so that the last one counts.
+    /// Opening and closing take a while. A call that comes meanwhile waits, so that the last one counts.
     private func inOrder(_ step: @escaping @Sendable (isolated Listener) async throws -> Void) async throws {
         let task = Task { [last] in
             _ = await last?.result

@@ -71,7 +71,7 @@ extension NetworkConditions {
 extension Duration {
     fileprivate var milliseconds: Double { self / .milliseconds(1) }
 
-    /// A wait from a number someone typed: no more than an hour, and none for what is not a number.
+    /// A wait from a typed number: no more than an hour, and zero if it is not a number.
     fileprivate static func milliseconds(clamping value: Double) -> Duration {
         value.isNaN ? .zero : .milliseconds(min(max(value, 0), 3_600_000))
     }

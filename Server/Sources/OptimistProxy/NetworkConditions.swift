@@ -7,8 +7,8 @@ public struct NetworkConditions: Hashable, Sendable {
     /// What a round trip takes longer: half of it is added on the way to the server, half on the way back.
     /// Opening a connection is not delayed. Default: zero.
     public var latency: Duration
-    /// At most so much more latency, drawn anew for every chunk and again split in halves. Bytes keep their
-    /// order: a chunk never overtakes an earlier one. Default: zero.
+    /// At most so much more latency, drawn again for every chunk and again split in halves. Bytes keep their order: a
+    /// chunk never overtakes an earlier one. Default: zero.
     public var jitter: Duration
     /// Bytes per second, for each direction of each connection. Nil, the default, is unlimited.
     public var bandwidth: Int?
@@ -19,8 +19,8 @@ public struct NetworkConditions: Hashable, Sendable {
     public var lossPercent: Double
     /// The most bytes written at once, so that a peer sees messages in pieces. Nil, the default, does not slice.
     public var sliceBytes: Int?
-    /// A black hole: connections are accepted and stay open, and nothing moves in either direction. What was under
-    /// way is kept, and moves on when the stall ends. Default: false.
+    /// A black hole: connections are accepted and stay open, and nothing moves in either direction. Chunks under way
+    /// are kept, and move on when the stall ends. Default: false.
     public var isStalled: Bool
     /// No network: open connections are reset, and new ones refused. Default: false.
     public var isOffline: Bool

@@ -3,7 +3,7 @@
 import HTTPTypes
 package import Hummingbird
 
-/// Refuses what web pages of others ask, in the browser of whoever runs this.
+/// Refuses requests from web pages of other sites, in the browser of the user who runs this.
 ///
 /// Any page may send requests to 127.0.0.1, and a name of its own may lead there. The browser says so in `Origin`, in
 /// `Sec-Fetch-Site` and in `Host`; programs such as curl send the address that they were given, and neither of the others.

@@ -7,12 +7,12 @@ import Synchronization
 
 /// What the triggers of one writing connection ask for: the transaction's stamp, or that nothing is captured.
 ///
-/// Touched on the thread that holds the write lock, but for the id that the next transaction is to count under.
+/// Touched on the thread that holds the write lock, except for the id that the next transaction will count under.
 final class CaptureContext: Sendable {
-    /// Who makes the changes of the running transaction.
+    /// The author of the running transaction's changes.
     enum Author: Sendable {
         case user, server
-        /// What was written while no trigger saw it: the user's, and no row of it is refused any more for its size.
+        /// The user's rows that were written while no trigger saw them. They are not refused for their size.
         case past
     }
 

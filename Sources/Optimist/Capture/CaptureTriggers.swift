@@ -5,8 +5,8 @@ import GRDB
 /// The triggers that mark what a write changed, inside the write's own transaction.
 ///
 /// Each calls a function that exists only on connections that a ``Store`` opened. Any other writer fails with "no such
-/// function: write_through_Optimist_Store" rather than write what nobody would send: the name is all that SQLite shows
-/// them, so it says what to do. While a page is applied the function answers null, and nothing is marked.
+/// function: write_through_Optimist_Store", because its rows would never be sent: the name is all that SQLite shows, so
+/// it says what to do. While a page is applied the function answers null, and nothing is marked.
 ///
 /// > Source: SQLite, "CREATE TRIGGER". `UPDATE OF` fires for every statement that names a column, so values are compared;
 /// > `IS NOT` follows the column's collation, so the comparison is forced to be binary.
@@ -94,7 +94,7 @@ struct CaptureTriggers {
 
     // MARK: - What they do to optimist_row
 
-    /// What is not the id that the server and the other devices would know the row by.
+    /// True for an id that differs from the one by which the server and the other devices would know the row.
     func isNoUUID(_ row: String) -> String {
         let hex = { String(repeating: "[0-9a-f]", count: $0) }
         return switch layout.idForm {
@@ -133,7 +133,8 @@ struct CaptureTriggers {
             """
     }
 
-    /// Unconfirms the clocks of a life that has outlived its deletion, as it ends: of that deletion nobody says any more when it was.
+    /// Unconfirms the clocks of a life that has outlived its deletion, as it ends: the time of that deletion is no
+    /// longer known.
     private var withoutOutlived: String {
         let outlived = "acked > generation AND NOT acked & 1"
         return """
@@ -144,8 +145,8 @@ struct CaptureTriggers {
     /// Marks what changed, stamps it, and keeps what the server holds of it. Unmarks what is again as the server has it,
     /// unless something else was sent and is unanswered.
     ///
-    /// One statement does both, and JSON is read only for columns that were dirty before: a second statement, and `AND`,
-    /// of which SQLite computes both sides outside a condition, took a third longer.
+    /// One statement does both, and JSON is read only for columns that were dirty before. A second statement took a
+    /// third longer, and so did `AND`: SQLite computes both sides of it outside a condition.
     private var marked: String {
         let mask = bits(of: changed)
         let back = bits(of: isBack)

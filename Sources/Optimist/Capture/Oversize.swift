@@ -7,8 +7,8 @@ import OptimistWire
 
 /// A row that is too large to be sent, which is refused at the write, before it is queued (S9).
 ///
-/// What is weighed are the texts and blobs of the row, roughly as they are on the wire. A row that was too large before,
-/// as one of a server with another limit, may be edited as long as it does not grow.
+/// The weight is that of the row's texts and blobs, roughly as they are on the wire. A row that was too large before,
+/// for example from a server with another limit, may be edited as long as it does not grow.
 struct Oversize: Equatable, Sendable {
     /// What SQLite says of the statement.
     static let message = "a row is larger than the server takes"
@@ -21,8 +21,8 @@ struct Oversize: Equatable, Sendable {
         self.bytes = bytes
     }
 
-    /// - Parameter arguments: Of the function that triggers call: table, id, a number of columns, their values and, for an update, their
-    ///   values before it.
+    /// - Parameter arguments: The arguments of the function that triggers call: table, id, a number of columns, their
+    ///   values and, for an update, their values before it.
     init?(_ arguments: UnsafeBufferPointer<OpaquePointer?>) {
         let columns = Int(sqlite3_value_int(arguments[2]))
         let bytes = Self.weight(arguments[3..<(3 + columns)])

@@ -16,7 +16,7 @@ public struct AccountFiles: Sendable, Hashable {
     /// - Parameter folder: Must exist before a file is opened.
     public init(in folder: URL) { self.folder = folder }
 
-    /// The file for what is written before anybody has signed in.
+    /// The file for rows that are written before the first sign-in.
     public var unclaimed: URL { folder.appending(path: "unclaimed.sqlite") }
 
     /// The file of an account. The same for the same account and server, and different for any others, also on a disk that
@@ -41,8 +41,8 @@ public struct AccountFiles: Sendable, Hashable {
         let file = file(of: account, on: server)
         let manager = FileManager.default
         guard manager.fileExists(atPath: unclaimed.path), !manager.fileExists(atPath: file.path) else { return false }
-        // What is still in the log goes into the file itself, so that one file is all there is to move. The store that had it
-        // may be closing still.
+        // Copies the rest of the log into the file itself, so that there is only one file to move. The store that had
+        // it may still be closing.
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)
         let queue = try DatabaseQueue(path: unclaimed.path, configuration: configuration)
@@ -53,7 +53,7 @@ public struct AccountFiles: Sendable, Hashable {
         return true
     }
 
-    /// Removes an account's data from this device, with what is pending in it. The file must not be open.
+    /// Removes an account's data from this device, with its pending rows. The file must not be open.
     ///
     /// - Throws: Foundation's error when a file cannot be removed.
     public func remove(_ account: String, on server: URL) throws { try remove(file(of: account, on: server)) }

@@ -58,7 +58,7 @@ final class AppTable {
             arguments: StatementArguments(values))
     }
 
-    /// The columns of each unique index, but for the primary key.
+    /// The columns of each unique index, except for the primary key.
     var uniqueIndexes: [[String]] {
         get throws { try indexes.get() }
     }
@@ -77,7 +77,7 @@ final class AppTable {
 
     /// Makes a change. Values of columns that this app does not know are left out.
     ///
-    /// - Parameter kept: Columns that keep their values, also in a row that is put anew.
+    /// - Parameter kept: Columns that keep their values, also when the whole row is put again.
     /// - Throws: `DatabaseError` of a constraint.
     func make(_ change: RowChange, at id: DatabaseValue, keeping kept: Int64 = 0) throws {
         try DatabaseError.asConstraint { try attempt(change, at: id, keeping: kept) }

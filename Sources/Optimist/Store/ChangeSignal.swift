@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Says that a transaction was committed. Whoever listens then looks for himself.
+/// Says that a transaction was committed. Each listener then looks for itself.
 final class ChangeSignal: Sendable {
     private struct State {
         var nextID = 0

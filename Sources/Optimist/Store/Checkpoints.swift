@@ -48,12 +48,12 @@ final class Checkpoints: Sendable {
         }
     }
 
-    /// Waits until a long log is copied. For who writes on and on, between two commits: the app's writes need not wait, and
-    /// the next commit begins the log anew, unless somebody reads it.
+    /// Waits until a long log is copied. For a caller that writes on and on, between two commits: the app's writes need
+    /// not wait, and the next commit starts the log over, unless a connection reads it.
     func catchUp() async {
         guard log.withLock({ $0.isBehind }) else { return }
         await untilIdle()
-        // What was written meanwhile is little, and is copied in no time.
+        // The frames written meanwhile are few, and are copied in no time.
         for _ in 0..<2 where log.withLock({ $0.copyRest() }) {
             await withCheckedContinuation { done in
                 queue.async { [self] in
@@ -93,7 +93,8 @@ struct WriteAheadLog: Sendable {
 
     /// How much is copied at a time.
     static let portion = 4_000
-    /// A log that is written to all the time never begins anew. From this length on the engine waits until it is copied.
+    /// A log that is written to all the time never starts over. From this length on the engine waits until it is
+    /// copied.
     static let long = 16_000
     /// From this length on it is copied between two commits, for which the app's own writes wait.
     static let longest = 64_000

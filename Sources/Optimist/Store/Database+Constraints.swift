@@ -44,7 +44,7 @@ extension Database {
 
     /// Does some work, and undoes it if a constraint stands against it, foreign keys being checked when their table says so.
     ///
-    /// To defer them makes SQLite prepare every statement anew, which takes longer than a few rows do.
+    /// To defer them makes SQLite prepare every statement again, which takes longer than a few rows do.
     ///
     /// - Returns: Whether it was kept.
     func keepingWhatFitsAsItComes(_ work: () throws -> Void) throws -> Bool {

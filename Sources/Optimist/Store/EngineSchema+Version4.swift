@@ -3,7 +3,8 @@
 import GRDB
 
 extension EngineSchema {
-    /// Tables that were received from the beginning once more. Of those in older files nobody knows: they may have been.
+    /// Tables that were received from the beginning once more. For tables of older files this is unknown: they may have
+    /// been.
     static func upgradeToVersion4(_ db: Database) throws {
         try db.execute(
             sql: """

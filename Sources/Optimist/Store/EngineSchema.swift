@@ -35,8 +35,8 @@ enum EngineSchema {
         (name: "optimist_wait", sql: WaitTable.definition),
     ]
 
-    /// The sync state of a row `r` of `optimist_row` (Q2). What is unsent comes before what waits to be received: a row of
-    /// the server's may wait just for the answer to that.
+    /// The sync state of a row `r` of `optimist_row` (Q2). The unsent half comes before a row that waits to be
+    /// received: that row may wait just for the answer to the unsent half.
     private static let state = """
         CASE WHEN EXISTS (SELECT 1 FROM optimist_rejection j WHERE j.tbl = r.tbl AND j.id = r.id) THEN 'rejected'
         WHEN r.pending IS NULL

@@ -5,9 +5,9 @@ import OptimistCore
 
 /// Whose file this is, and whether another account is signed in (L2). Pure.
 ///
-/// The file belongs to the first account that is signed in while an engine has it, and what was written before that is
-/// that account's. While nobody is signed in, the owner's data is edited. While another account is, nothing is written:
-/// nobody could tell later whose it is.
+/// The file belongs to the first account that is signed in while an engine has it, and so do the rows written before
+/// that. While no user is signed in, the owner's data is edited. While another account is signed in, writes are
+/// refused: their owner could not be told later.
 struct FileOwner: Equatable, Sendable {
     /// The owner, by the name that the remote has for who is signed in. Nil: not known.
     private(set) var name: String?
@@ -35,7 +35,7 @@ struct FileOwner: Equatable, Sendable {
 
     /// Takes note of the account that the remote has connected to.
     ///
-    /// - Parameter signedIn: Who was signed in before and after that.
+    /// - Parameter signedIn: The user who was signed in before and after that.
     /// - Returns: Whether the file may be synced with it.
     mutating func bind(to account: String, as signedIn: SignedIn) -> Bool {
         notice(signedIn)

@@ -19,7 +19,7 @@ struct FormerNameNote: Equatable {
         }
     }
 
-    /// Reads what a store has kept. Of a file that none has opened: nothing.
+    /// Reads the note that a store has kept. Empty for a file that no store has opened.
     init(in db: Database) throws {
         guard try db.tableExists("optimist_meta"), let text = try Meta.string(.formerNames, in: db) else { return }
         for (table, names) in (try? JSON(parsing: text.utf8))?.object ?? [:] {

@@ -5,8 +5,8 @@ import OptimistWire
 
 /// Lets the engine's tables follow when a migration of the app has renamed a table or a column (L1).
 ///
-/// Rows are known by the number of their table and columns by their bit, so most of what is known of a row stays as it
-/// is. What names a column is rewritten: clocks and base values, parked rows, rejections, the journal.
+/// Rows are known by the number of their table and columns by their bit, so most entries stay as they are. Records that
+/// name a column are rewritten: clocks and base values, parked rows, rejections, the journal.
 struct FormerNames {
     private let db: Database
 

@@ -32,7 +32,7 @@ enum GoneColumns {
         try cleanEmpty(layout, db)
     }
 
-    /// Rows of which nothing else is unsent are clean.
+    /// Rows with nothing else unsent are clean.
     private static func cleanEmpty(_ layout: TableLayout, _ db: Database) throws {
         var entries = try RowEntryTable(db)
         let empty = try DatabaseValue.fetchAll(
@@ -46,8 +46,8 @@ enum GoneColumns {
         }
     }
 
-    /// Gives a column that is there again its former bit. The table is received anew: what the server has of the column went
-    /// with it.
+    /// Gives a column that is there again its former bit. The table is received again, because the server's values of
+    /// the column went with it.
     ///
     /// - Returns: Nil if the table has never had the column.
     static func bringBack(_ column: String, of table: String, number: Int64, in db: Database) throws -> Int64? {

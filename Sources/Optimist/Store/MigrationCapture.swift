@@ -4,7 +4,7 @@ import GRDB
 
 /// Finds what the app's migrations write into synced rows, so that it reaches the server like any other write.
 ///
-/// Triggers stand in the way of a migration that alters what they name, so there are none while migrations run.
+/// Triggers stand in the way of a migration that alters what they name, so there are no triggers while migrations run.
 /// Instead, each synced table is copied before and compared afterwards: the differences are replayed on the copy, under
 /// the same triggers. The copies are tables of the file, so that nothing is lost when the process ends in between.
 ///

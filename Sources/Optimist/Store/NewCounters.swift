@@ -5,8 +5,8 @@ import OptimistWire
 
 /// Lets columns count that did not until the app's last version (M3).
 ///
-/// What is unsent of them was written as a value. From now on it counts as what this device has added: to nothing in a row
-/// that the server does not have, and otherwise to what the server holds, which goes on from there.
+/// Their unsent values were written as plain values. From now on they count as what this device has added: to zero in a
+/// row that the server does not have, and otherwise to the server's value, which goes on from there.
 struct NewCounters {
     private let db: Database
     /// The columns that counted before, by table.

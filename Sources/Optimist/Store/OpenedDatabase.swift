@@ -59,7 +59,7 @@ struct OpenedDatabase {
     }
 }
 
-/// What is done once for each opening, in one transaction.
+/// The steps that run once for each opening, in one transaction.
 struct Opening {
     let synced: [any SyncedRecord.Type]
     let capture: CaptureContext
@@ -145,14 +145,14 @@ enum DeviceIdentity {
         try Set(asked).isSuperset(of: origins(in: db))
     }
 
-    /// Takes a new device id. What is pending keeps its stamps; what was confirmed keeps its old device.
+    /// Takes a new device id. Pending columns keep their stamps; confirmed ones keep their old device.
     static func renew(in db: Database, makeID: () -> UUID) throws {
         try LaunchOrigin(db).keep()
         try db.execute(sql: "INSERT INTO optimist_node(device, own) VALUES (?, 1)", arguments: [make(makeID)])
         try Meta.set(.node, to: db.lastInsertedRowID, in: db)
     }
 
-    /// An id that nobody else has.
+    /// An id that no other device has.
     static func make(_ makeID: () -> UUID) -> String {
         let bytes = withUnsafeBytes(of: makeID().uuid) { Array($0) }
         var number =

@@ -5,7 +5,7 @@ public import OptimistCore
 extension OptimistError.Code {
     /// The file is there and is not an SQLite database.
     public static let notADatabase = Self("notADatabase")
-    /// The folder in which the file is to be is not there.
+    /// The folder for the file does not exist.
     public static let noFolder = Self("noFolder")
     /// A newer version of the app, or of Optimist, has written the file.
     public static let newerVersion = Self("newerVersion")
@@ -18,14 +18,14 @@ extension OptimistError.Code {
     /// The file belongs to another account than the one that is signed in. Nothing was written, and nothing is sent: open a
     /// file of its own for each account, by ``AccountFiles``.
     public static let otherAccount = Self("otherAccount")
-    /// Changes are to be waited for, and no sync engine runs that could send them.
+    /// The call would wait for changes, and no sync engine runs that could send them.
     public static let syncStopped = Self("syncStopped")
     /// A row is larger than the server takes. Nothing was written.
     public static let rowTooLarge = Self("rowTooLarge")
-    /// There is no such rejection any more.
+    /// The rejection no longer exists.
     public static let unknownRejection = Self("unknownRejection")
     /// A synced table has no column of that name. Nothing was written.
     public static let unknownColumn = Self("unknownColumn")
-    /// There is no such conflict in the journal any more.
+    /// The conflict is no longer in the journal.
     public static let unknownConflict = Self("unknownConflict")
 }

@@ -64,7 +64,8 @@ struct ReferenceGraph: Sendable {
     /// The columns that refer to a table.
     func referrers(to table: String) -> [Referrer] { referrers[table] ?? [] }
 
-    /// Those of some tables, by their numbers, of which rows go along with one of a table that is deleted, be it its own.
+    /// Those of some tables, by their numbers, whose rows can be deleted with a row of this table, the table itself
+    /// included.
     func goingAlong(with layout: TableLayout, among some: Set<Int64>) -> Set<Int64> {
         if some.isEmpty { return [] }
         var met: Set<Int64> = [layout.number]

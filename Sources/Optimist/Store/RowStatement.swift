@@ -46,7 +46,7 @@ final class RowStatement {
         }
     }
 
-    /// What a closure makes of the first row of a query, or nil if there is none.
+    /// The value that a closure makes of the first row of a query, or nil if the query has no row.
     func first<Value>(_ values: [DatabaseValue], _ value: (RowColumns) throws -> Value) throws -> Value? {
         var first: Value?
         try forEach(values) { if first == nil { first = try value($0) } }

@@ -61,7 +61,8 @@ extension TypeSchema {
         try read(rulesOf: table, in: db)
     }
 
-    /// What the app's code says of the table, as its store has noted it. Of a table that no store has opened: nothing.
+    /// The rules that the app's code gives the table, as its store has noted them. No store has noted any for a table
+    /// that it has not opened.
     private mutating func read(rulesOf table: String, in db: Database) throws {
         guard try db.tableExists("optimist_meta"), try Meta.int(.version, in: db) ?? 0 >= 2 else { return }
         let sql = "SELECT counters, editWins FROM optimist_table WHERE name = ?"

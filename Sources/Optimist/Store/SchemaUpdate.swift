@@ -11,7 +11,7 @@ public import OptimistWire
 public struct SchemaUpdate: Sendable {
     /// The schema as it should be served. Its version is raised by one if anything else changed.
     public private(set) var schema: Schema
-    /// What was changed, and where schema and database differ: a sentence each.
+    /// The changes made, and the differences between schema and database: a sentence each.
     public private(set) var notes: [String] = []
 
     private let version: Int

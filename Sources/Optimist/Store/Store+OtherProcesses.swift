@@ -33,7 +33,7 @@ extension Store {
         return true
     }
 
-    /// Notices of what is written to the file, by whichever process. Nil: no other may have it open.
+    /// Notices of writes to the file by any process. Nil: no other process may have it open.
     func fileNotices() -> AsyncStream<Void>? {
         surroundings.sharesFiles ? FileNotices.notices(of: URL(filePath: file.path + "-wal")) : nil
     }

@@ -6,7 +6,7 @@ import Synchronization
 
 /// Whose file it is, and who may write in it (L2).
 extension Store {
-    /// Who is signed in at this moment.
+    /// The user who is signed in at this moment.
     var signedIn: SignedIn { whoIsSignedIn.withLock { $0 }.ask() }
 
     /// Asks at every write who is signed in. The last engine that asks for that counts.
@@ -23,7 +23,7 @@ extension Store {
     /// Binds the file to an account, or checks that it is the one that it is bound to.
     ///
     /// - Parameters:
-    ///   - signedIn: Who was signed in before the remote connected to the account.
+    ///   - signedIn: The user who was signed in before the remote connected to the account.
     ///   - present: Returns who is now.
     /// - Throws: `OptimistError` with code `otherAccount`. ``RemoteFailure/unreachable(_:)`` if it is another one by now.
     func bind(
@@ -41,7 +41,7 @@ extension Store {
 
     /// Refuses what an account has written into another one's file. Called within the transaction.
     ///
-    /// - Parameter author: Who was signed in when the app wrote.
+    /// - Parameter author: The user who was signed in when the app wrote.
     /// - Throws: `OptimistError` with code `otherAccount`.
     func admit(_ author: SignedIn) throws {
         let owner = owner.withLock { $0 }

@@ -32,7 +32,7 @@ public final class Store: Sendable {
     let writes = ChangeSignal()
     let capture: CaptureContext
     private let worker: DatabaseWorker
-    /// Nil: SQLite does it by itself, as where every step is to be the same each time.
+    /// Nil: SQLite does it by itself, for example when every step must be the same each time.
     private let checkpoints: Checkpoints?
     /// How many writes of the app's wait for their turn.
     private let waiting = Mutex(0)
@@ -92,7 +92,7 @@ public final class Store: Sendable {
 
     deinit {
         watch.withLock { $0 }?.cancel()
-        // Whoever moves or removes the file now finds nobody at it.
+        // A caller that now moves or removes the file finds it unused.
         checkpoints?.waitUntilIdle()
     }
 
@@ -118,8 +118,8 @@ public final class Store: Sendable {
     /// The server applies the rows of one write together, up to 1,000 rows and 5 MB (S2). If it refuses one of them, that
     /// row and the pending ones that refer to it become a ``Rejection``, and the others are sent again.
     ///
-    /// - Parameter allOrNothing: Whether one refused row has all others of the write, and of what is still pending together
-    ///   with it, refused as well. Default: no.
+    /// - Parameter allOrNothing: Whether one refused row makes the server refuse all others of the write, and all rows
+    ///   that are still pending together with it. Default: no.
     /// - Returns: What the closure returns, once the transaction is durable.
     /// - Throws: What the closure throws; `OptimistError` with code `rowTooLarge` for a row that no server would take, or
     ///   `otherAccount` while another account is signed in than the file's; `DatabaseError`, such as a full disk.
@@ -191,7 +191,7 @@ public final class Store: Sendable {
         return value
     }
 
-    /// Returns once nothing is copied any more from the write-ahead log on behalf of earlier writes.
+    /// Returns once no frames of earlier writes remain to be copied from the write-ahead log.
     func untilCheckpointed() async { await checkpoints?.untilIdle() }
 
     /// Makes every later write of this device later than what it has seen of others. Called within `apply`.
@@ -205,7 +205,8 @@ public final class Store: Sendable {
     /// The server's time of day in milliseconds since 1970, as far as it is known (M4).
     var correctedMilliseconds: Int64 { milliseconds + clockOffset.withLock { $0 } }
 
-    /// Stamps anew what a clock far ahead has stamped, in the transaction of the closure, and lets the clock begin again.
+    /// Gives new stamps to rows that a clock far ahead has stamped, in the transaction of the closure, and lets the
+    /// clock begin again.
     ///
     /// - Parameter restamp: Returns the last stamp that it gave.
     func restartClock(_ restamp: @escaping @Sendable (Database) throws -> Stamp) async throws {
@@ -237,7 +238,8 @@ public final class Store: Sendable {
         }
     }
 
-    /// - Parameter person: Who was signed in when the app wrote. Unless they may write here, no synced row is changed.
+    /// - Parameter person: The user who was signed in when the app wrote. Unless they may write here, no synced row is
+    ///   changed.
     private func transact<T>(
         as author: CaptureContext.Author, by person: SignedIn = .unknown, collecting: Bool = false,
         _ updates: (Database) throws -> T

@@ -48,7 +48,7 @@ struct TableLayout: Sendable, Equatable {
 }
 
 extension TableLayout {
-    /// Reads the layout of a record's table and gives numbers to what has none yet.
+    /// Reads the layout of a record's table, and numbers the columns that have no number yet.
     ///
     /// - Throws: `OptimistError` with code `invalidTable`, which says what to change.
     init(of record: any SyncedRecord.Type, among synced: [any SyncedRecord.Type], in db: Database) throws {

@@ -4,7 +4,7 @@ import GRDB
 import OptimistWire
 
 extension TableProblem {
-    /// What stands against a record's ``SyncRules``.
+    /// The problems of a record's ``SyncRules``.
     static func rules(of record: any SyncedRecord.Type, _ name: String, in db: Database) throws -> [TableProblem] {
         if record.syncRules.counters.isEmpty { return names(of: record, name) }
         let columns = try TableLayout.storedColumns(of: name, in: db)
@@ -20,7 +20,7 @@ extension TableProblem {
         } + names(of: record, name)
     }
 
-    /// Foreign keys to tables of which no row ever reaches another device.
+    /// Foreign keys to tables whose rows never reach another device.
     static func parents(
         of record: any SyncedRecord.Type, among synced: [any SyncedRecord.Type], in db: Database
     ) throws -> [TableProblem] {

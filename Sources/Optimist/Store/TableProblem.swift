@@ -3,7 +3,7 @@
 import GRDB
 import OptimistWire
 
-/// What stands against syncing a table, in a sentence that says what to change.
+/// A reason why a table cannot be synced, in a sentence that says what to change.
 ///
 /// > Source: SQLite, "CREATE TABLE", on primary keys and generated columns; Documentation/Gotchas.md.
 public struct TableProblem: Sendable, Hashable, CustomStringConvertible {

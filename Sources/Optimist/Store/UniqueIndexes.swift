@@ -4,9 +4,9 @@ import GRDB
 import OptimistCore
 import OptimistWire
 
-/// The unique indexes of a table, but for those that contain the primary key.
+/// The unique indexes of a table, except those that contain the primary key.
 struct UniqueIndexes {
-    /// The columns of each, but for those on an expression.
+    /// The columns of each, without indexes on an expression.
     private(set) var columns: [[String]] = []
     /// Why some of them could not be the server's: it compares the bytes of columns, in all rows.
     private(set) var problems: [String] = []

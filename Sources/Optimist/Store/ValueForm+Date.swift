@@ -21,7 +21,7 @@ extension ValueForm.DateForm {
         }
     }
 
-    /// The UTC date of a stored value, or nil if it is none.
+    /// The UTC date of a stored value, or nil if the value is not a date.
     func wire(_ storage: DatabaseValue.Storage) -> JSON? {
         let text: String? =
             switch (self, storage) {
@@ -51,7 +51,7 @@ extension ValueForm.DateForm {
             .ISO8601Format(.iso8601WithTimeZone(includingFractionalSeconds: true))
     }
 
-    /// The stored form of a UTC date, or nil if it is none.
+    /// The stored form of a UTC date, or nil if the text is not a date.
     func stored(_ text: String) -> DatabaseValue? {
         guard UTCDate.isValid(text) else { return nil }
         switch self {

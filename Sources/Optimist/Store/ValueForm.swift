@@ -74,7 +74,7 @@ private enum UUIDText {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The bytes of a UUID in lower case, or nil if the text is none.
+    /// The bytes of a UUID in lower case, or nil if the text is not a UUID.
     static func decode(_ text: String) -> Data? {
         guard RowID.isValid(text) else { return nil }
         var text = text

@@ -23,14 +23,14 @@ extension Consequences {
         var hasMerged = false
         for collision in collisions where try stands(collision) {
             guard let cause = rows.rows[collision.loser]?.cause else { continue }
-            // Where the server itself changed a reference nobody asked for it, and nobody can be refused.
+            // If the server itself changed a reference, no device asked for that, and there is no row to refuse.
             if collision.index.onCollision == .mergeInto || !isPushed(collision.loser, collision.entry) {
                 try merge(collision.loser, into: collision.winner, cause)
                 hasMerged = true
             }
         }
         if hasMerged { return true }
-        // Who collides with a newcomer that is refused itself is judged again without it.
+        // A row that collides with a newcomer is judged again without it if the newcomer is refused.
         let lost = collisions.filter(\.isOverStored)
         for collision in lost.isEmpty ? collisions : lost { refuse(collision) }
         return false

@@ -2,15 +2,15 @@
 
 import OptimistWire
 
-/// Works out what the operations of a push do to other rows: what deletes do to rows that refer to what is deleted, and
-/// what becomes of rows that collide. And finds what is not allowed.
+/// Works out the effects of a push on other rows: on rows that refer to a deleted row, and on rows that collide. Finds
+/// the operations that are not allowed.
 ///
 /// All of it belongs to the transaction of the push. It is judged on the state after the whole push, so the order of its
 /// operations does not matter.
 struct Consequences {
     var rows: WorkingRows
     var clock: ServerClock
-    /// What is not allowed, by the operation at fault.
+    /// The errors, by the operation to blame.
     private(set) var faults: [(cause: WorkingRow.Cause, error: SetError)] = []
     /// The deleted rows whose referrers have not been looked at yet.
     private var dead: [RowKey] = []
@@ -45,7 +45,7 @@ struct Consequences {
         try absorb(incoming, of: key, into: successor, cause: cause)
     }
 
-    /// Goes on until nothing follows any more.
+    /// Repeats until nothing more follows.
     mutating func settle(isPushed: (RowKey, IndexEntry) -> Bool) throws {
         repeat {
             while !dead.isEmpty || !unchecked.isEmpty {

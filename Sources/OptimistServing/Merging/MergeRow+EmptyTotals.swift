@@ -8,9 +8,9 @@ extension MergeRow {
 
     /// Forgets the earliest totals of nothing, if there are many.
     ///
-    /// A device that counts while it is offline leaves one for each of its launches, when it moves what it counted to its own
-    /// id. It says that a copy of the device's file is not to count that once more. Age would not do: whoever had a wrong
-    /// clock would be forgotten at once.
+    /// A device that counts while it is offline leaves one for each of its launches, when it moves its counts to its
+    /// own id. Because of it, a copy of the device's file does not count that once more. Age would not do as a limit: a
+    /// device with a wrong clock would be forgotten at once.
     mutating func forgetEmptyTotals() {
         for (column, totals) in counters where totals.count > Self.maxEmptyTotals {
             let empty = totals.filter { $0.value.total == 0 }.sorted { $0.value.clock > $1.value.clock }

@@ -3,7 +3,7 @@
 import OptimistWire
 
 extension MergeRow {
-    /// Follows a schema by which columns count that did not, or do not any more.
+    /// Follows a schema in which other columns are counters than before.
     ///
     /// What a column held when it became a counter is the server's own total, to which others add. What a counter came to
     /// when it became a column is its value. Pages show the same before and after.

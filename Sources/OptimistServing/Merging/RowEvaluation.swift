@@ -6,14 +6,14 @@ import OptimistWire
 struct RowEvaluation {
     let key: RowKey
     let type: TypeSchema
-    /// The row with what has been applied. Generation zero: never heard of.
+    /// The row with the operations that have been applied. Generation zero: the server has never heard of it.
     private(set) var row: MergeRow
     private(set) var memory: RowMemory
     /// The row as it stands on the server, if it does.
     let stored: StoredRow?
     /// The columns whose values have arrived, of a row that entered a life: all.
     private(set) var taken: Set<String> = []
-    /// Whether the clocks of what is applied next are the sender's own: see ``RowOperation``.
+    /// Whether the next operation has the sender's own clocks: see ``RowOperation``.
     var hasOwnClocks = true
 
     /// No client gets near it. Beyond it a generation would soon be one that no client can read.
@@ -57,7 +57,7 @@ extension RowEvaluation {
             return refused("invalidProperties", "The generation of a living row is odd.", ["@gen"])
         }
         if !isCreate, patch.generation != nil, generation > row.generation {
-            // It names some columns of a life of which the server knows nothing, and the others would be lost.
+            // It names some columns of a life that the server does not know, and the others would be lost.
             return lifeUnknown
         }
         if generation < row.generation, memory.mergedInto != nil {
@@ -93,7 +93,7 @@ extension RowEvaluation {
             "lifeUnknown", "The server does not know this life of the row. Compare with it, and send the row whole.")
     }
 
-    /// The life that a patch belongs to. Nil: there is none to update.
+    /// The life that a patch belongs to. Nil: there is no life to update.
     ///
     /// A client with clocks means the first life unless it says otherwise; one without means the present one, and
     /// by creating a deleted row it begins the next.
@@ -159,8 +159,8 @@ extension RowEvaluation {
         return .destroyed
     }
 
-    /// Of a deletion that the server has lost, and that a device tells again without its time, nobody says when it was. It stands
-    /// against the latest edit that the row has, and any that may have been later still is to bring the row back.
+    /// When the server has lost a deletion, and a device tells it again without its time, the time is unknown. Treat it
+    /// as the time of the row's last edit, so that only a later edit revives the row.
     private var earliestDeletion: Clock? { type.editWins && row.isAlive ? row.lastEdit : nil }
 
     /// Ends a life of the row, as a delete does.
@@ -168,7 +168,7 @@ extension RowEvaluation {
         guard type.editWins else {
             let outcome = row.merge(MergeRow(generation: generation, deletion: deletion))
             if outcome.lifeChanged { memory = RowMemory(replaced: memory.replaced) }
-            // What is deleted is gone: only a type that lets edits revive a row has to keep its values.
+            // The values of a deleted row are gone: only a type that lets edits revive a row has to keep them.
             if !row.isAlive { (row.cells, row.counters) = ([:], [:]) }
             return
         }
@@ -214,7 +214,7 @@ extension RowEvaluation {
             (memory.mergedInto, memory.mergedLife) = (nil, nil)
             memory.firstLife = continues ? first : nil
         } else if generation > first, row.isAlive {
-            // The row was brought back, and this delete of an earlier life may be later than what did it.
+            // The row was brought back, and this delete of an earlier life may be later than the edit that did so.
             guard row.lastEdit.map({ $0 <= deletion }) ?? true else { return }
             row.merge(MergeRow(generation: row.generation + 1, deletion: deletion))
             memory.firstLife = first

@@ -12,7 +12,7 @@ public struct RowOperation: Sendable {
 
     public var key: RowKey
     public var action: Action
-    /// What is wrong with it at first sight.
+    /// The error that can be seen without looking at other rows.
     var objection: SetError?
     /// Whether its clocks are the sender's own. Without a push number they may be the server's, from a row that a client
     /// sends back whole: under the clock that the server has, another value is then a new write.

@@ -4,8 +4,8 @@ import OptimistWire
 
 /// How much room a row takes up, in bytes.
 ///
-/// What is kept beside its columns may take up as much room again: each device adds to that, and who writes may name as
-/// many devices as they like.
+/// The data kept beside its columns may take up as much room again: each device adds to that, and a writer may name any
+/// number of devices.
 struct RowWeight: Equatable {
     private var columns: Int
     private var beside: Int

@@ -2,12 +2,12 @@
 
 import OptimistWire
 
-/// Decides what a push makes of the rows that it names and of those that depend on them. It reads from a snapshot; storing
-/// is somebody else's.
+/// Decides what a push makes of the rows that it names and of those that depend on them. It reads from a snapshot; the
+/// caller stores the result.
 ///
-/// Rows are taken in units: the rows of a group, or one row. Of a unit either everything is applied or nothing. Units
-/// share no row, so each is evaluated by itself; then ``Consequences`` looks at all of them together. Units at fault are
-/// left out and the rest is looked at again, until nothing is at fault.
+/// Rows are taken in units: the rows of a group, or one row. Either all of a unit is applied or nothing. Units share no
+/// row, so each is evaluated by itself; then ``Consequences`` looks at all of them together. Units at fault are left
+/// out and the rest is looked at again, until no unit is at fault.
 struct SetEvaluation {
     /// The verdicts, in the order of the operations.
     private(set) var verdicts: [RowVerdict] = []
@@ -49,9 +49,9 @@ struct SetEvaluation {
     private static let maxCulprits = 16
 
     /// - Parameters:
-    ///   - operations: What is asked, in order.
+    ///   - operations: The requested operations, in order.
     ///   - groups: Rows that succeed or fail together. Groups that share a row are one.
-    ///   - snapshot: What is stored.
+    ///   - snapshot: The stored rows.
     ///   - clock: The server's. Read it again afterwards.
     init(
         _ operations: [RowOperation], groups: [[RowKey]] = [], in context: Context, over snapshot: any AccountSnapshot,
@@ -118,7 +118,7 @@ extension SetEvaluation {
     /// Takes a unit out of the push. The rows that are not themselves at fault hear who is.
     ///
     /// - Parameters:
-    ///   - errors: What is wrong with some of its rows, beside what is known already.
+    ///   - errors: The errors of some of its rows, beside those that are known already.
     ///   - others: Rows at fault that have no operation.
     private mutating func fail(_ unit: Int, _ errors: [RowKey: SetError], by others: [RowKey] = []) {
         guard units.fail(unit) else { return }
@@ -137,8 +137,8 @@ extension SetEvaluation {
 // MARK: - Rows that are not here
 
 extension SetEvaluation {
-    /// Fails the units that refer to rows which the server has never had, and those that refer to rows of these. So it does
-    /// with those that refer to rows which were deleted, and of which this push brings a later life that fails: they do not go
+    /// Fails the units that refer to rows which the server has never had, and those that refer to rows of these. It
+    /// also fails units that refer to a deleted row, if this push brings a later life of it that fails: they do not go
     /// with the life that is over.
     ///
     /// A row that this push creates counts, wherever it stands in the push, as long as its own unit holds. Rows that
@@ -258,8 +258,8 @@ extension SetEvaluation {
         }
     }
 
-    /// Puts off the units whose answers find no room beside those of others, since refusals and lost edits come with the
-    /// server's rows. What may not be repeated is answered all the same, and so is the first that is large.
+    /// Puts off the units whose answers find no room beside those of others, because refusals and lost edits come with
+    /// the server's rows. A unit that may not be repeated is answered all the same, and so is the first large one.
     private mutating func putOffTheLargest() {
         var room = context.maxAnswerBytes
         let later = SetError("rateLimit", "The server's rows are too large for one answer: send fewer.")
@@ -305,7 +305,7 @@ extension SetEvaluation {
         return Tombstone(generation: row.generation, clock: row.deletion)
     }
 
-    /// The server's row, for a device that has to restore it. Nil if there is none alive.
+    /// The server's row, for a device that has to restore it. Nil if the row is not alive.
     private func current(_ key: RowKey) throws -> RowPatch? {
         guard context.schema.types[key.type] != nil, let stored = try reader.row(key), stored.row.isAlive else {
             return nil

@@ -2,7 +2,8 @@
 
 import OptimistWire
 
-/// Gives the values of one operation their clocks: the sender's, or the server's where there is none or it runs ahead.
+/// Gives the values of one operation their clocks: the sender's, or the server's if the sender's is missing or runs
+/// ahead.
 ///
 /// A clock that ran ahead is remembered with what replaced it. When the write is repeated, later or after others have
 /// written, it gets the same stamp again and changes nothing (S3).

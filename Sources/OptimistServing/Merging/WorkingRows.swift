@@ -10,7 +10,7 @@ struct WorkingRow {
     var cause: Cause
     /// The columns in which the server put a value of its own.
     var altered: Set<String> = []
-    /// How large the row is. Nil: nobody has asked since it changed.
+    /// How large the row is. Nil: not computed since it changed.
     private(set) var weight: RowWeight?
 
     init(row: MergeRow, memory: RowMemory, cause: Cause) {

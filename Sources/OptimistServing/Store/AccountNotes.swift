@@ -4,7 +4,7 @@
 struct AccountNotes: Sendable {
     /// The last transaction.
     var seq: Int64 = 0
-    /// The last transaction of which deleted rows have been forgotten.
+    /// The last transaction whose deleted rows have been forgotten.
     var floor: Int64 = 0
     /// The highest push number of each device, and the day of its last push.
     var pushes: [String: LastPush] = [:]

@@ -11,10 +11,10 @@ public import Foundation
 /// Epochs are never forgotten. To a device whose epoch the server does not know it looks as if the server had lost
 /// everything, and it would send again what was deleted long ago.
 public struct Expiry: Hashable, Sendable {
-    /// What was deleted before this day.
+    /// Rows deleted before this day.
     public var deletedBefore: Int
-    /// The numbers of the pushes of devices that last pushed before this day. A database that goes back by so long is not
-    /// noticed by its push number any more, and not by much else either.
+    /// The push numbers of devices that last pushed before this day. If such a device's database goes back by so long,
+    /// its push number no longer shows that, and little else does.
     public var pushedBefore: Int
 
     /// - Parameter tombstoneDays: For how many days a deleted row is remembered. Some are for a day longer.

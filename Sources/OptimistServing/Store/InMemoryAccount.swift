@@ -12,7 +12,7 @@ struct InMemoryAccount: Sendable {
 
     /// Stores a row under the present seq, after all others.
     ///
-    /// - Returns: What was there before.
+    /// - Returns: The row that was there before.
     mutating func put(_ change: RowChange, ordinal: Int) -> StoredRow? {
         let (row, key) = (StoredRow(change, seq: notes.seq, ordinal: ordinal), change.key)
         order[key.type, default: []].append((row.place, key.id))

@@ -23,7 +23,7 @@ extension StoredRow {
         return object.isEmpty ? nil : JSON.object(object).bytes
     }
 
-    /// Reads a row from what was written. Nil if it is not a row's.
+    /// Reads a row from its stored bytes. Nil if they are not those of a row.
     public init?(content: [UInt8], hidden: [UInt8]?, seq: Int64, ordinal: Int, bornSeq: Int64) {
         guard let members = (try? JSON(parsing: content))?.object, let patch = RowPatch(json: members),
             let generation = patch.generation

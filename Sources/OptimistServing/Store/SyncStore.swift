@@ -29,12 +29,12 @@ public protocol SyncStore: Sendable {
 
 /// What a transaction sees of one account. Every statement behind it is bound to that account.
 public protocol AccountSnapshot {
-    /// Counts what is done for the request that the snapshot was opened for. A store steps it for each row that it reads or
-    /// writes, and hands on what it throws. Nil: nobody counts.
+    /// Counts the work of the request that the snapshot was opened for. A store steps it for each row that it reads or
+    /// writes, and hands on the error that it throws. Nil: the work is not counted.
     var meter: WorkMeter? { get nonmutating set }
     /// The account's last transaction.
     var seq: Int64 { get }
-    /// The last transaction of which deleted rows have been forgotten. Nobody can go on from a state before it.
+    /// The last transaction whose deleted rows have been forgotten. A device cannot go on from a state before it.
     var floor: Int64 { get }
     /// Whether there is anything to forget.
     func hasExpired(_ expiry: Expiry) throws -> Bool
@@ -152,7 +152,7 @@ public struct LivingRows: Sendable {
 /// Some rows in the order of changes.
 public struct ChangePage: Sendable {
     public var rows: [LoggedRow]
-    /// Where the first row stands for which there was no room. Nil: there is none.
+    /// The place of the first row that had no room. Nil: all rows had room.
     public var next: LogPosition?
 
     public init(rows: [LoggedRow], next: LogPosition? = nil) {

@@ -18,7 +18,7 @@ public struct TombstoneSweep: Sendable {
 
     /// Goes through all accounts once.
     ///
-    /// - Throws: The store's error, or `CancellationError`. What was done by then is done.
+    /// - Throws: The store's error, or `CancellationError`. The rows forgotten by then stay forgotten.
     public func run(now: Date) async throws {
         let expiry = Expiry(now: now, tombstoneDays: tombstoneDays)
         var last: String?

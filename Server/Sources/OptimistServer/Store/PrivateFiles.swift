@@ -59,7 +59,7 @@ enum PrivateFiles {
 
     private static func isOpen(_ found: stat) -> Bool { found.st_mode & 0o077 != 0 }
 
-    /// Whether nobody else has a use for the directory. One like /tmp is everybody's.
+    /// Whether no other program uses the directory. A directory like /tmp is shared by all.
     private static func holdsOnlyOwnFiles(_ directory: URL, _ found: stat) -> Bool {
         guard found.st_uid == geteuid(), found.st_mode & S_ISVTX == 0,
             let names = try? FileManager.default.contentsOfDirectory(atPath: directory.path)

@@ -4,8 +4,8 @@ import Foundation
 import GRDB
 import OptimistWire
 
-/// Whether the server can store what it is sent. It tries: a full disk and a lock that another program holds look like a
-/// database in order to whoever only reads.
+/// Whether the server can store the rows that it receives. It tries a write: to a program that only reads, a database
+/// on a full disk, or locked by another program, looks in order.
 actor Readiness {
     private let file: DatabaseFile
     private let database: DatabaseQueue

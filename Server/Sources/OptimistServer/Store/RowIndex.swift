@@ -6,8 +6,8 @@ import OptimistWire
 
 /// The table in which rows are found by what they hold.
 enum RowIndex {
-    /// Raised when keys are made or compared in another way: a table of an earlier form is made anew. In the first one,
-    /// letters that only look the same were one.
+    /// Raised when keys are made or compared in another way: a table of an earlier form is made again. In the first
+    /// one, letters that only look the same were one.
     private static let form = 2
 
     static func add(_ entry: IndexEntry, _ key: RowKey, account: String, _ db: Database) throws {
@@ -16,7 +16,8 @@ enum RowIndex {
         try insert.execute(arguments: [account, key.type, entry.index, entry.key.text, key.id])
     }
 
-    /// Makes the table anew if it is of an earlier form, or the schema asks for other indexes than the ones it was made for.
+    /// Makes the table again if it is of an earlier form, or the schema asks for other indexes than the ones it was
+    /// made for.
     ///
     /// Rows that were stored before a schema made their values unique stay as they are; only later writes are judged.
     static func keepUp(with schema: Schema, _ db: Database) throws {

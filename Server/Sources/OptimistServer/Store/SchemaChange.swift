@@ -17,7 +17,7 @@ public struct SchemaChange: Hashable, Sendable, CustomStringConvertible {
     }
 
     public var kind: Kind
-    /// The type's name: of what is gone the former one, else the present one.
+    /// The type's present name, or its last one if the change removes it.
     public var type: String
     /// The columns' names. None: the type itself.
     public var columns: [String]

@@ -12,9 +12,10 @@ struct SchemaConsent {
     private let before: Int?
     private let accepted: [SchemaChange]
     private var costly: [(change: SchemaChange, effect: String)] = []
-    /// What may be accepted: also what needs no consent, such as a unique index in which no rows collide.
+    /// The changes that may be accepted. They include changes that need no consent, such as a unique index in which no
+    /// rows collide.
     private var possible: Set<SchemaChange> = []
-    /// Whether the data is served with this version already. Then all that was to be accepted has been.
+    /// Whether the data is served with this version already. Then all its changes have been accepted.
     private let isServed: Bool
 
     /// - Parameters:

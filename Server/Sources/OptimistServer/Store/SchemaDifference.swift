@@ -13,7 +13,7 @@ struct SchemaDifference {
 
     /// - Parameters:
     ///   - earlier: The versions by which rows may have been stored, the latest first. One at least, or nothing differs.
-    ///   - schema: The version that is to be served.
+    ///   - schema: The version that the server will serve.
     init(from earlier: [Schema], to schema: Schema) {
         self.schema = schema
         guard let latest = earlier.first else { return }
@@ -30,7 +30,7 @@ struct SchemaDifference {
             } else {
                 newIndexes += type.uniqueIndexes.map { (name, $0) }
             }
-            // What is new to the latest version may have been here before it, and rows with it.
+            // A column that is new to the latest version may have been here before it, and rows with it.
             for (column, definition) in type.columns.sorted(by: { $0.key < $1.key })
             where known?.columns[column] == nil { compareWithOlder(name, column, definition, earlier.dropFirst()) }
         }

@@ -20,7 +20,7 @@ enum SchemaRenames {
         for type in schema.types.keys where vocabulary.renamesColumns(of: type) {
             try rewrite(type, vocabulary, db)
         }
-        // It is made anew.
+        // `RowIndex` makes the table again.
         try db.execute(sql: "DELETE FROM optimist_settings WHERE name = 'indexes'")
     }
 
@@ -45,7 +45,7 @@ enum SchemaRenames {
 }
 
 extension JSON {
-    /// A part of what is hidden of a row: by column, or no object.
+    /// A part of a row's hidden data: by column, or not an object.
     fileprivate func renamed(_ vocabulary: Vocabulary, of type: String) -> JSON {
         object.map { .object(vocabulary.present($0, of: type)) } ?? self
     }

@@ -2,9 +2,9 @@
 
 import GRDB
 
-/// What tells later which deleted rows, and which devices' push numbers, may be forgotten.
+/// The columns that tell later which deleted rows, and push numbers of which devices, may be forgotten.
 extension ServerDatabase {
-    /// - Parameter day: The present one. What is there already counts as changed on it.
+    /// - Parameter day: The present day. Rows that are there already count as changed on it.
     static func addExpiry(_ db: Database, day: Int) throws {
         try db.execute(
             sql: """
