@@ -2,7 +2,7 @@
 
 import GRDB
 
-/// The columns that tell later which deleted rows, and push numbers of which devices, may be forgotten.
+/// The columns for telling later that a deleted row, or a device's push number, may be forgotten.
 extension ServerDatabase {
     /// - Parameter day: The present day. Rows that are there already count as changed on it.
     static func addExpiry(_ db: Database, day: Int) throws {
