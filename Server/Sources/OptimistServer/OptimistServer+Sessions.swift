@@ -37,5 +37,5 @@ extension OptimistServer {
     /// Refuses an access token from now on, as if its time had passed, until the server is started again.
     ///
     /// Its session goes on: the device has to refresh, as it would have had to later.
-    public func expire(accessToken: String) async { await registry.expire(accessToken: accessToken) }
+    public func expire(accessToken: String) { registry.expire(accessToken: accessToken) }
 }

@@ -63,7 +63,7 @@ public final class OptimistServer: Service {
         store = SQLiteSyncStore(database, commits: commits)
         registry = Accounts(
             store: AccountStore(reader: database.pool, commits: commits), keys: keys,
-            access: await AccessTokens(
+            access: AccessTokens(
                 key: keys.access, lifetime: Int(configuration.accessTokenLifetime.components.seconds)),
             passwords: Passwords(cost: configuration.passwordCost), pokes: pokes,
             settings: configuration.accountSettings,

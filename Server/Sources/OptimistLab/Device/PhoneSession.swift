@@ -30,7 +30,7 @@ struct PhoneSession: Sendable {
     func expire() async throws {
         let credentials = try kept()
         device.news.tell(.session, "its access token expires")
-        await server.expire(accessToken: credentials.accessToken.exposed)
+        server.expire(accessToken: credentials.accessToken.exposed)
         device.news.changed(.session)
     }
 

@@ -96,7 +96,7 @@ struct StoryStage: Sendable {
         let work: @Sendable () async throws -> Void
         if isOld {
             try await old.signUp(email: "old-\(device.name)@lab.example", password: "long enough for anybody")
-            await server.expire(accessToken: await old.token)
+            server.expire(accessToken: await old.token)
             work = { try await old.get("/home") }
         } else {
             try await PhoneSession(device: device, server: server).expire()

@@ -37,7 +37,7 @@ public enum AccountOffice {
         let configuration = ServerConfiguration(dataDirectory: directory, surroundings: surroundings)
         let accounts = Accounts(
             store: AccountStore(reader: database.pool, commits: GroupCommit(writer: database.pool)), keys: keys,
-            access: await AccessTokens(key: keys.access, lifetime: 1), passwords: Passwords(cost: .standard),
+            access: AccessTokens(key: keys.access, lifetime: 1), passwords: Passwords(cost: .standard),
             pokes: Pokes(), settings: configuration.accountSettings, forgetful: nil,
             log: SecurityLog(logger: Logger(label: "optimist.account") { _ in SwiftLogNoOpLogHandler() }),
             surroundings: surroundings)

@@ -40,7 +40,7 @@ extension Accounts {
         if let token = RefreshToken(text) {
             let key = keys.refresh
             try await end(account: token.account, session: token.session, caller) { token.isGenuine(for: $0, key: key) }
-        } else if let claims = await access.claims(of: text, now: now()) {
+        } else if let claims = access.claims(of: text, now: now()) {
             try await end(account: claims.sub, session: claims.sid, caller) { _ in true }
         }
     }
@@ -70,7 +70,7 @@ extension Accounts {
     }
 
     /// Refuses an access token from now on, as if its time had passed. Its session goes on.
-    func expire(accessToken text: String) async { await access.expire(text, now: now()) }
+    func expire(accessToken text: String) { access.expire(text, now: now()) }
 
     /// Refuses a session's tokens from now on, tells its device, and writes it down.
     ///

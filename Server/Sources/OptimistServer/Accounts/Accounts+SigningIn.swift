@@ -117,7 +117,7 @@ extension Accounts {
     func grant(_ session: SessionRecord) async throws -> JSON {
         let refresh = RefreshToken(session, number: session.generation, key: keys.refresh)
         return [
-            "access_token": .string(try await access.make(session, now: now())), "token_type": "Bearer",
+            "access_token": .string(try access.make(session, now: now())), "token_type": "Bearer",
             "expires_in": .int(Int64(access.lifetime)), "refresh_token": .string(refresh.text),
             "account_id": .string(session.account),
         ]

@@ -75,7 +75,7 @@ extension Accounts {
     /// - Throws: ``Unauthorized``.
     func identify(_ token: String?) async throws -> Identity {
         guard let token else { throw Unauthorized() }
-        guard let claims = await access.claims(of: token, now: now()) else {
+        guard let claims = access.claims(of: token, now: now()) else {
             throw Unauthorized(description: "The access token is not valid or has expired.")
         }
         let standing = try await standing(claims)
@@ -86,10 +86,10 @@ extension Accounts {
 
     /// The session that an access token of any age was made for, and whether the token is let in. Nil: it is not ours.
     func session(accessToken text: String) async throws -> (record: SessionRecord, isLetIn: Bool)? {
-        guard let claims = await access.claims(ofAnyAge: text, now: now()),
+        guard let claims = access.claims(ofAnyAge: text, now: now()),
             let record = try await store.session(account: claims.sub, id: claims.sid)
         else { return nil }
-        return (record, await access.claims(of: text, now: now()) != nil && record.ended == nil)
+        return (record, access.claims(of: text, now: now()) != nil && record.ended == nil)
     }
 
     /// Why a session is over, if it is.
