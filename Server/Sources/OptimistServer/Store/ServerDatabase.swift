@@ -46,18 +46,7 @@ package struct ServerDatabase: Sendable {
     private static func refuseStrangers(_ path: String) throws {
         guard FileManager.default.fileExists(atPath: path) else { return }
         let found: (version: Int, isEmpty: Bool)
-        do {
-            found = try look(path)
-        } catch let error as DatabaseError where [.SQLITE_FULL, .SQLITE_IOERR].contains(error.resultCode) {
-            throw error
-        } catch {
-            throw OptimistError(
-                .unreadableData,
-                """
-                \(path) cannot be read as a database. Move it away to start empty, or put a backup in its place. \
-                It has not been changed.
-                """, cause: error)
-        }
+        do { found = try look(path) } catch { throw problem(error, at: path) }
         if found.version > version {
             throw OptimistError(
                 .newerData,
@@ -70,6 +59,23 @@ package struct ServerDatabase: Sendable {
             throw OptimistError(
                 .unreadableData,
                 "\(path) is another program's database. Choose another directory with --data. It has not been changed.")
+        }
+    }
+
+    /// What to tell of a file that could not be looked at. Only of one that is no sound database: to move it away.
+    static func problem(_ error: any Error, at path: String) -> any Error {
+        switch (error as? DatabaseError)?.resultCode {
+        case .SQLITE_FULL?, .SQLITE_IOERR?: error
+        case .SQLITE_BUSY?, .SQLITE_LOCKED?:
+            OptimistError(
+                .dataInUse, "Another program has \(path) locked. End it, then start the server again.", cause: error)
+        default:
+            OptimistError(
+                .unreadableData,
+                """
+                \(path) cannot be read as a database. Move it away to start empty, or put a backup in its place. \
+                It has not been changed.
+                """, cause: error)
         }
     }
 
@@ -98,6 +104,8 @@ package struct ServerDatabase: Sendable {
     private static func look(_ path: String, isReadOnly: Bool) throws -> (version: Int, isEmpty: Bool) {
         var configuration = Configuration()
         configuration.readonly = isReadOnly
+        // A server that has just ended may still be closing the file.
+        configuration.busyMode = .timeout(5)
         return try DatabaseQueue(path: path, configuration: configuration).read { db in
             (
                 try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0,
