@@ -1,10 +1,10 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
 # `make run` and `make test` are all that a newcomer needs: both install what is missing.
 
-.PHONY: help run test soak bench docs format install
+.PHONY: help run quick test test-all soak bench docs format install
 
 help:  ## Shows this list.
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
 install:  ## Installs the system packages that are missing.
 	@Scripts/install
@@ -13,11 +13,17 @@ run:  ## Starts the lab, two phones and a server in a web page, and prints its a
 	@Scripts/install run
 	@swift run --package-path Server optimist lab
 
-test:  ## Builds client and server and runs every test: about a quarter of an hour from nothing.
+quick:  ## Builds, and runs the unit tests of client and server.
+	@Scripts/test quick
+
+test:  ## Builds client and server and runs every test, the long ones in a short form.
 	@Scripts/test
 
+test-all:  ## Every test in its full form, and the gates: format, documentation, interface, sizes.
+	@Scripts/test all
+
 soak:  ## The long campaigns: hundreds of kills, thousands of seeds.
-	@OPTIMIST_SOAK=1 Scripts/test
+	@Scripts/test soak
 
 bench:  ## Measures, release build, each figure beside what it is compared with.
 	@Scripts/install run
@@ -27,4 +33,4 @@ docs:  ## Builds the documentation of every library; a broken link is an error.
 	@Scripts/docs
 
 format:  ## Formats every Swift file.
-	@git ls-files -z '*.swift' | xargs -0 swift format --in-place --parallel
+	@Scripts/format

@@ -94,24 +94,26 @@ let package = Package(
         .testTarget(
             name: "OptimistTestingTests",
             dependencies: [
-                "Optimist", "OptimistCore", "OptimistTesting", "OptimistWire",
+                "Optimist", "OptimistCore", "OptimistTesting", "OptimistWire", "TestForm",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: settings),
         .testTarget(
             name: "OptimistWireTests", dependencies: ["OptimistWire", "OptimistCore"], swiftSettings: settings),
         .testTarget(
-            name: "OptimistServingTests", dependencies: ["OptimistServing", "OptimistCore", "OptimistWire"],
+            name: "OptimistServingTests",
+            dependencies: ["OptimistServing", "OptimistCore", "OptimistWire", "TestForm"],
             swiftSettings: settings),
         .testTarget(
             name: "OptimistSessionTests",
             dependencies: [
-                "ChildProcess", "OptimistSession", "OptimistTesting",
+                "ChildProcess", "OptimistSession", "OptimistTesting", "TestForm",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "OptimistLoadingTests", dependencies: ["OptimistLoading", "OptimistCore", "OptimistTesting"],
+            name: "OptimistLoadingTests",
+            dependencies: ["OptimistLoading", "OptimistCore", "OptimistTesting", "TestForm"],
             swiftSettings: settings),
         .testTarget(
             name: "OptimistFetchingTests",
@@ -120,6 +122,7 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings),
+        .target(name: "TestForm", path: "Tests/TestForm", swiftSettings: settings),
         .target(name: "ChildProcess", path: "Tests/ChildProcess", swiftSettings: settings),
         .executableTarget(
             name: "OtherProcess",
@@ -128,7 +131,7 @@ let package = Package(
         .testTarget(
             name: "OptimistTests",
             dependencies: [
-                "ChildProcess", "Optimist", "OptimistTesting", "OtherProcess",
+                "ChildProcess", "Optimist", "OptimistTesting", "OtherProcess", "TestForm",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             resources: [.copy("Fixtures")], swiftSettings: settings),

@@ -11,6 +11,46 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+
+// The client's own tests, through a link: one build compiles client and server, and tests both. The client's package
+// has them too, for whoever works on it alone.
+let clientTests: [Target] = [
+    .target(name: "ChildProcess", path: "Tests/Client/ChildProcess", swiftSettings: settings),
+    .target(name: "TestForm", path: "Tests/Client/TestForm", swiftSettings: settings),
+    .executableTarget(
+        name: "OtherProcess", dependencies: client("Optimist", "OptimistTesting") + [grdb],
+        path: "Tests/Client/OtherProcess", swiftSettings: settings),
+    clientTest("OptimistWireTests", client("OptimistCore", "OptimistWire")),
+    clientTest("OptimistServingTests", client("OptimistCore", "OptimistServing", "OptimistWire") + ["TestForm"]),
+    clientTest(
+        "OptimistSessionTests",
+        client("OptimistSession", "OptimistTesting") + ["ChildProcess", "TestForm", httpTypes]),
+    clientTest(
+        "OptimistLoadingTests", client("OptimistCore", "OptimistLoading", "OptimistTesting") + ["TestForm"]),
+    clientTest(
+        "OptimistFetchingTests",
+        client("OptimistCore", "OptimistFetching", "OptimistLoading", "OptimistSession", "OptimistTesting")
+            + [httpTypes]),
+    clientTest(
+        "OptimistTestingTests",
+        client("Optimist", "OptimistCore", "OptimistTesting", "OptimistWire") + ["TestForm", grdb]),
+    clientTest(
+        "OptimistTests",
+        client("Optimist", "OptimistTesting") + ["ChildProcess", "OtherProcess", "TestForm", httpTypes],
+        resources: [.copy("Fixtures")]),
+]
+
+/// Products of the client's package.
+func client(_ names: String...) -> [Target.Dependency] { names.map { .product(name: $0, package: "optimist") } }
+
+func clientTest(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource]? = nil) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies, path: "Tests/Client/\(name)", resources: resources,
+        swiftSettings: settings)
+}
+
 let package = Package(
     name: "optimist-server",
     platforms: [.macOS(.v15)],
@@ -35,7 +75,6 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.0.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
-        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
         .target(
@@ -55,7 +94,6 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
-                .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -176,7 +214,7 @@ let package = Package(
         .testTarget(
             name: "OptimistSimulationTests",
             dependencies: [
-                "OptimistSimulation",
+                "OptimistSimulation", "TestForm",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "OptimistTesting", package: "optimist"),
             ],
@@ -215,6 +253,6 @@ let package = Package(
                 .product(name: "OptimistCore", package: "optimist"),
             ],
             swiftSettings: settings),
-    ],
+    ] + clientTests,
     swiftLanguageModes: [.v6]
 )

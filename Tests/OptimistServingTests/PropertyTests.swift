@@ -3,6 +3,7 @@
 import Foundation
 import OptimistCore
 import OptimistWire
+import TestForm
 import Testing
 
 @testable import OptimistServing
@@ -35,7 +36,7 @@ struct PropertyTests {
 
     /// A thousand of them for both tests together, twenty thousand in `make soak`.
     private static func seeds(of campaign: UInt64) -> Range<UInt64> {
-        let count: UInt64 = ProcessInfo.processInfo.environment["OPTIMIST_SOAK"] == nil ? 25 : 500
+        let count: UInt64 = TestForm.of(short: 5, full: 25, soak: 500)
         return campaign * count..<(campaign + 1) * count
     }
 

@@ -2,6 +2,7 @@
 
 import Foundation
 import OptimistCore
+import TestForm
 import Testing
 
 @testable import OptimistSession
@@ -9,8 +10,6 @@ import Testing
 /// Every state that a few events lead to, and many random ways beyond them.
 @Suite(.timeLimit(.minutes(60)))
 struct SessionMachineSearchTests {
-    private static let isSoak = ProcessInfo.processInfo.environment["OPTIMIST_SOAK"] != nil
-
     @Test func `T1 T2 T3 T4 T8: in every state that eight events lead to, nobody waits for nothing`() {
         var frontier = [World()]
         var met: Set<String> = [World().key]
@@ -33,7 +32,7 @@ struct SessionMachineSearchTests {
     }
 
     @Test func `T1 T2 T3 T4 T8: on random ways of fifty events nobody waits for nothing`() {
-        for seed in 1...(Self.isSoak ? 1_000_000 : 3_000) {
+        for seed in 1...TestForm.of(short: 500, full: 3_000, soak: 1_000_000) {
             var random = SplitMix64(seed: UInt64(seed))
             var world = World()
             for _ in 0..<50 {

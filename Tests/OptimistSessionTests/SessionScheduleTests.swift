@@ -6,15 +6,14 @@ import OptimistCore
 import OptimistSession
 import OptimistTesting
 import Synchronization
+import TestForm
 import Testing
 
 /// A session whose account changes while its token is renewed and requests come and go, in every order that a seed draws.
 @Suite(.timeLimit(.minutes(20)))
 struct SessionScheduleTests {
-    private static let isSoak = ProcessInfo.processInfo.environment["OPTIMIST_SOAK"] != nil
-
     @Test func `T3 T8: who signs out or changes accounts at any moment gets nothing of the former, and nobody hangs`() {
-        for seed in 1...UInt64(Self.isSoak ? 10_000 : 1_000) {
+        for seed in 1...TestForm.of(short: 200, full: 1_000, soak: 10_000) as ClosedRange<UInt64> {
             let problems = Schedule(seed: seed).play()
             guard !problems.isEmpty else { continue }
             Issue.record("seed \(seed): \(problems.joined(separator: "; "))")

@@ -6,6 +6,7 @@ import Optimist
 import OptimistTesting
 import OptimistWire
 import Synchronization
+import TestForm
 import Testing
 
 @Suite("Simulated devices", .timeLimit(.minutes(20)))
@@ -14,7 +15,7 @@ struct DeviceTests {
     typealias Note = NoteTests.Note
     static let (app, schema) = (NoteTests.app, NoteTests.schema)
 
-    @Test(arguments: 1...5 as ClosedRange<UInt64>)
+    @Test(arguments: 1...TestForm.of(short: 2, full: 5) as ClosedRange<UInt64>)
     func `notes of both devices reach the other one, whatever is lost and whoever is killed`(seed: UInt64) throws {
         let simulation = try Simulation(seed: seed, app: Self.app, schema: Self.schema)
         defer { simulation.end() }
@@ -68,7 +69,7 @@ struct DeviceTests {
         }
         let jobs = try run(killedAfter: nil)
         try #require(jobs > 50)
-        let step = ProcessInfo.processInfo.environment["OPTIMIST_SOAK"] == nil ? 37 : 1
+        let step = TestForm.of(short: 97, full: 37, soak: 1)
         for job in stride(from: 0, to: jobs, by: step) { _ = try run(killedAfter: job) }
     }
 

@@ -4,10 +4,14 @@ import Foundation
 import GRDB
 import OptimistCore
 import OptimistTesting
+import TestForm
 import Testing
 
 @Suite("The simulated disk", .timeLimit(.minutes(20)))
 struct DiskTests {
+    /// Where the power fails.
+    private static let points = TestForm.of(short: 40, full: 200)
+
     /// Opens a pool as the store does.
     private func pool(_ mount: DiskMount, synchronous: String = "FULL") throws -> DatabasePool {
         let pool = try DatabasePool(path: mount.url("a.sqlite").path)
@@ -92,7 +96,7 @@ struct DiskTests {
     /// Power losses at which rows were missing that had been acknowledged.
     private func losses(synchronous: String) throws -> Int {
         var losses = 0
-        for point in 1...200 {
+        for point in 1...Self.points {
             let disk = SimulatedDisk(seed: UInt64(point))
             let mount = disk.mount()
             mount.onDeath { disk.losePower() }
@@ -117,7 +121,7 @@ struct DiskTests {
     }
 
     @Test func `with synchronous NORMAL power losses do take rows, so the test above can fail`() throws {
-        #expect(try losses(synchronous: "NORMAL") > 100)
+        #expect(try losses(synchronous: "NORMAL") > Self.points / 2)
     }
 
     @Test func `faults meet the operations they are meant for, and go away`() throws {

@@ -1,7 +1,7 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
 """Disks that report errors, of phones and of the server: what is acknowledged stays, the status says it, and it passes.
 
-One call of each kind fails, and every one in turn with OPTIMIST_SOAK=1. OPTIMIST_SEED repeats the draws.
+One call of each kind fails, and every one in turn in a soak. OPTIMIST_SEED repeats the draws.
 """
 
 import os
@@ -14,10 +14,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import Claims  # noqa: E402
 from faulty_disk import Fault, around, check_integrity, recorded  # noqa: E402
+from form import SOAK  # noqa: E402
 from phones import Gone, Phone, Server, settle  # noqa: E402
 from program import eventually  # noqa: E402
 
-SOAK = os.environ.get("OPTIMIST_SOAK") == "1"
 SAMPLE = 1
 SEED = int(os.environ.get("OPTIMIST_SEED") or random.SystemRandom().randrange(1 << 32))
 claims = Claims()

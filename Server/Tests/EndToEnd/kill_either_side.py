@@ -1,7 +1,7 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
 """Kills phones and the server, each in a process of its own: at random moments, and at the n-th change of their files.
 
-20 random kills, and 500 with OPTIMIST_SOAK=1; two changes of each kind, and then every one. OPTIMIST_SEED repeats the
+20 random kills, 500 in a soak and 4 in short; two changes of each kind, every one and one. OPTIMIST_SEED repeats the
 draws of an earlier run, though not the moments at which the machine was busy with what.
 """
 
@@ -17,12 +17,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import Claims  # noqa: E402
 from faulty_disk import Fault, around, check_integrity, recorded  # noqa: E402
+from form import SOAK, form  # noqa: E402
 from phones import Gone, Phone, Server, settle  # noqa: E402
 from program import eventually  # noqa: E402
 
-SOAK = os.environ.get("OPTIMIST_SOAK") == "1"
-KILLS = 500 if SOAK else 20
-SAMPLE = 2
+KILLS = form(4, 20, 500)
+SAMPLE = form(1, 2, 2)
 SEED = int(os.environ.get("OPTIMIST_SEED") or random.SystemRandom().randrange(1 << 32))
 claims = Claims()
 

@@ -1,7 +1,7 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
 """Kills a phone at random points of its first sync, which goes on where it was.
 
-20,000 rows and 5 kills; a million rows and 20 kills with OPTIMIST_SOAK=1. OPTIMIST_SEED repeats the points of an
+20,000 rows and 5 kills; a million rows and 20 kills in a soak, 5,000 and 2 in short. OPTIMIST_SEED repeats the points of an
 earlier run.
 """
 
@@ -17,11 +17,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import Claims  # noqa: E402
 from faulty_disk import check_integrity  # noqa: E402
+from form import form  # noqa: E402
 from phones import Phone, Server  # noqa: E402
 from program import eventually  # noqa: E402
 
-SOAK = os.environ.get("OPTIMIST_SOAK") == "1"
-ROWS, KILLS = (1_000_000, 20) if SOAK else (20_000, 5)
+ROWS, KILLS = form((5_000, 2), (20_000, 5), (1_000_000, 20))
 # To fill a server and to receive it all; it takes a few minutes.
 PATIENCE = 1_800
 MEMORY = 150e6

@@ -1,7 +1,7 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
 """Kills a process at the steps of a refresh, and looks for tokens in everything that was written meanwhile.
 
-24 kills, and 1,000 with OPTIMIST_SOAK=1: each step once and then any. OPTIMIST_SEED repeats the draws of an earlier run.
+24 kills, 1,000 in a soak and 8 in short: each step once and then any. OPTIMIST_SEED repeats the draws of an earlier run.
 """
 
 import json
@@ -18,10 +18,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import Claims, Skip  # noqa: E402
+from form import form  # noqa: E402
 from phones import Server  # noqa: E402
 from program import OPTIMIST  # noqa: E402
 
-KILLS = 1000 if os.environ.get("OPTIMIST_SOAK") == "1" else 24
+KILLS = form(8, 24, 1000)
 SEED = int(os.environ.get("OPTIMIST_SEED") or random.SystemRandom().randrange(1 << 32))
 PROCESS = Path(OPTIMIST).with_name("SessionProcess")
 PASSWORD = "correct-horse-battery"

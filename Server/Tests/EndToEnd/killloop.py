@@ -1,7 +1,7 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
 """Kills the whole lab at random moments of writing, pushing and pulling, and looks for what is lost or double.
 
-10 rounds; 100 with OPTIMIST_SOAK=1. OPTIMIST_SEED repeats the draws of an earlier run, though not the moments at which
+10 rounds; 100 in a soak and 2 in short. OPTIMIST_SEED repeats the draws of an earlier run, though not the moments at which
 the machine was busy with what.
 """
 
@@ -19,10 +19,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import Claims  # noqa: E402
+from form import form  # noqa: E402
 from lab import launch_lab, run_lab, shared  # noqa: E402
 from program import eventually, run  # noqa: E402
 
-ROUNDS = 100 if os.environ.get("OPTIMIST_SOAK") == "1" else 10
+ROUNDS = form(2, 10, 100)
 SEED = int(os.environ.get("OPTIMIST_SEED") or random.SystemRandom().randrange(1 << 32))
 claims = Claims()
 

@@ -4,7 +4,7 @@
 Beside each figure stands what this machine needs at least, measured in turn with the writes: to append 4 KB and sync
 them. A machine that is busy with other things needs long for that too; so three runs are tried, and what the floor takes
 beyond a millisecond is not held against the writes. A machine may still be too slow for no fault of the code, so this is left to
-the long campaigns: OPTIMIST_SOAK=1.
+the long campaigns: `make soak`.
 """
 
 import os
@@ -16,11 +16,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import Claims, Skip  # noqa: E402
+from form import SOAK  # noqa: E402
 from lab import Lab  # noqa: E402
 
 WRITES = 200
 LIMIT_MS = 10
-SOAK = os.environ.get("OPTIMIST_SOAK") == "1"
 claims = Claims()
 
 
@@ -46,7 +46,7 @@ def sync_milliseconds(file):
 def writes_are_fast(lab):
     """With the network cut, 99 of 100 writes are durable and on the screen in < 10 ms, a busy disk not counted."""
     if not SOAK:
-        raise Skip("it measures time: OPTIMIST_SOAK=1")
+        raise Skip("it measures time: make soak")
     for _ in range(3):
         [phone] = lab.add_phones(1)
         phone.network("offline")

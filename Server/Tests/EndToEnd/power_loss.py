@@ -1,7 +1,7 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
 """Power losses on real files: what a phone and a server do is recorded, and the disk rebuilt as it may be afterwards.
 
-40 losses on either side, and 400 with OPTIMIST_SOAK=1. OPTIMIST_SEED repeats the draws.
+40 losses on either side, 400 in a soak and 8 in short. OPTIMIST_SEED repeats the draws.
 """
 
 import os
@@ -17,9 +17,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import Claims  # noqa: E402
 from faulty_disk import Acknowledgements, after_power_loss, around, recorded  # noqa: E402
+from form import form  # noqa: E402
 from phones import Pair, Phone, Server, settle  # noqa: E402
 
-POINTS = 400 if os.environ.get("OPTIMIST_SOAK") == "1" else 40
+POINTS = form(8, 40, 400)
 WRITES = 120
 SEED = int(os.environ.get("OPTIMIST_SEED") or random.SystemRandom().randrange(1 << 32))
 claims = Claims()

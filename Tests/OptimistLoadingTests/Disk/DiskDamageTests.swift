@@ -3,6 +3,7 @@
 import Foundation
 import OptimistCore
 import Synchronization
+import TestForm
 import Testing
 
 @testable import OptimistLoading
@@ -14,8 +15,8 @@ struct DiskDamageTests {
         case flippedBit, truncated, zeroed, swappedRanges, swappedFiles, appended, garbage, repeatedRange
     }
 
-    @Test(arguments: 0..<20)
-    func `C6 ten thousand damages: each a miss or the right value`(seed: UInt64) {
+    @Test(arguments: 0..<TestForm.of(short: 2, full: 20) as Range<UInt64>)
+    func `C6 what is damaged at random is a miss or the right value`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let place = TemporaryFolder()
         var values: [String: DiskEntry] = [:]

@@ -3,6 +3,7 @@
 import Foundation
 import OptimistCore
 import Synchronization
+import TestForm
 import Testing
 
 @testable import OptimistLoading
@@ -11,7 +12,7 @@ import Testing
 struct DiskLimitTests {
     let place = TemporaryFolder()
 
-    @Test(arguments: 0..<8)
+    @Test(arguments: 0..<TestForm.of(short: 3, full: 8) as Range<UInt64>)
     func `C5 the files in the folder never exceed the limit, whatever is stored, read and removed`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let limits = DiskLimits(sizeBytes: [100_000, 400_000, 2_000_000][Int(seed % 3)], largestEntryBytes: 90_000)

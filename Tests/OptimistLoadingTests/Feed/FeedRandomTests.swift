@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistCore
+import TestForm
 import Testing
 
 @testable import OptimistLoading
@@ -69,7 +70,7 @@ struct FeedRandomTests {
         }
     }
 
-    @Test(arguments: 1...200 as ClosedRange<UInt64>)
+    @Test(arguments: 1...TestForm.of(short: 40, full: 200) as ClosedRange<UInt64>)
     func
         `F4 F5 F6 F7 F8 whatever comes in whatever order, no item is twice, nothing is of a former filter, and what is told is right`(
             seed: UInt64

@@ -3,6 +3,7 @@
 import Foundation
 import OptimistCore
 import Synchronization
+import TestForm
 import Testing
 
 @testable import OptimistLoading
@@ -10,8 +11,6 @@ import Testing
 /// Many threads at once, and then nothing is left over.
 @Suite(.timeLimit(.minutes(20)))
 struct FeedStressTests {
-    private static let isSoak = ProcessInfo.processInfo.environment["OPTIMIST_SOAK"] != nil
-
     @Test
     func `F3 F7 F8 whatever eight threads do, snapshots are whole, and in the end nothing is wanted and nobody waits`()
         async
@@ -34,7 +33,7 @@ struct FeedStressTests {
         }
         let counted = Counted()
         let observers = (0..<2).map { _ in observe(feed, countingTornSnapshotsIn: counted) }
-        let steps = Self.isSoak ? 50_000 : 1_000
+        let steps = TestForm.of(short: 300, full: 1_000, soak: 50_000)
         await withTaskGroup(of: Void.self) { group in
             for seed in 0..<8 as Range<UInt64> {
                 group.addTask {

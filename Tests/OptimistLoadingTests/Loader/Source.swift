@@ -38,12 +38,14 @@ final class Source: Sendable {
         let key = fetch.key
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
+                // Asked once: a cancellation between two questions would end the fetch twice.
                 let isCancelled = state.withLock { state in
+                    let isCancelled = Task.isCancelled
                     state.begun.append(key)
                     state.formers[key] = fetch.former
                     state.fetches[key] = fetch
-                    if !Task.isCancelled { state.waiting[key] = continuation }
-                    return Task.isCancelled
+                    if !isCancelled { state.waiting[key] = continuation }
+                    return isCancelled
                 }
                 began.yield(key)
                 if isCancelled { cancel(key, continuation) }

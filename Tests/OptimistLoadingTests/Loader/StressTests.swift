@@ -3,6 +3,7 @@
 import Foundation
 import OptimistCore
 import Synchronization
+import TestForm
 import Testing
 
 @testable import OptimistLoading
@@ -10,8 +11,6 @@ import Testing
 /// Many threads at once, and then nothing is left over.
 @Suite(.timeLimit(.minutes(20)))
 struct StressTests {
-    private static let isSoak = ProcessInfo.processInfo.environment["OPTIMIST_SOAK"] != nil
-
     private let folder = TemporaryFolder()
 
     /// A loader of keys by themselves, which has the whole of what one may have, or as little as it can.
@@ -81,8 +80,7 @@ struct StressTests {
     ) async {
         let loader = loader(isWhole: isWhole)
         let wrong = Tally()
-        let deadline = ContinuousClock.now + .seconds(10)
-        let isOver: @Sendable (Int) -> Bool = { Self.isSoak ? ContinuousClock.now >= deadline : $0 >= 4_000 }
+        let isOver: @Sendable (Int) -> Bool = { $0 >= TestForm.of(short: 1_000, full: 4_000, soak: 100_000) }
         let left = Atomic(8)
         await withCheckedContinuation { continuation in
             for seed in 0..<8 as Range<UInt64> {

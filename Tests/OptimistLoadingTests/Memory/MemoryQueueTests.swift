@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistCore
+import TestForm
 import Testing
 
 @testable import OptimistLoading
@@ -49,7 +50,7 @@ struct MemoryQueueTests {
         }
     }
 
-    @Test(arguments: 1...40)
+    @Test(arguments: 1...TestForm.of(short: 8, full: 40))
     func `C5 whatever happens, neither the cost nor the count is exceeded, and the books agree`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let limits = MemoryLimits(

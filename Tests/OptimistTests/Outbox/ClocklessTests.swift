@@ -4,6 +4,7 @@ import Foundation
 import GRDB
 import OptimistCore
 import OptimistWire
+import TestForm
 import Testing
 
 @testable import Optimist
@@ -191,7 +192,7 @@ struct ClocklessTests {
         #expect(try await contents() == ["With a clock"])
     }
 
-    @Test(arguments: 1...60)
+    @Test(arguments: 1...TestForm.of(short: 12, full: 60))
     func `M1 R5 without clocks, whatever overtakes what, device and server end equal`(seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
         var server = ClocklessServer()

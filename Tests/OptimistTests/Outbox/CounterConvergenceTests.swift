@@ -5,6 +5,7 @@ import GRDB
 import Optimist
 import OptimistCore
 import OptimistWire
+import TestForm
 import Testing
 
 @testable import Optimist
@@ -116,7 +117,7 @@ private struct CountingWorld {
 
 @Suite(.timeLimit(.minutes(20)))
 struct CounterConvergenceTests {
-    @Test(arguments: 1...12)
+    @Test(arguments: 1...TestForm.of(short: 4, full: 12))
     func `M3 S3 whatever is lost, late, doubled, refused or renamed, each count counts once`(seed: UInt64) async throws
     {
         var world = try CountingWorld(seed: seed, deletes: false)
@@ -130,7 +131,7 @@ struct CounterConvergenceTests {
         }
     }
 
-    @Test(arguments: 1...12)
+    @Test(arguments: 1...TestForm.of(short: 4, full: 12))
     func `M3 M2 with lives that end and begin, all devices and the server end with the same sums`(seed: UInt64)
         async throws
     {

@@ -5,6 +5,7 @@ import GRDB
 import Optimist
 import OptimistCore
 import OptimistWire
+import TestForm
 import Testing
 
 @testable import Optimist
@@ -295,7 +296,7 @@ struct EditWinsTests {
         #expect(try await device.store.pendingCount() == 0)
     }
 
-    @Test(arguments: 1...12)
+    @Test(arguments: 1...TestForm.of(short: 4, full: 12))
     func `M2 whatever order edits and deletes arrive in, all devices and the server end equal`(seed: UInt64)
         async throws
     {

@@ -5,6 +5,7 @@ import GRDB
 import Optimist
 import OptimistCore
 import OptimistWire
+import TestForm
 import Testing
 
 @testable import Optimist
@@ -71,7 +72,7 @@ private struct RefusingWorld {
 
 @Suite(.timeLimit(.minutes(20)))
 struct RefusalConvergenceTests {
-    @Test(arguments: 1...60 as ClosedRange<UInt64>)
+    @Test(arguments: 1...TestForm.of(short: 8, full: 60) as ClosedRange<UInt64>)
     func `M1 R2 whatever is refused while pages come, all end with the server's rows`(seed: UInt64) async throws {
         var world = try RefusingWorld(seed: seed)
         for _ in 0..<25 { try await world.step() }

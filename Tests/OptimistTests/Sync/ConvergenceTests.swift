@@ -7,6 +7,7 @@ import OptimistCore
 import OptimistTesting
 import OptimistWire
 import Synchronization
+import TestForm
 import Testing
 
 @testable import Optimist
@@ -131,7 +132,7 @@ private struct World {
 
 @Suite(.timeLimit(.minutes(20)))
 struct ConvergenceTests {
-    @Test(arguments: 1...60)
+    @Test(arguments: 1...TestForm.of(short: 12, full: 60))
     func `M1 S3 R1 whatever is lost, late, doubled or reordered, all devices and the server end equal`(seed: UInt64)
         async throws
     {

@@ -4,13 +4,14 @@ import Foundation
 import GRDB
 import Optimist
 import OptimistCore
-import OptimistServing
 import OptimistTesting
 import OptimistWire
 import Synchronization
+import TestForm
 import Testing
 
 @testable import Optimist
+@testable import OptimistServing
 
 /// A phone that syncs with a server in memory.
 final class SyncedPhone: Sendable {
@@ -316,13 +317,14 @@ struct SyncEngineTests {
 
     @Test func `R1 many pages bring every row, each as it was written`() async throws {
         let (a, b) = (try SyncedPhone(server), try SyncedPhone(server))
+        let count = TestForm.of(short: 3_000, full: 12_000)
         a.start()
         try await a.store.write { db in
-            for index in 0..<12_000 { try Todo(content: "\(index)").insert(db) }
+            for index in 0..<count { try Todo(content: "\(index)").insert(db) }
         }
         try await a.untilClean()
         b.start()
-        try await b.until { try await $0.todos().count == 12_000 }
+        try await b.until { try await $0.todos().count == count }
         #expect(try await b.store.todos() == a.store.todos())
         await a.stop()
         await b.stop()

@@ -1,0 +1,55 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""How many tests a stage has passed, read from what it printed."""
+
+import re
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Count:
+    passed: int = 0
+    skipped: int = 0
+    # What failed, a sentence each.
+    failures: list[str] = field(default_factory=list)
+
+    def add(self, other):
+        self.passed += other.passed
+        self.skipped += other.skipped
+        self.failures += other.failures
+
+
+def whole(name, status, log):
+    """A stage that passes or fails as a whole, such as a build."""
+    return Count(passed=1) if status == 0 else Count(failures=[name])
+
+
+def swift_tests(name, status, log):
+    """Swift Testing's tests. The symbol at the start of a line differs by system."""
+    # A run of several targets prints one line of this form for all.
+    ran = sum(int(count) for count in re.findall(r"^\S+ +Test run with (\d+) tests?", log, re.M))
+    failures = [
+        line for line in re.findall(r"^\S+ +(Test .* failed after .*)", log, re.M) if not line.startswith("Test run")
+    ]
+    if not failures and (status != 0 or ran == 0):
+        failures = [f"{name} did not get to its end"]
+    # Swift Testing counts what it skips among the tests that it has run.
+    skipped = len(re.findall(r'^\S+ +Test .* skipped(?:: ".*")?$', log, re.M))
+    return Count(max(ran - len(failures) - skipped, 0), skipped, failures)
+
+
+def counted(name, status, log):
+    """A program that ends with its own count: "N passed, N failed", and "N skipped" on a line before."""
+    counts = re.findall(r"^(\d+) passed, (\d+) failed$", log, re.M)
+    passed, failed = map(int, counts[-1]) if counts else (0, 0)
+    skips = re.findall(r"^(\d+) skipped$", log, re.M)
+    failures = [f"{name}: {line}" for line in re.findall(r"^FAIL  (.*)", log, re.M)]
+    failures += [f"{name}: a test that it does not name"] * (failed - len(failures))
+    if not failures and (not counts or status != 0):
+        failures = [f"{name} did not get to its end"]
+    return Count(passed, int(skips[-1]) if skips else 0, failures)
+
+
+def telling(log, lines=60):
+    """The part of a failed stage's output that tells why: what Swift Testing or the compiler marks, else the end."""
+    marked = [line for line in log.splitlines() if re.search(r"recorded an issue|^↳|error:|^FAIL  |Fatal error", line)]
+    return "\n".join((marked or log.splitlines())[-lines:])

@@ -1,0 +1,62 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""A lab with an empty data directory on a free port, for one stage."""
+
+import re
+import subprocess
+import tempfile
+import time
+import urllib.request
+
+# Against hanging only: a busy machine takes its time.
+PATIENCE = 300
+
+
+class Lab:
+    def __init__(self, optimist, output):
+        self.optimist, self.output = optimist, output
+
+    def __enter__(self):
+        """Returns its address, once it answers."""
+        self.data = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self.log = tempfile.NamedTemporaryFile("r", errors="replace")
+        with open(self.log.name, "w") as log:
+            self.process = subprocess.Popen(
+                [self.optimist, "lab", "--port", "0", "--data", self.data.name], stdout=log, stderr=subprocess.STDOUT)
+        try:
+            return self.address()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def address(self):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end and self.process.poll() is None:
+            found = re.search(r"http://127\.0\.0\.1:\d+", self.said())
+            if found and answers(found[0]):
+                return found[0]
+            time.sleep(0.1)
+        self.output.write(self.said())
+        raise OSError("The lab does not start.")
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read()
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        try:
+            self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.output.write(f"── what the lab said\n{self.said()[-20_000:]}")
+        self.log.close()
+        self.data.cleanup()
+
+
+def answers(address):
+    try:
+        with urllib.request.urlopen(f"{address}/lab/devices", timeout=10):
+            return True
+    except OSError:
+        return False

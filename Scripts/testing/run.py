@@ -1,0 +1,123 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""Runs stages, several at a time where they may, and counts."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import nullcontext
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from pathlib import Path
+
+from .count import Count, telling
+from .lab import Lab
+
+ROOT = Path(__file__).resolve().parents[2]
+LOGS = ROOT / ".build/test-logs"
+# Most end-to-end tests wait most of the time, so more of them than there are cores run at once.
+AT_ONCE = (os.cpu_count() or 2) + 2
+
+
+class Run:
+    def __init__(self, stages):
+        self.waiting = stages
+        self.passed = set()
+        self.ended = set()
+        self.total = Count()
+        self.why = []
+        self.started = time.monotonic()
+        self.processes = set()
+
+    def to_the_end(self):
+        """Runs everything. Returns the exit status."""
+        os.chdir(ROOT)
+        LOGS.mkdir(parents=True, exist_ok=True)
+        signal.signal(signal.SIGTERM, self.stop)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            running = {}
+            while self.waiting or running:
+                for stage in self.next(running.values()):
+                    running[pool.submit(self.carry_out, stage)] = stage
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    self.end(running.pop(future), *future.result())
+        return self.report()
+
+    def stop(self, *_):
+        """Ends every stage that runs, and with them their labs."""
+        self.waiting = []
+        for process in list(self.processes):
+            process.terminate()
+        sys.exit(143)
+
+    def next(self, running):
+        """Takes the stages that may begin now out of those that wait."""
+        running = list(running)
+        begun = []
+        for stage in list(self.waiting):
+            if any(need not in self.passed for need in stage.needs if need in self.ended):
+                self.waiting.remove(stage)
+                self.ended.add(stage.name)
+                self.total.add(Count(failures=[f"{stage.name}: what it needs has failed"]))
+                continue
+            busy = len(running) + len(begun)
+            is_free = busy == 0 if stage.alone else busy < AT_ONCE
+            # A stage that is to run alone is not overtaken, or it would wait for ever.
+            if not is_free or any(need not in self.ended for need in stage.needs):
+                break
+            self.waiting.remove(stage)
+            begun.append(stage)
+            if stage.alone:
+                break
+        return begun
+
+    def carry_out(self, stage):
+        """Runs a stage. Returns its exit status, its output and how long it took, in seconds."""
+        started = time.monotonic()
+        log = LOGS / f"{stage.name.replace('/', ' ')}.log"
+        with log.open("w") as output:
+            environment = {**os.environ, **stage.environment}
+            try:
+                with Lab(environment["OPTIMIST"], output) if stage.lab else nullcontext() as address:
+                    status = self.run(stage.command + ([address] if address else []), output, environment)
+            except OSError as error:
+                output.write(f"{error}\n")
+                status = 1
+        return status, log.read_text(errors="replace"), time.monotonic() - started
+
+    def run(self, command, output, environment):
+        with subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment) as process:
+            self.processes.add(process)
+            try:
+                return process.wait()
+            finally:
+                self.processes.discard(process)
+
+    def end(self, stage, status, log, seconds):
+        found = stage.counts(stage.name, status, log)
+        self.ended.add(stage.name)
+        if not found.failures:
+            self.passed.add(stage.name)
+        else:
+            self.why.append((stage.name, telling(log)))
+        self.total.add(found)
+        skipped = f", {found.skipped} skipped" if found.skipped else ""
+        print(
+            f"{self.at():>6}  {stage.name}: {found.passed} passed, {len(found.failures)} failed{skipped}, {seconds:.0f} s",
+            flush=True)
+
+    def at(self):
+        minutes, seconds = divmod(int(time.monotonic() - self.started), 60)
+        return f"{minutes}:{seconds:02}"
+
+    def report(self):
+        for name, lines in self.why:
+            print(f"\n── {name}\n{lines}")
+        print(f"\n{self.at()} minutes, output in {LOGS.relative_to(ROOT)}")
+        for failure in self.total.failures:
+            print(f"FAIL  {failure}")
+        if self.total.skipped:
+            print(f"{self.total.skipped} skipped")
+        print(f"{self.total.passed} passed, {len(self.total.failures)} failed")
+        return 0 if self.total.passed and not self.total.failures else 1

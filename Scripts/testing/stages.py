@@ -1,0 +1,131 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""What is built and tested, in which order, at each level."""
+
+import os
+import platform
+from dataclasses import dataclass, field
+
+from . import count
+
+LEVELS = ["quick", "usual", "all", "soak"]
+
+SERVER = ["--package-path", "Server"]
+PYTHON = ".venv/bin/python"
+
+# The screens in a browser, and what is asked of a lab. Each has a lab of its own …
+WITH_A_LAB = [
+    "Browser/planner.py", "Browser/session.py", "Browser/home.py", "Browser/poses.py", "Browser/shorts.py",
+    "Browser/stories.py", "EndToEnd/planner_figures.py", "EndToEnd/planner_rules.py", "EndToEnd/planner_sending.py",
+    "EndToEnd/planner_crowd.py", "EndToEnd/lab_session.py", "EndToEnd/lab_requests.py",
+]
+# … and these start with $OPTIMIST what they need.
+ON_THEIR_OWN = [
+    "EndToEnd/killloop.py", "EndToEnd/kill_either_side.py", "EndToEnd/kill_first_sync.py", "EndToEnd/kill_refresh.py",
+    "EndToEnd/power_loss.py", "EndToEnd/disk_trouble.py", "EndToEnd/full_disk.py", "EndToEnd/bad_input.py",
+    "EndToEnd/slow_clients.py", "EndToEnd/many_connections.py", "EndToEnd/commands.py", "EndToEnd/account.py",
+    "EndToEnd/lab_screens.py", "EndToEnd/jmap.py",
+]
+
+
+@dataclass
+class Stage:
+    name: str
+    command: list[str]
+    counts: object = count.whole
+    # The names of the stages that must have passed.
+    needs: list[str] = field(default_factory=list)
+    # Whether nothing else may run at the same time: it keeps every core busy, or changes what others need.
+    alone: bool = False
+    # Whether it needs the address of a new lab, as its last argument.
+    lab: bool = False
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+# Swift names a test Target.Suite/name.
+CLIENT = r"^Optimist(Core|Wire|Serving|Session|Loading|Fetching|Testing)?Tests\."
+
+
+def environment(level):
+    """What every test is told: its form, and that the order of sets and dictionaries is the same in every run. A simulated
+    world then runs the same way again."""
+    form = {"quick": "short", "usual": "short", "all": "full", "soak": "soak"}[level]
+    return {"OPTIMIST_TESTS": form, "SWIFT_DETERMINISTIC_HASHING": "1", "OPTIMIST": optimist()}
+
+
+def stages(level):
+    """The stages of a level, in the order in which they begin."""
+    everything = level in ("all", "soak")
+    found = [Stage("system packages", ["Scripts/install"], alone=True)]
+    if level != "quick":
+        found += checks()
+    found += [Stage("build", ["swift", "build", *SERVER, "--build-tests"], alone=True)]
+    # One test after the other in each of two processes: in one process tests that run at once wait for each other.
+    found += [
+        unit_tests("unit tests of the client", level, "--filter", CLIENT),
+        unit_tests("unit tests of the server", level, "--skip", CLIENT),
+    ]
+    if level != "quick":
+        found += whole_programs(level)
+    if everything:
+        found += gates(level)
+    return found
+
+
+def unit_tests(name, level, *which):
+    command = ["swift", "test", *SERVER, "--skip-build", "--ignore-lock", "--no-parallel", *which]
+    return Stage(name, command, count.swift_tests, ["build"], environment=environment(level))
+
+
+def checks():
+    """What needs no build."""
+    return [
+        Stage("Python packages", ["Scripts/venv"], alone=True),
+        Stage("documents", ["Scripts/check-docs"]),
+        Stage("deliberate faults fit the sources", ["Scripts/mutations", "--check"]),
+    ]
+
+
+def whole_programs(level):
+    """The simulation, and the tests that start the command."""
+    seeds = "40" if level == "usual" else "200"
+    needs = ["build", "Python packages"]
+    return [
+        Stage(
+            f"simulate {seeds} seeds", ["nice", "-n", "19", optimist(), "simulate", "--seeds", seeds], count.counted,
+            ["build"], environment=environment(level)),
+        *(
+            Stage(file, [PYTHON, f"Server/Tests/{file}"], count.counted, needs, lab=file in WITH_A_LAB,
+                  environment=environment(level))
+            for file in [*WITH_A_LAB, *ON_THEIR_OWN]
+        ),
+    ]
+
+
+def gates(level):
+    """What holds beyond the tests' claims."""
+    found = [
+        Stage("format", ["Scripts/format", "--check"]),
+        # App developers build this package, without the server's traits and packages.
+        Stage("build the client by itself", ["swift", "build", "--build-tests"], alone=True),
+        Stage(
+            "unit tests of the client by itself", ["swift", "test", "--skip-build"], count.swift_tests,
+            ["build the client by itself"], alone=True, environment=environment("usual")),
+        Stage("documentation builds", ["Scripts/docs"], needs=["build the client by itself"], alone=True),
+    ]
+    if platform.system() == "Linux":
+        found += [Stage("type-check for Apple's systems", ["Scripts/typecheck-apple"], alone=True)]
+    if level == "soak":
+        found += [
+            Stage("sanitizers", ["Scripts/sanitize"], alone=True),
+            Stage("build for release", ["swift", "build", "-c", "release", *SERVER, "--product", "optimist"], alone=True),
+            Stage(
+                "simulate for an hour",
+                [optimist("release"), "simulate", "--seeds", "100000", "--minutes", "60", "--resume", ".build/seeds.json"],
+                count.counted, ["build for release"], alone=True),
+        ]
+    return found
+
+
+def optimist(configuration="debug"):
+    """Where the command is once it has been built."""
+    return os.environ.get("OPTIMIST", os.path.abspath(f"Server/.build/{configuration}/optimist"))
