@@ -99,7 +99,7 @@ struct EditWinsTests {
         #expect(store.row(.todo)?.isAlive == false)
         #expect(store.push([Self.creation])[0].isGone)
         #expect(store.push([Self.edit(at: 5)])[0].won?.generation == 3)
-        // Whoever made it knows when it was.
+        // The device that made it knows when it was.
         store.push([Self.delete(at: 7)])
         #expect(store.row(.todo)?.isAlive == false)
     }

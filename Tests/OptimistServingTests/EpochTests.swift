@@ -47,7 +47,7 @@ struct EpochTests {
         _ = try await push(3, .todo(2), "lost", .at(2))
         let whole = try await pull("e1.0")
         served.restart("e2", from: backup)
-        // Somebody else goes on meanwhile.
+        // Another device goes on meanwhile.
         _ = try await served.call(
             "Todo/set",
             .update(.todo(1), ["content": "meanwhile", "@hlc": .string(Clock.at(0, "deviceCC").description)]))

@@ -101,7 +101,7 @@ extension Clock {
 }
 
 extension RowVerdict {
-    /// What stands in the answer.
+    /// The error in the answer.
     var error: SetError? {
         switch self {
         case .refused(let error): error

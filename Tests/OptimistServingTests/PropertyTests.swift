@@ -11,7 +11,7 @@ import Testing
 /// Pushes of several devices in any order, some of them twice.
 @Suite(.serialized, .timeLimit(.minutes(20)))
 struct PropertyTests {
-    /// Everything that a schema can ask for: lists in folders, to-dos in lists, some of which are favourites.
+    /// Everything that a schema can ask for: lists in folders, to-dos in lists, some of them favourites.
     private static let schema = Schema(
         id: "all",
         types: [
@@ -84,7 +84,7 @@ struct PropertyTests {
         return Pushed(operations: operations, groups: isGroup ? [operations.map(\.key)] : [])
     }
 
-    /// What does not hold and must after every push, whatever was asked.
+    /// The rules that do not hold after a push, and must after every push.
     private static func problems(of store: ModelStore) -> [String] {
         var problems: [String] = []
         let rows = store.rows
@@ -139,7 +139,7 @@ struct PropertyTests {
             let verdicts = store.push(push.operations, groups: push.groups)
             if !push.groups.isEmpty, Set(verdicts.map(\.isRefusal)).count > 1 { problems.append("half a group") }
             problems += Self.problems(of: store)
-            // What was applied is not applied again. What was refused may be, now.
+            // An applied write is not applied again. A refused one may be, now.
             if verdicts.contains(where: \.isRefusal) { continue }
             let seq = store.seq
             store.push(push.operations, groups: push.groups)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import OptimistServing
 
-/// What deletes do to rows that refer to what is deleted, in whatever order things arrive.
+/// The effects of deletes on rows that refer to the deleted ones, in whatever order things arrive.
 @Suite(.timeLimit(.minutes(20)))
 struct ReferenceTests {
     /// Lists of to-dos, which may follow each other.

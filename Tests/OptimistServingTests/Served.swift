@@ -27,7 +27,7 @@ final class Served: Sendable {
     var now: Date { time.withLock(\.self) }
     func advance(days: Double) { time.withLock { $0 += days * 86_400 } }
 
-    /// Starts the server anew, from a backup if there is one, and by another schema if it has changed.
+    /// Starts the server again, from a backup if there is one, and by another schema if it has changed.
     func restart(_ name: String, from backup: InMemorySyncStore.Contents? = nil, by schema: Schema? = nil) {
         if let schema { present.withLock { $0 = schema } }
         if let backup { store.contents = backup }
@@ -36,7 +36,7 @@ final class Served: Sendable {
         epoch.withLock { $0 = name }
     }
 
-    /// Answers calls, to each of which the account is added.
+    /// Answers calls. The account is added to each.
     func call(
         _ calls: [(String, JSON)], push: Int64? = nil, device: String = "deviceAA", groups: [[String]] = [],
         schemaVersion: Int? = nil, using: [String] = [RowSync.core, RowSync.capability]

@@ -110,7 +110,7 @@ struct UniqueTests {
         #expect(store.row(.list(2))?.isAlive == false)
         #expect(store.value(.todo(1), "listId")?.string == RowKey.list(1).id)
         #expect(store.rows[.todo(1)]?.seq == store.seq)
-        // What is written to it, or refers to it, later.
+        // A later edit of it, or a later reference to it.
         let seq = store.seq
         #expect(store.push([merging])[0] == .mergedInto(RowKey.list(1).id))
         #expect(store.seq == seq)
@@ -121,7 +121,7 @@ struct UniqueTests {
         #expect(late[0] == .mergedInto(RowKey.list(1).id))
         #expect(late[1].won?.values == ["listId": .string(RowKey.list(1).id)])
         #expect(store.value(.list(1), "note") == "newest")
-        // Whoever deletes it deletes nothing else.
+        // A device that deletes it deletes nothing else.
         #expect(store.push([.destroy(.list(2), at: .at(11), generation: 2)])[0].isAcceptedAsSent)
         #expect(store.row(.list(1))?.isAlive == true)
     }

@@ -227,7 +227,7 @@ struct ValidationTests {
         store.maxAnswerBytes = 2_500
         let both = store.push([other, updates[0]] + deletes, groups: [todos])
         #expect(both.map { $0.error?.type } == ["invalidProperties"] + Array(repeating: "rateLimit", count: 6))
-        // What was applied may be said again; nothing changes by that.
+        // An applied edit may be sent again; nothing changes by that.
         store.push(todos.map { .update($0, ["content": text], at: .at(9)) })
         let seq = store.seq
         let late = todos.map { RowOperation.update($0, ["content": "late"], at: .at(5)) }

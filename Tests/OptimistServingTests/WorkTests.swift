@@ -73,7 +73,7 @@ struct WorkTests {
         _ = try await server.set("List", .create([(.list, ["name": "l"])]), push: 7)
         #expect(await Self.isTooMuch { try await server.set("Todo", Self.todos(0..<2000), push: 8) })
         #expect(try server.seq == 1 && server.count("Todo") == 0)
-        // Nor is its number kept.
+        // The server did not keep its number either.
         #expect(try await server.set("Todo", Self.todos(0..<1000), push: 7).created.count == 1000)
     }
 

@@ -115,7 +115,7 @@ final class AppServer: Sendable {
 
     func pull(_ request: PullRequest) async throws -> Page { try await InMemoryRemote(server).pull(request) }
 
-    /// The living rows of a table, without their nulls, and with counters that nobody has touched.
+    /// The living rows of a table, without their nulls, and with counters that have no count.
     func rows(_ table: String) -> [String: JSONObject] {
         let counters = Self.schema.types[table]?.columns.filter { $0.value.type == .counter }.keys.sorted() ?? []
         return server.rows(table).mapValues { values in

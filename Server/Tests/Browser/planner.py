@@ -92,7 +92,7 @@ def open_lab(page, address):
 def open_emptied(page, address, old_way="", network="online", held=0):
     """The lab's phones, signed in, with nothing loaded. The server holds back so many of the next pictures."""
     page.request.put(f"{address}/lab/server/pictures", data={"next": 0})
-    page.goto("about:blank")  # Nobody looks at the screens while they are emptied.
+    page.goto("about:blank")  # The screens are not looked at while they are emptied.
     for name in "AB":
         page.request.post(f"{address}/lab/devices/{name}/restart")
         page.request.post(f"{address}/lab/devices/{name}/sign-in")
@@ -237,7 +237,7 @@ def keeps_to_itself(page, address):
     """The page asked nothing of any other origin, and logged no error."""
     foreign = [url for url in page.requested if urlsplit(url).netloc != urlsplit(address).netloc]
     assert not foreign, f"asked elsewhere: {foreign}"
-    # What is on its way to a phone while that crashes is refused, and the browser says so.
+    # A request on its way to a phone that crashes is refused, and the browser says so.
     complaints = [complaint for complaint in page.complaints if "409 (Conflict)" not in complaint]
     assert not complaints, f"the console says: {complaints}"
 

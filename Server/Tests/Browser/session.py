@@ -125,7 +125,7 @@ def another_password(page, address):
 
 @claims
 def deleted_account(page, address):
-    """T3: deleting the account takes two presses; both phones say why they are signed out, and begin anew."""
+    """T3: deleting the account takes two presses; both phones say why they are signed out, and begin again."""
     a, b = open_sessions(page, address)
     text = fresh("Of the old account")
     a.phone.write(text)
@@ -137,7 +137,7 @@ def deleted_account(page, address):
     for session in (a, b):
         expect(session.state).to_have_text("signed out")
         expect(session.note).to_have_text("The account was deleted.")
-        expect(session.phone.todo(text)).to_have_count(1)  # What is on the phone stays there.
+        expect(session.phone.todo(text)).to_have_count(1)  # The rows on the phone stay there.
     for session in (a, b):
         session.again.click()
         expect(session.state).to_have_text("signed in")

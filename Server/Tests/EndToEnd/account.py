@@ -61,7 +61,7 @@ def invitations(folder):
 
 @claims
 def orders_reach_devices(folder):
-    """What is ended, reset and deleted while the server runs counts at once, and its log says so without a secret."""
+    """An end, a reset and a deletion while the server runs count at once, and its log says so without a secret."""
     folder = Path(tempfile.mkdtemp(dir=folder))
     program, address = serve(folder)
     with program:
@@ -108,7 +108,7 @@ def orders_without_a_server(folder):
 
 @claims
 def reset_hook(folder):
-    """Whoever has forgotten the password is sent a token by the operator's program, and a stranger's address by none."""
+    """A user who forgot the password gets a token from the operator's program; a stranger's address gets none."""
     folder = Path(tempfile.mkdtemp(dir=folder))
     (folder / "data").mkdir()
     hook, mail = folder / "hook", folder / "mail"

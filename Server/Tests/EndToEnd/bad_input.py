@@ -83,7 +83,7 @@ class Account:
         return self.answer("todo/changes", {"sinceState": self.initial_state})[1]
 
     def refused(self, body, status, type, **members):
-        """Posts, and sees to it that the whole request is refused with this problem, and that nothing has changed."""
+        """Posts, and asserts that the whole request is refused with this problem, and that nothing has changed."""
         got, headers, problem = self.post(body)
         wanted = {"type": type, "status": status, **members}
         assert got == status and problem, (got, problem)
@@ -100,7 +100,7 @@ class Account:
 
 @claims
 def no_json(account, _):
-    """What is no JSON, names a member twice or is nested too deeply is refused as a whole."""
+    """A body that is not JSON, names a member twice or is nested too deeply is refused as a whole."""
     whole = json.dumps(account.writing()).encode()
     for body in (b"", b"{", whole[:-1], whole + b"}", b"\xff" + whole, whole.replace(b"Never", b"\xc3\x28"), b"nul"):
         account.refused(body, 400, ERROR + "notJSON")
@@ -211,7 +211,7 @@ def asks_for_bodies(account, other):
 
 @claims
 def unknown_methods(account, _):
-    """An unknown method or table, and arguments that are none, fail their call only."""
+    """An unknown method or table, and arguments that are not an object, fail their call only."""
     for method in ("todo/query", "todo/", "/set", "todo/set/set", "x" * 10_000, "sqlite_master/get", "note/set",
                    'todo"; DROP TABLE row; --/set', "Todo/set"):
         account.call_refused("unknownMethod", method, {"create": {str(uuid.uuid4()): {"content": "Never"}}})

@@ -31,7 +31,7 @@ def fails(*arguments, saying):
 
 
 def content(folder):
-    """What is in every file of a folder."""
+    """The contents of every file of a folder."""
     return {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.rglob("*")) if file.is_file()}
 
 
@@ -355,7 +355,7 @@ def killed_import(folder):
 
 @claims
 def imports_at_once(folder):
-    """Of two imports to one file the one that began later is there in the end, and the other says so."""
+    """If two imports write one file, the one that began later is there in the end, and the other says so."""
     home = folder / "at-once"
     home.mkdir()
     file, pipe = home / "gazetteer.sqlite", folder / "late-names.pipe"

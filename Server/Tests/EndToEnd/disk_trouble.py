@@ -79,7 +79,7 @@ WRITES = 3
 
 
 def phone_meets(folder, fault, record=None):
-    """A new phone of which one call fails, from the making of its file on."""
+    """A new phone in which one call fails, from the making of its file on."""
     folder.mkdir()
     disk = around(folder / "phone/planner.sqlite", fault, record)
     with Server(folder / "server") as server, Phone(folder / "phone", server, environment=disk) as phone:
@@ -100,7 +100,7 @@ def phone_meets(folder, fault, record=None):
 
 
 def server_meets(folder, fault, record=None):
-    """A new server of which one call fails, from the making of its file on."""
+    """A new server in which one call fails, from the making of its file on."""
     folder.mkdir()
     disk = around(folder / "server/optimist.sqlite", fault, record)
     with Server(folder / "server", disk) as server, Phone(folder / "phone", server) as phone:

@@ -33,7 +33,7 @@ def library():
 
 @dataclass
 class Fault:
-    """What goes wrong with which calls: the `first` to the `last` of those named by `calls`, w, s and t."""
+    """A fault of some calls: the `first` to the `last` of those named by `calls`, w, s and t."""
 
     kind: str  # kill, tear, or the name of an error
     calls: str
@@ -108,7 +108,7 @@ SECTOR = 512
 def after_power_loss(calls, chance, keeps_syncs=True):
     """The files after a power loss at the end of these calls.
 
-    What was synced is there. Of what came later each write is there, or is not, or is torn at a sector.
+    Synced bytes are there. Each later write is there, or is not, or is torn at a sector.
     """
     durable, waiting = {}, {}
     for call in calls:

@@ -59,7 +59,7 @@ class App:
         self.kept.write_text(json.dumps({**record, "expiresAt": 0}))
 
     def check_kept(self):
-        """What is kept can be read, by its owner alone."""
+        """The kept credentials can be read, by their owner alone."""
         assert stat.S_IMODE(self.credentials.stat().st_mode) == 0o700
         names = {path.name for path in self.credentials.iterdir()}
         assert names <= {"credentials.json", ".credentials.json.new", "install-id", "refresh-lease"}, names

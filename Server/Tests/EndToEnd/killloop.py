@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Kills the whole lab at random moments of writing, pushing and pulling, and looks for what is lost or double.
+"""Kills the whole lab at random moments of writing, pushing and pulling, and looks for lost or double to-dos.
 
 10 rounds; 100 in a soak and 2 in short. OPTIMIST_SEED repeats the draws of an earlier run, though not the moments at which
 the machine was busy with what.
@@ -30,7 +30,7 @@ claims = Claims()
 
 @dataclass
 class Todo:
-    """What may be found of a to-do: one value, or two while a write of it is unanswered. None: it is not there."""
+    """The values that a to-do may have: one value, or two while a write of it is unanswered. None: it is not there."""
 
     label: str
     possible: list
@@ -162,7 +162,7 @@ def unsent(folder):
 
 
 def settle(lab, todos):
-    """Waits until everything has arrived everywhere, and compares it with what was acknowledged."""
+    """Waits until everything has arrived everywhere, and compares it with the acknowledged to-dos."""
     phones = [lab.phone(name) for name in "AB"]
     seen = {}
 

@@ -151,7 +151,7 @@ def run_lab(folder, *options):
 
 
 def refused(status, code, call, *arguments, **more):
-    """Calls, and sees to it that the answer is this error with a sentence for people."""
+    """Calls, and asserts that the answer is this error with a sentence for people."""
     try:
         answer = call(*arguments, **more)
     except Refused as refusal:

@@ -16,7 +16,7 @@ claims = Claims()
 
 
 def picture(file, width, height):
-    """A GIF of this size, of which there is only the head: nobody decodes it here."""
+    """A GIF of this size, with its head only: no test decodes it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(b"GIF89a" + struct.pack("<HH", width, height) + b"\0\0\0;")
 

@@ -34,7 +34,7 @@ def said(timeline):
 
 @claims
 def expired_token_is_renewed(lab):
-    """T1: the server refuses an expired token; the next request fetches one more, and nobody is signed out."""
+    """T1: the server refuses an expired token; the next request fetches one more, and the phone stays signed in."""
     a, b = pair(lab)
     before, other = a.session, b.session
     assert before["state"] == "active" and not before["token"]["refused"] and before["refreshes"] == 0, before
@@ -79,7 +79,7 @@ def told_at_once(lab):
             assert session["lastSignOut"]["reason"] == reason and "token" not in session, session
             row = a.add(f"Written after {end}")["id"]
             assert a.shown(row)["sync"] == "pending" and not a.device["signedIn"]
-            # Whoever it was, the other phone goes on; and the end of A's session is not told again.
+            # In each case the other phone goes on; and the end of A's session is not told again.
             b.until_shows(b.add("The other phone goes on")["id"])
             assert b.session["state"] == "active" and [entry["id"] for entry in a.outbox] == [row]
             for what in ("expire", *ENDS):

@@ -298,7 +298,7 @@ class Phone:
 
 
 def settle(server, phones):
-    """Waits until all of an account has arrived everywhere by itself, and compares it with what was acknowledged."""
+    """Waits until all of an account has arrived everywhere by itself, and compares it with the acknowledged rows."""
     for phone in phones:
         phone.until_sent()
     seen = {}
@@ -312,7 +312,7 @@ def settle(server, phones):
 
 
 def judge(rows, pairs):
-    """Each pair is there once, whole, and no older than what was acknowledged."""
+    """Each pair is there once, whole, and no older than the acknowledged one."""
     found = defaultdict(list)
     for _, label, number in rows:
         found[label].append(number)

@@ -15,7 +15,7 @@ claims = Claims()
 
 @claims
 def columns_merge(lab):
-    """Two phones edit different columns of one to-do offline: both edits survive on both, whoever comes first."""
+    """Two phones edit different columns of one to-do offline: both edits survive on both, whichever comes first."""
     a, b = pair(lab)
     for first, second in ((a, b), (b, a)):
         row = first.add("Common")["id"]

@@ -44,7 +44,7 @@ class Loss:
         self.files = after_power_loss(calls, chance, keeps_syncs)
 
     def put(self, database):
-        """Puts the files where the database is to be."""
+        """Puts the files in the place of the database."""
         database.parent.mkdir(parents=True)
         for part, content in self.files.items():
             Path(f"{database}{part}").write_bytes(content)
@@ -77,7 +77,7 @@ def losses(folder, calls, read, keeps_syncs=True):
 
 
 def whole(rows):
-    """The number of each pair, both halves of which are the same."""
+    """The number of each pair. Both halves of a pair are the same."""
     found = {}
     for label, number in rows:
         found.setdefault(label, []).append(number)
@@ -111,7 +111,7 @@ def record_phone(folder, durability):
 
 
 def read_phone(arrived):
-    """Reads what a phone has, and sees to it that what the server cannot know is pending."""
+    """Reads the rows of a phone, and asserts that those which the server cannot know are pending."""
 
     def read(database):
         rows = database.execute(

@@ -93,7 +93,7 @@ class Account:
 
 
 def status(connection):
-    """The status of an answer of which only the first bytes are read."""
+    """The status of an answer. Only its first bytes are read."""
     return int(connection.recv(12).split()[1])
 
 

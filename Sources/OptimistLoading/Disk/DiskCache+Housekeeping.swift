@@ -5,7 +5,7 @@ import Synchronization
 
 /// What takes its time, and happens seldom: looking through the folder, making files and making room for them.
 extension DiskCache {
-    /// A file that nobody has written to for so long is not being written to: one hour.
+    /// A file without a write for so long is no longer being written: one hour.
     private static let restSeconds: UInt32 = 3600
 
     /// Looks through the folder, once. If that fails, as when too many files are open, it is tried again at the next
@@ -44,20 +44,20 @@ extension DiskCache {
         let scan = SegmentScan(file, segment: id)
         let mayGrow = item.modifiedAt + Self.restSeconds > UInt32(clamping: Int(Date().timeIntervalSince1970))
         var item = item
-        // Whoever wrote it did not live to cut it off.
+        // The process that wrote it did not live to cut it off.
         if !mayGrow, scan.end < item.sizeBytes, file.resize(to: scan.end) == nil { item.sizeBytes = scan.end }
         return found.learn(scan, in: item, as: id, mayGrow: mayGrow, at: UInt32(time))
     }
 
     /// Makes a file within the limit, and reserves room in it. Nil: there is no room, or the failure is noted.
     ///
-    /// Shared files are made as large as they may grow, so that nobody else takes their room.
+    /// Shared files are made as large as they may grow, so that no other program takes their room.
     func makeFile(for length: Int, isShared: Bool) -> Reservation? {
         if isShared { trim(index.withLock { $0.seal() }) }
         let sizeBytes = isShared ? max(limits.segmentBytes, length) : length
         guard makeRoom(for: sizeBytes) else { return nil }
         let time = time
-        // Making room may have made a file, for what was moved.
+        // Making room may have made a file, for the records that were moved.
         if isShared, let room = index.withLock({ $0.reserve(length, at: time) }) { return room }
         return addFile(sizeBytes: sizeBytes, reserving: length, isShared: isShared)
     }
@@ -74,7 +74,7 @@ extension DiskCache {
                         file, name: name, sizeBytes: sizeBytes, forOne: isShared ? nil : length, at: time)
                     return (room ?? index.reserve(length, at: time), index.surplusFile())
                 }
-                _ = closing  // Closed here, where nobody waits.
+                _ = closing  // Closed here, where no caller waits.
                 return room
             case .failure(let error) where error.code == EEXIST: continue  // Another cache made it.
             case .failure(let error):
@@ -105,7 +105,7 @@ extension DiskCache {
         let eviction = index.withLock { DiskEviction(segments: $0.segments, active: $0.active) }
         let vanished = eviction.vanished(from: items)
         let gone = index.withLock { index in vanished.compactMap { index.drop($0) } }
-        _ = gone  // Closed here, where nobody waits.
+        _ = gone  // Closed here, where no caller waits.
         for victim in eviction.victims(among: items) {
             let isTooOld = index.withLock { $0.isTooOld(victim.usedAt, at: now) }
             guard isTooOld || total + sizeBytes > limits.usableBytes else { continue }

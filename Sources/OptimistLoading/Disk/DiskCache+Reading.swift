@@ -28,7 +28,7 @@ extension DiskCache {
     private func open(_ name: String, of place: RecordPlace) -> DiskFile? {
         guard let file = try? folder.open(name).get() else { return nil }
         let closing = index.withLock { $0.keepOpen(file, for: place.segment) }
-        _ = closing  // Closed here, where nobody waits.
+        _ = closing  // Closed here, where no caller waits.
         return file
     }
 
@@ -63,7 +63,7 @@ extension DiskCache {
     }
 }
 
-/// What is found where a record should be.
+/// The result of reading where a record should be.
 enum StoredRecord {
     case sound(DiskEntry)
     case ofAnotherKey

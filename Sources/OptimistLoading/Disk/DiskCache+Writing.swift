@@ -5,7 +5,7 @@ import Synchronization
 extension DiskCache {
     enum WriteOutcome {
         case stored, failed
-        /// Somebody stored something newer or removed everything at the same time.
+        /// Another call stored something newer or removed everything at the same time.
         case overtaken
     }
 
@@ -18,7 +18,7 @@ extension DiskCache {
         else { return .failed }
         let isShared = entry.bytes.count <= Self.largestShared
         let checksum = entry.bytes.withUnsafeBytes { XXH64.hash($0) }
-        // The second time only if somebody removed the file.
+        // The second time only if the file was removed.
         for _ in 0..<2 {
             guard let room = room(for: headLength + entry.bytes.count, isShared: isShared) else { return .failed }
             guard room.file.isLinked else {
@@ -46,7 +46,7 @@ extension DiskCache {
         let time = time
         if isShared, let room = index.withLock({ $0.reserve(length, at: time) }) { return room }
         return housekeeping.withLock { _ in
-            // Somebody else may have made a file while this one waited, or removed everything.
+            // Another call may have made a file while this one waited, or removed everything.
             if isShared, let room = index.withLock({ $0.reserve(length, at: time) }) { return room }
             guard index.withLock({ $0.isOpen }) else { return nil }
             switch folder.whileLocked({ makeFile(for: length, isShared: isShared) }) {

@@ -6,21 +6,22 @@ struct DiskEviction {
     /// The segment that takes the next small record.
     let active: UInt32?
 
-    /// Returns the segments whose files are not in the folder any more.
+    /// Returns the segments whose files are no longer in the folder.
     func vanished(from items: [DiskFolder.Item]) -> [UInt32] {
         let names = Set(items.map(\.name))
         return segments.filter { !names.contains($0.value.name) }.map(\.key)
     }
 
-    /// What may be removed to make room: a file, and the segment it is, if it is known.
+    /// A file that may be removed to make room, and the segment it is, if that is known.
     struct Victim {
         let item: DiskFolder.Item
         let segment: UInt32?
         let usedAt: UInt32
     }
 
-    /// Returns all files that may go, the least useful first: those of which the smallest share was used lately and,
-    /// among equals, what was used longest ago. What another cache wrote since the opening counts as used when written.
+    /// Returns all files that may go, the least useful first: the files with the smallest share of recently used bytes
+    /// and, among equals, those that were used longest ago. A record that another cache wrote since the opening counts
+    /// as used when it was written.
     func victims(among items: [DiskFolder.Item]) -> [Victim] {
         let ids = Dictionary(segments.map { ($0.value.name, $0.key) }, uniquingKeysWith: { first, _ in first })
         let ranked = items.filter(\.isSegment).compactMap { item -> (Victim, (Double, UInt32, UInt64))? in

@@ -8,7 +8,7 @@
     import Musl
 #endif
 
-/// An open file, closed when nobody uses it any more: a read that has begun can never meet a closed descriptor.
+/// An open file, closed when its last user lets go of it: a read that has begun can never meet a closed descriptor.
 final class DiskFile: Sendable {
     private let descriptor: CInt
     /// What the file had when it was opened.
@@ -41,12 +41,12 @@ final class DiskFile: Sendable {
         #else
             modifiedAt = Int(status.st_mtim.tv_sec)
         #endif
-        if !isFile { return nil }  // What is initialized is deinitialized, which closes it.
+        if !isFile { return nil }  // `deinit` runs for an initialized object, and closes it.
     }
 
     deinit { close(descriptor) }
 
-    /// Whether the file is still in a folder. One that somebody removed is nobody's any more.
+    /// Whether the file is still in a folder. False after the file was unlinked.
     var isLinked: Bool {
         var status = stat()
         return fstat(descriptor, &status) == 0 && status.st_nlink > 0

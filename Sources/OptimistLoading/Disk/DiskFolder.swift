@@ -10,7 +10,7 @@ import Foundation
     import Musl
 #endif
 
-/// The folder of a cache: which files it has, and who may change which there are.
+/// The folder of a cache: the files it has, and the lock under which their number changes.
 struct DiskFolder: Sendable {
     let path: String
     /// Asked before the folder is listed or a file in it opened for an error number to fail with. Nil outside of tests.
@@ -96,7 +96,7 @@ struct DiskFolder: Sendable {
 
     /// Does something while no other cache in any process makes or removes files here. Makes the folder if need be.
     ///
-    /// It is held for a moment only, and by nobody who waits for anything else.
+    /// It is held for a moment only, and never while its holder waits for anything else.
     func whileLocked<R>(_ work: () -> R) -> Result<R, DiskError> {
         var directory = openDirectory()
         if directory < 0, errno == ENOENT {

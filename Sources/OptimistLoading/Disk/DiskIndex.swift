@@ -1,18 +1,19 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Decides where records go, which are valid and which have to go. It touches no file: it says what is to be done.
+/// Decides where records go, which are valid and which have to go. It touches no file: it returns the steps to take.
 ///
-/// Keys are known by a digest of 64 bits. Whoever reads a record compares the key itself.
+/// Keys are known by a digest of 64 bits. The reader of a record compares the key itself.
 ///
-/// To know cheaply what was used lately, time is cut into eras: one ends when a quarter of the usable bytes have been
-/// used in it. What was used in this era or in the last one is *recent*: at least the quarter used last, at most half.
+/// To know cheaply which bytes were used lately, time is cut into eras: one ends when a quarter of the usable bytes
+/// have been used in it. Bytes used in this era or in the last one are *recent*: at least the quarter used last, at
+/// most half.
 struct DiskIndex {
     let limits: DiskLimits
-    /// Whether the folder has been looked through. Until then it is empty, and takes note of what is to be removed.
+    /// Whether the folder has been looked through. Until then the index is empty, and notes the keys to remove.
     var isOpen = false
     /// All that is in the folder is to go, before it is looked through.
     private(set) var isToBeEmptied = false
-    /// Of these keys what is in the folder is to go.
+    /// The keys whose records in the folder must go.
     private var unseenRemovals: Set<UInt64> = []
     var counts = DiskCounts()
     /// After a failure nothing is written from `from` until `until`. Seconds since 1970.
@@ -54,7 +55,7 @@ extension DiskIndex {
     enum Finding {
         case nothing
         case tooOld(RetiredRecord?)
-        /// - Parameter notesUse: The time of use in the file is to be brought up to date.
+        /// - Parameter notesUse: Whether to bring the time of use in the file up to date.
         case record(RecordPlace, fileName: String, file: DiskFile?, notesUse: Bool)
     }
 
@@ -130,7 +131,7 @@ extension DiskIndex {
         return length.map { reserve($0, in: id, file, at: now) }
     }
 
-    /// No further record goes to the active segment. Returns what its file is to be cut to, or that it is to go.
+    /// No further record goes to the active segment. Returns the length to cut its file to, or that the file must go.
     mutating func seal() -> (file: DiskFile, sizeBytes: Int, emptied: RetiredRecord?)? {
         guard let id = active, let segment = segments[id], let file = segment.file else { return nil }
         active = nil
@@ -156,7 +157,7 @@ extension DiskIndex {
         return reservation.segment == active ? nil : dropIfEmpty(reservation.segment)
     }
 
-    /// A key has no value any more.
+    /// A key no longer has a value.
     mutating func remove(_ digest: UInt64) -> RetiredRecord? {
         if !isOpen { noteUnseenRemoval(digest) }
         return places.removeValue(forKey: digest).flatMap { retire($0) }
@@ -167,7 +168,7 @@ extension DiskIndex {
         if isToBeEmptied { unseenRemovals = [] } else { unseenRemovals.insert(digest) }
     }
 
-    /// A key has no value any more, unless it got another one.
+    /// A key no longer has a value, unless it got another one.
     mutating func remove(_ digest: UInt64, ifAt place: RecordPlace) -> RetiredRecord? {
         places[digest].map { $0.isSame(as: place) } == true ? remove(digest) : nil
     }
@@ -277,7 +278,7 @@ extension DiskIndex {
 // MARK: Files
 
 extension DiskIndex {
-    /// Learns what was found in a file. Returns what is valid no more of it, or of what was found before.
+    /// Learns the records of a file. Returns those that are no longer valid, of this file or of earlier ones.
     ///
     /// - Parameter mayGrow: Another cache may still be writing to it.
     mutating func learn(
@@ -297,8 +298,8 @@ extension DiskIndex {
         return retired
     }
 
-    /// The folder has been looked through, unless all was to be emptied meanwhile. Returns what is valid no more of
-    /// what was found.
+    /// The folder has been looked through, unless all was to be emptied meanwhile. Returns the found records that are
+    /// no longer valid.
     mutating func open(_ found: DiskIndex) -> [RetiredRecord] {
         guard isToBeEmptied == found.isToBeEmptied else { return [] }
         let (removals, counts, pause) = (unseenRemovals, counts, pause)
@@ -308,7 +309,7 @@ extension DiskIndex {
         return removals.compactMap { remove($0) }
     }
 
-    /// What is in the folder is not known, and all of it is to go.
+    /// Forgets the folder: its records are unknown, and all of them must go.
     mutating func close() { (isOpen, isToBeEmptied, unseenRemovals) = (false, true, []) }
 
     /// Forgets everything: there is nothing to look through. Returns the files, to be let go of outside the lock, and

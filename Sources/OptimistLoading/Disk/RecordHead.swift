@@ -17,9 +17,10 @@ import Foundation
 ///     56  stamp            8 bytes
 ///     64  body checksum    8 bytes
 ///
-/// What may be changed in place is not in the checksum, so that a reader who meets such a change sees no damage.
+/// Fields that may be changed in place are not in the checksum, so that a reader who meets such a change sees no
+/// damage.
 struct RecordHead: Equatable {
-    /// Of two valid records for one key, the greater stamp was written later.
+    /// If two valid records have one key, the one with the greater stamp was written later.
     var stamp: UInt64
     var usedAt: UInt32
     var isLive: Bool
@@ -74,7 +75,7 @@ extension RecordHead {
             head.put(UInt32(entry.bytes.count), at: 32)
             head.put(0 as UInt32, at: 36)
             head.put(entry.storedAt.timeIntervalSince1970.bitPattern, at: 40)
-            // Not a number means that there is no date. One that is none has passed.
+            // Not a number means that there is no date. A date that is not a number counts as expired.
             let expiresAt = entry.expiresAt.map { Double.maximum($0.timeIntervalSince1970, -.infinity) } ?? .nan
             head.put(expiresAt.bitPattern, at: 48)
             head.put(stamp, at: 56)

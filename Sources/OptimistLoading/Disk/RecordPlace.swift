@@ -18,10 +18,10 @@ struct RecordPlace: Equatable {
     func isSame(as other: RecordPlace) -> Bool { segment == other.segment && offset == other.offset }
 }
 
-/// A record that is valid no more: what is to be done in its file.
+/// A record that is no longer valid: the step to take in its file.
 struct RetiredRecord: Sendable {
     enum Deed: Equatable {
-        /// Its mark is to be cleared, so that nobody who opens the folder finds it again.
+        /// Clear its mark, so that no later opening of the folder finds it again.
         case unmark(offset: UInt32)
         /// It was the last of its file.
         case removeFile

@@ -1,9 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What is found in a segment without reading the entries' bytes: the heads, one after the other.
+/// The heads of a segment's records, one after the other, read without the entries' bytes.
 ///
-/// It ends where no sound head begins: at what was never written, at what a crash tore, or at garbage. What comes
-/// after that is lost. Each step goes forward, so it ends.
+/// It ends where no sound head begins: at bytes that were never written, at a record that a crash tore, or at garbage.
+/// Everything after that is lost. Each step goes forward, so it ends.
 struct SegmentScan {
     struct Record {
         let digest: UInt64

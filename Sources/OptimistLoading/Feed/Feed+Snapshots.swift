@@ -15,8 +15,8 @@ extension Feed {
 
     /// The feed as it is now, and then whenever it has changed: at once, and then once in a frame at most (F3).
     ///
-    /// Whoever is slow misses what was between, and is given the newest, with all that has changed since the one before.
-    /// Each call observes for itself. The stream ends when its task is cancelled, or the feed goes.
+    /// An observer that is slow misses the snapshots between, and gets the newest, with all changes since the one
+    /// before. Each call observes for itself. The stream ends when its task is cancelled, or the feed goes.
     public func snapshots() -> AsyncStream<Snapshot> {
         observe(by: surroundings.clock)
     }
@@ -86,7 +86,7 @@ extension Feed {
 
         mutating func begin() { depth += 1 }
 
-        /// - Returns: Who is to be told.
+        /// - Returns: The observers to wake.
         mutating func end() -> [Bell] {
             depth -= 1
             note()

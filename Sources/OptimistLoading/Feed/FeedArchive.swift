@@ -15,7 +15,7 @@ public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & 
     private let now: @Sendable () -> Date
     /// One after the other, so that of two lists of a section the later stays. The disk must not hold up the app's tasks.
     private let queue = DispatchQueue(label: "optimist.loading.feed")
-    /// How often everything has been removed. A page that was decided on before that is not kept any more.
+    /// How often everything has been removed. A page that was decided on before that is no longer kept.
     private let removals = Mutex(0)
 
     /// - Parameters:
@@ -36,7 +36,7 @@ public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & 
         decode = { try JSONDecoder().decode(FeedPage<Item>.self, from: $0) }
     }
 
-    /// What cannot be read, such as that of an older version of the app, is none.
+    /// A page that cannot be read, such as one of an older version of the app, is ignored.
     func page(of section: Section, _ filter: Filter) async -> FeedPage<Item>? {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
@@ -75,7 +75,7 @@ public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & 
         }
     }
 
-    /// Waits until what was to be kept by now is on the disk.
+    /// Waits until all pages kept so far are on the disk.
     func settled() async {
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
     }

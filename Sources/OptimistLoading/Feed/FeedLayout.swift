@@ -35,7 +35,7 @@ struct FeedLayout<Item: Identifiable & Equatable & Sendable>: Sendable where Ite
 
     /// Does something to a section's pages that may change its items.
     ///
-    /// - Parameter isAddition: Whether items can only be added at the end, and described anew where they are.
+    /// - Parameter isAddition: Whether items can only be added at the end, and get a new description where they are.
     mutating func change<Result>(
         _ section: Int, isAddition: Bool, _ work: (inout FeedPages<Item>) -> Result
     ) -> Result {

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 extension FeedMachine {
-    /// Says what is on the screen. What is near it is loaded, what has left it is not (F8).
+    /// Says which items are on the screen. Items near it are loaded, items that have left it are not (F8).
     mutating func show(_ ids: [Item.ID]) {
         guard ids != visible else { return }
         let former = visiblePlaces.first
@@ -23,14 +23,14 @@ extension FeedMachine {
         for wish in wishes.values.sorted(by: { $0.number < $1.number }) { retry(wish.item.id) }
     }
 
-    /// - Returns: How soon the value is needed by now. Nil: not at all any more.
+    /// - Returns: How soon the value is needed by now. Nil: it is no longer needed.
     mutating func keep(_ ticket: Ticket, of id: Item.ID, number: Int) -> LoadPriority? {
         guard wishes[id]?.number == number else { return nil }
         wishes[id]?.ticket = ticket
         return wishes[id]?.priority
     }
 
-    /// - Parameter isExpired: Whether a value that was here already is to be replaced.
+    /// - Parameter isExpired: Whether a value that was here already must be replaced.
     mutating func received(_ event: LoadEvent<Value>, of id: Item.ID, number: Int, isExpired: Bool) {
         guard wishes[id]?.number == number else { return act(.drop(event)) }
         let former = phases[id]
@@ -82,15 +82,15 @@ extension FeedMachine {
         let priority: LoadPriority
     }
 
-    /// The nearest first. Before anybody has said what of this is on the screen, what will be there first: ids of which none is
-    /// here are those of a former list, said before the app has drawn this one.
+    /// The nearest first. Before the app has said which items are on the screen, the first ones count: if none of its
+    /// ids is here, they are those of a former list, said before the app has drawn this one.
     private func wanted(around places: [FeedLayout<Item>.Place]) -> [Near] {
         if let visible, visible.isEmpty { return [] }
         let (first, last) = (places.first, places.last)
         let isForward = isForward || places.isEmpty
         var wanted = places.map { Near(item: layout.item(at: $0), priority: .visible) }
         let ahead = layout.items(beside: isForward ? last : first, isForward: isForward, count: limits.ahead)
-        // What is a little farther may never come onto the screen.
+        // An item a little farther away may never come onto the screen.
         let soon = (limits.ahead + 3) / 4
         wanted += ahead.prefix(soon).map { Near(item: $0, priority: .soon) }
         wanted += ahead.dropFirst(soon).map { Near(item: $0, priority: .prefetch) }
@@ -116,7 +116,7 @@ extension FeedMachine {
         act(.want(item, priority, number: wish.number, isRetry: isRetry))
     }
 
-    /// Wants a value anew. What is shown meanwhile is stale.
+    /// Asks for a value again. The value that is shown meanwhile is stale.
     private mutating func renew(_ wish: Wish, _ item: Item, isRetry: Bool = false) {
         want(item, wishes[item.id]?.priority ?? wish.priority, isRetry: isRetry)
         letGo(wish)

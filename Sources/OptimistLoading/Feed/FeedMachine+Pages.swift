@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 extension FeedMachine {
-    /// Asks for the first pages, anew if there are some.
+    /// Asks for the first pages, again if there are some.
     mutating func refresh() {
         let isFirst = !hasBegun
         hasBegun = true
@@ -13,7 +13,7 @@ extension FeedMachine {
         }
     }
 
-    /// Shows what passes another filter. Late answers for the former one change nothing (F7).
+    /// Shows the items that pass another filter. Late answers for the former filter change nothing (F7).
     mutating func filter(by new: Filter) {
         guard new != filter else { return }
         filter = new
@@ -54,7 +54,7 @@ extension FeedMachine {
         ask(layout.update(section) { $0.retry() }, for: section)
     }
 
-    /// - Returns: False if nobody waits for it any more.
+    /// - Returns: False if the feed no longer waits for it.
     mutating func keep(_ task: Task<Void, Never>, ofRequest number: Int) -> Bool {
         guard let section = requests.first(where: { $0.value.number == number })?.key else { return false }
         requests[section]?.task = task

@@ -16,7 +16,7 @@ struct FeedMachine<
         case want(Item, LoadPriority, number: Int, isRetry: Bool)
         case need(Ticket, LoadPriority)
         case letGo(Ticket)
-        /// What may never come onto the screen, the nearest first.
+        /// Items that may never come onto the screen, the nearest first.
         case order([Item])
         case drop(any Sendable)
 
@@ -59,11 +59,11 @@ struct FeedMachine<
     var hasBegun = false
     /// By section. An answer to any other one comes too late (F7).
     var requests: [Int: Request] = [:]
-    /// Nil: nobody has said yet.
+    /// Nil: the app has not said yet.
     var visible: [Item.ID]?
     var isForward = true
     var wishes: [Item.ID: Wish] = [:]
-    /// Of what is wanted only: what is far from the screen costs its description and no more.
+    /// Only of wanted items: an item far from the screen costs its description and no more.
     var phases: [Item.ID: FeedPhase<Value>] = [:]
     private var lastNumber = 0
     private(set) var actions: [Action] = []
@@ -78,7 +78,7 @@ struct FeedMachine<
         layout = FeedLayout(sections: sections.count)
     }
 
-    /// What is to be done now.
+    /// The actions to take now.
     mutating func takeActions() -> [Action] {
         defer { actions = [] }
         return actions

@@ -4,9 +4,9 @@ import OptimistCore
 
 /// Decides which page of one section is asked for, and what becomes of the answer (F4, F6).
 struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item.ID: Sendable {
-    /// What is under way, or has failed.
+    /// The request that is under way, or has failed.
     private enum Errand: Sendable {
-        /// The first pages anew, with those that are here already.
+        /// The first pages again, with those that are here already.
         case refresh(FeedList<Item>)
         /// The page after the newest ones, before which what was here before is shown.
         case confirm
@@ -46,7 +46,7 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
         }
     }
 
-    /// Asks for the first page. What is here stays until the answer is.
+    /// Asks for the first page. The items here stay until it has come.
     mutating func refresh() -> Question {
         errand = .refresh(FeedList())
         (failure, barren) = (nil, 0)
@@ -67,7 +67,7 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
         return ask(list.next == nil || end(below: first) < list.items.count ? .confirm : .next)
     }
 
-    /// Asks again for what has failed.
+    /// Asks again for the page that has failed.
     mutating func retry() -> Question? {
         guard failure != nil, let errand else { return nil }
         if case .refresh = errand { return refresh() }
@@ -99,7 +99,7 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
     ///   - reach: How many items the refreshed list must have not to end above the screen's lower edge.
     ///   - mostPages: A refresh shows what it has after so many.
     ///   - hasNews: Whether the page has an item that is not here yet.
-    /// - Returns: What is to be asked next, and the items that are described otherwise, as they were.
+    /// - Returns: The next question, and the items whose description changed, as they were.
     mutating func answered(
         _ page: FeedPage<Item>, reach: Int, mostPages: Int, hasNews: Bool
     ) -> (next: Question?, former: [Item]) {

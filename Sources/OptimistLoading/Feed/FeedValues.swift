@@ -10,7 +10,7 @@ struct FeedValues<Item: Sendable, Value: Sendable>: Sendable {
     let batch: @Sendable (() -> Void) -> Void
     /// Says in which order to prefetch.
     let order: @Sendable ([Item]) -> Void
-    /// Whether the value that has come is to be replaced.
+    /// Whether the value that has come must be replaced.
     let isExpired: @Sendable (Item) -> Bool
 
     init<Key>(_ loader: Loader<Key, Value>, _ freshness: Freshness, _ key: @escaping @Sendable (Item) -> Key) {

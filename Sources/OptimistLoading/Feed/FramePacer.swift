@@ -7,7 +7,7 @@ struct FramePacer: Sendable {
 
     init(interval: Duration) { self.interval = interval }
 
-    /// - Returns: How long he still has to wait. Nil: he is given it now.
+    /// - Returns: How long the observer still has to wait. Nil: it gets the snapshot now.
     mutating func take(at now: Duration) -> Duration? {
         if let last, now - last < interval { return last + interval - now }
         last = now

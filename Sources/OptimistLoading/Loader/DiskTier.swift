@@ -6,8 +6,8 @@ import Synchronization
 
 /// Keeps a loader's values between launches.
 ///
-/// What is to be written waits in memory, up to 256 values and 16 MB, or one that is larger. If the disk is further
-/// behind, it keeps nothing of what comes.
+/// Values that wait for the disk are in memory: up to 256 values and 16 MB, or one that is larger. If the disk is
+/// further behind, it does not keep the values that come then.
 public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let cache: DiskCache
     private let name: @Sendable (Key) -> String
@@ -75,13 +75,13 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
     @usableFromInline typealias Write = PendingWrites<Key, Value>.Write
 
-    /// Takes note of a value that is to be kept. Call it under the loader's lock, so that of two values of a key the
-    /// later stays, and then ``write()`` without it.
+    /// Notes a value to keep. Call it under the loader's lock, so that the later of two values of a key stays, and then
+    /// ``write()`` without it.
     ///
     /// - Parameters:
     ///   - costBytes: What the value takes of the memory.
     ///   - former: What the source was asked about.
-    /// - Returns: What need not be written any more. Release it without the lock.
+    /// - Returns: The value that no longer has to be written. Release it without the lock.
     @usableFromInline
     func book(
         _ fetched: Fetched<Value>, _ value: Value, _ costBytes: Int, former: Validity? = nil, for key: Key
@@ -91,7 +91,7 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
         return pending.withLock { $0.add(write, for: key).replaced }
     }
 
-    /// Begins to write what is noted, if nobody does.
+    /// Begins to write the noted values, if no task does.
     @usableFromInline
     func write() {
         if pending.withLock({ $0.begin() }) { writing.async { [self] in writeAll() } }
@@ -132,7 +132,7 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
         return cache.refresh(name, to: write.fetched.validity) { $0.validity.isOfSameVersion(as: write.former) }
     }
 
-    /// Waits until what was to be kept by now is on the disk.
+    /// Waits until all values kept so far are on the disk.
     func settled() async {
         await withCheckedContinuation { continuation in writing.async { continuation.resume() } }
     }

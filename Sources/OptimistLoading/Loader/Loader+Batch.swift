@@ -13,7 +13,8 @@ extension Loader {
     /// pictures.batch { for cell in cells { cell.ticket = nil } }
     /// ```
     ///
-    /// What is in memory is told at once, as ever. Batches may be nested; the last one to end counts, on whichever thread.
+    /// A value in memory is delivered at once, as ever. Batches may be nested; the last one to end counts, on whichever
+    /// thread.
     ///
     /// - Parameter changes: Runs once, before this returns, without the loader's lock. Fetches of all threads wait until it
     ///   has returned: it must not block.

@@ -1,10 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 extension Loader {
-    /// What becomes of a key, for as long as somebody iterates: the ticket goes with the task.
+    /// The events of a key, for as long as a task iterates: the ticket goes with the task.
     ///
-    /// Whoever is slow gets the newest eight events only. The stream has no end of its own, since an expired value may
-    /// be followed by another.
+    /// A slow iteration gets the newest eight events only. The stream has no end of its own, because an expired value
+    /// may be followed by another.
     ///
     /// - Parameters: As ``subscribe(_:priority:freshness:receive:)``.
     public func events(

@@ -6,7 +6,7 @@
 /// were written for them.
 @usableFromInline
 struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// What is at the place of a key.
+    /// The data at the place of a key.
     @usableFromInline
     struct Slot: Sendable {
         @usableFromInline let key: Key
@@ -17,7 +17,7 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         @inlinable init(key: Key) { self.key = key }
     }
 
-    /// What is to be done outside the lock.
+    /// The actions to take outside the lock.
     @usableFromInline
     enum Action: Sendable {
         case read(FlightID, Key)
@@ -49,7 +49,7 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return place
     }
 
-    /// Empties the places of which nothing is known any more.
+    /// Empties the places that hold nothing anymore.
     @inlinable
     mutating func tidy(_ touched: [Int], _ actions: inout [Action]) {
         for place in touched {
@@ -137,7 +137,7 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return take(value, machine.store(arrival, place, isSeed: isSeed, at: now), at: place)
     }
 
-    /// Whoever asks for the key next gets another place.
+    /// The next caller that asks for the key gets another place.
     @inlinable
     mutating func remove(_ key: Key) -> [Action] {
         guard let place = places.removeValue(forKey: key) else { return [] }

@@ -3,7 +3,7 @@
 public import OptimistCore
 
 extension OptimistError.Code {
-    /// A source has said that nothing has changed, to somebody who has nothing.
+    /// A source has said that nothing has changed, to a loader that has no value.
     public static let nothingToKeep = Self("nothingToKeep")
     /// A fetch has asked its own loader for a value that waits for this very fetch.
     public static let fetchWaitsForItself = Self("fetchWaitsForItself")

@@ -1,8 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What is still to be written to a disk: the latest of each key, in the order in which it was decided.
+/// The writes that a disk still has to do: the latest of each key, in the order of their decisions.
 ///
-/// Whoever reads looks here first. What is replaced or removed is handed back, to be released where no lock is held.
+/// A read looks here first. Values that are replaced or removed are handed back, so that the caller releases them
+/// outside of the lock.
 @usableFromInline
 struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline
@@ -17,7 +18,7 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     private struct Entry {
         let number: Int
-        /// Nil: what the disk has is to be removed.
+        /// Nil: remove the value that the disk has.
         let write: Write?
     }
 
@@ -39,8 +40,8 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private var removalsOfAll = 0
     private var isWorking = false
 
-    /// Of what comes beyond the limits the key waits alone: the disk is behind, and has nothing under it rather than
-    /// what is no longer so.
+    /// Beyond the limits only the key waits: the disk is behind, and then it has no value under the key rather than an
+    /// old one.
     ///
     /// - Parameters:
     ///   - mostValues: How many values wait at most.
@@ -58,9 +59,9 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     // MARK: - Deciding
 
-    /// A value is to be written, or nil: what the disk has under the key is to go.
+    /// Writes a value, or removes the one that the disk has under the key if it is nil.
     ///
-    /// - Returns: The number of what is to be done, and what it takes the place of.
+    /// - Returns: The number of the write, and the write that it replaces.
     mutating func add(_ write: Write?, for key: Key) -> (number: Int, replaced: Write?) {
         let former = entries[key]
         var write = write
@@ -83,7 +84,7 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         if let write { (values, bytes) = (values - 1, bytes - write.costBytes) }
     }
 
-    /// All that the disk has is to go, and nothing of what was to be written is.
+    /// Removes all values that the disk has, and forgets all writes.
     mutating func beginRemovingAll() -> [Write] {
         defer { (entries, keys, values, bytes, firstNumber) = ([:], [:], 0, 0, lastNumber + 1) }
         removalsOfAll += 1
@@ -94,14 +95,14 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     // MARK: - Working
 
-    /// Returns whether somebody has to begin to work.
+    /// Returns whether the caller has to begin to work.
     mutating func begin() -> Bool {
         if isWorking || entries.isEmpty { return false }
         isWorking = true
         return true
     }
 
-    /// The first thing to do. Nil: there is none, and whoever worked is done.
+    /// The first write to do. Nil: there is none, and the worker is done.
     mutating func first() -> (number: Int, key: Key, write: Write?)? {
         while firstNumber <= lastNumber {
             if let key = keys[firstNumber] { return (firstNumber, key, entries[key]?.write) }

@@ -2,7 +2,7 @@
 
 public import Synchronization
 
-/// Tells somebody what becomes of a key: one thing after the other, and nothing that has been overtaken.
+/// Delivers the events of a key to a subscriber: one after the other, and none that has been overtaken.
 @usableFromInline
 final class Subscriber<Value: Sendable>: Sendable {
     @usableFromInline let receive: @Sendable (LoadEvent<Value>) -> Void
@@ -11,7 +11,7 @@ final class Subscriber<Value: Sendable>: Sendable {
     @inlinable
     init(_ receive: @escaping @Sendable (LoadEvent<Value>) -> Void) { self.receive = receive }
 
-    /// - Parameter version: What was decided later has a higher one. It may be told first: see ``Turns``.
+    /// - Parameter version: A later decision has a higher one. It may be delivered first: see ``Turns``.
     @inlinable
     func tell(_ event: LoadEvent<Value>, version: Int) {
         let (isMine, overtaken) = turns.withLock { turns in

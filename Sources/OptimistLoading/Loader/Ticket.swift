@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Somebody's wish for a value, as long as it is held: a cell keeps one for what it shows.
+/// A subscription to a value, for as long as it is held: a cell keeps one for the value that it shows.
 ///
 /// While it waits, the value is fetched as soon as the ticket says. When the value is here, the ticket keeps it in
 /// memory, together with others up to half of what the memory may hold. Letting go of the ticket is the same as

@@ -2,11 +2,11 @@
 
 /// Whose turn it is to tell a subscriber something. Knows nothing of values, so that making and ending one is cheap.
 ///
-/// Threads come here in another order than things were decided in. What was decided earlier is told nevertheless,
-/// unless something that was decided later stands for it too: a value is not lost for a progress that came first.
+/// Threads come here in another order than the decisions were made in. An earlier decision is delivered nevertheless,
+/// unless a later one stands for it too: a value is not lost for a progress that came first.
 @usableFromInline
 struct Turns: Sendable {
-    /// What somebody else's turn keeps waiting.
+    /// The news that wait for another thread's turn.
     @usableFromInline
     struct Untold: Sendable {
         let kind: LoadEventKind
@@ -22,16 +22,16 @@ struct Turns: Sendable {
     private var waiting: [Untold] = []
     private var isTelling = false
     private var isClosed = false
-    /// By kind: what has no later version than this need not be told any more.
+    /// By kind: news without a later version than this are no longer delivered.
     private var overtaken = SIMD4<Int>.zero
 
     @usableFromInline init() {}
 
-    /// Takes the turn, unless somebody has it: then the news wait.
+    /// Takes the turn, unless another thread has it: then the news wait.
     ///
-    /// - Parameter version: What was decided later has a higher one.
-    /// - Returns: Whether it is the caller's turn, until ``next()`` has returned nil; and what need not be told any
-    ///   more.
+    /// - Parameter version: A later decision has a higher one.
+    /// - Returns: Whether it is the caller's turn, until ``next()`` has returned nil; and the news that are no longer
+    ///   delivered.
     @usableFromInline
     mutating func take(
         _ kind: LoadEventKind, _ version: Int, orWait tell: () -> @Sendable () -> Void
@@ -72,7 +72,7 @@ struct Turns: Sendable {
 enum LoadEventKind: Int, CaseIterable, Sendable {
     case progress, partial, value, failure
 
-    /// Whether nobody need be told something any more, since this was decided later.
+    /// Whether an earlier event is no longer delivered because of this one.
     func overtakes(_ former: Self) -> Bool {
         switch (self, former) {
         case (.value, _), (.progress, .progress), (.partial, .progress), (.partial, .partial): true

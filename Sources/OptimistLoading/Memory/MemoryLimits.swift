@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// How much a loader keeps in memory (C5), beside seeds, of which there are as many at most.
+/// How much a loader keeps in memory (C5), and as many seeds again at most.
 public struct MemoryLimits: Sendable, Equatable {
     /// The most that all values together may cost, in bytes. Default: 64 MiB. Never more than 2⁶⁰.
     public let costBytes: Int

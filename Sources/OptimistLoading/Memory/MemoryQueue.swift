@@ -2,11 +2,11 @@
 
 /// Which values are in memory, within a cost, a count and an age (C5). It knows them by their places only.
 ///
-/// A new value waits in a small queue, so that those that nobody asks for again soon make room. One that was asked for
-/// meanwhile, or that comes back soon after it was let go, moves on to the main queue, where each use earns another
-/// round. The queue whose values come back too late grows at the other's expense. What somebody holds on to is passed
-/// over, up to half of the limits. A seed stays until it is replaced or removed, beside all limits; of more seeds than
-/// the count the oldest becomes a value like others.
+/// A new value waits in a small queue, so that values without a second request soon make room. A value that was asked
+/// for meanwhile, or that comes back soon after it was let go, moves on to the main queue, where each use earns another
+/// round. The queue whose values come back too late grows at the other's expense. Held values are passed over, up to
+/// half of the limits. A seed stays until it is replaced or removed, beside all limits; if there are more seeds than
+/// the count, the oldest becomes a value like others.
 ///
 /// > Source: Yang, Zhang, Qiu, Yue, Rashmi: FIFO queues are all you need for cache eviction, SOSP 2023 (S3-FIFO); the
 /// > sizes of the queues as in Megiddo, Modha: ARC, a self-tuning, low overhead replacement cache, FAST 2003.
@@ -21,19 +21,19 @@ struct MemoryQueue {
         var uses: UInt8 = 0
         /// How many hold on to it.
         var pins = 0
-        /// Nobody has asked for it since it was prefetched.
+        /// Whether no caller has asked for it since it was prefetched.
         var isUnseen = false
         /// It is in the queue of seeds only, and is not in the books.
         var isSeed: Bool
     }
 
-    /// A value that somebody holds on to.
+    /// A value that a holder holds on to.
     struct Pin {
         fileprivate let place: Int
         fileprivate let serial: Int
     }
 
-    /// What was let go.
+    /// The values that were let go.
     struct Released {
         var places: [Int] = []
         /// What of it was prefetched and never seen.
@@ -73,7 +73,7 @@ struct MemoryQueue {
         smallShare = limits.costBytes / 10
     }
 
-    /// What all values cost, added up anew.
+    /// The cost of all values, added up again.
     var addedCost: Int { nodes.lazy.compactMap(\.self).filter { !$0.isSeed }.reduce(0) { $0 + $1.cost } }
 
     // MARK: - Asking
@@ -89,7 +89,7 @@ struct MemoryQueue {
     /// Whether values are let go when they are too old.
     var hasAge: Bool { limits.age != nil }
 
-    /// Takes note that somebody shows a value.
+    /// Notes that a caller shows a value.
     mutating func use(_ place: Int) {
         nodes[place]?.isUnseen = false
         guard let node = nodes[place], node.uses < 3, lastSerial - node.serial >= occasion else { return }
@@ -225,7 +225,7 @@ struct MemoryQueue {
         return released
     }
 
-    /// Lets go of what is older than the limit.
+    /// Lets go of values older than the limit.
     mutating func expire(at now: Duration) -> Released {
         var released = Released()
         guard let age = limits.age else { return released }
@@ -244,7 +244,7 @@ struct MemoryQueue {
 
     // MARK: - Holding on
 
-    /// Holds on to a value for somebody, so that others make room first. Nil: it is not here, or too much is held
+    /// Holds on to a value for a holder, so that others make room first. Nil: it is not here, or too much is held
     /// already.
     mutating func pin(_ place: Int) -> Pin? {
         guard place < nodes.count, let node = nodes[place] else { return nil }
@@ -259,7 +259,7 @@ struct MemoryQueue {
         return Pin(place: place, serial: node.serial)
     }
 
-    /// Whether the value that somebody holds on to is still here.
+    /// Whether a pinned value is still here.
     func has(_ pin: Pin) -> Bool { pin.place < nodes.count && nodes[pin.place]?.serial == pin.serial }
 
     mutating func unpin(_ pin: Pin) {

@@ -2,7 +2,7 @@
 
 import OptimistCore
 
-/// One file of a simulated disk: what programs see, and how to get from there back to what is durable.
+/// One file of a simulated disk: the bytes that programs see, and how to get from there back to the durable ones.
 struct DiskFile {
     /// A change that no sync has made durable yet, with what it replaced.
     private enum Change {
@@ -43,7 +43,7 @@ struct DiskFile {
         }
     }
 
-    /// The power fails: of what was not synced some is kept, some lost, and some kept in part, in any order.
+    /// The power fails: some unsynced bytes are kept, some lost, and some kept in part, in any order.
     ///
     /// - Returns: Whether there is still such a file.
     mutating func losePower(_ random: inout SplitMix64) -> Bool {
@@ -90,7 +90,7 @@ final class SharedMemory {
     /// For each of SQLite's eight locks: how many hold it shared, or -1.
     var locks = Array(repeating: 0, count: 8)
 
-    /// Returns a region, nil if there is none and none is to be made.
+    /// Returns a region. Nil if there is no such region, and the caller does not want a new one.
     func region(_ index: Int, size: Int, extending: Bool) -> UnsafeMutableRawPointer? {
         while regions.count <= index {
             guard extending else { return nil }

@@ -6,7 +6,7 @@ import GRDBSQLite
 extension SimulatedDisk {
     /// Does something that may fail, or be the process's last.
     ///
-    /// - Parameter work: Gets the part that is to be done: 1, or less when the process dies of it.
+    /// - Parameter work: Gets the part to do: 1, or less when the process dies of it.
     private func perform(
         _ operation: DiskOperation, _ handle: Int, _ work: (inout State, OpenFile, Double) -> Int32
     ) -> Int32 {

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What is due at some time, the earliest first; of equal times, what was added first.
+/// The things due at some time, the earliest first; at equal times, those that were added first.
 struct TimerQueue<Content> {
     private struct Entry {
         var due: Duration

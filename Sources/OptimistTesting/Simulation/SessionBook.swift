@@ -3,7 +3,7 @@
 import Foundation
 import OptimistWire
 
-/// Who has signed in to a simulated server. Every password is right.
+/// The users who have signed in to a simulated server. Every password is right.
 struct SessionBook: Sendable {
     private struct Entry {
         var device: String

@@ -8,13 +8,13 @@ struct Standing: Sendable {
     let device: String
     /// Nil: the app does not run.
     private var status: SyncStatus?
-    /// The tables of which the device has not received all that the server has.
+    /// The tables of which the device has not received all of the server's rows yet.
     private var behind: [String] = []
 
     /// A device on which the app does not run.
     init(device: String) { self.device = device }
 
-    /// - Parameter present: Where the server stands. Nil: nobody knows, and so nobody has received everything.
+    /// - Parameter present: The server's present state. Nil: unknown, so no device counts as up to date.
     init(device: String, status: SyncStatus, intakes: [Intake], present: SyncState?) {
         self.device = device
         self.status = status

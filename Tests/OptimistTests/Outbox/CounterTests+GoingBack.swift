@@ -22,7 +22,7 @@ extension CounterTests {
         return try await phone.store.read { try DeviceIdentity.current(in: $0) }
     }
 
-    /// A page with a sum, of which some are this device's, of the server's ninth transaction since.
+    /// A page with a sum, some of it this device's, of the server's ninth transaction since.
     private func receive(_ sum: Int64, mine: Int64, of device: String) async throws {
         let patch = RowPatch(
             generation: 1, clocks: ColumnClocks(common: Clock(stamp: Stamp(rawValue: 1), device: device)), seq: 9,
@@ -38,7 +38,7 @@ extension CounterTests {
         async throws
     {
         let device = try await goneBack()
-        // Somebody else has brought back the row as it was before.
+        // Another device has brought back the row as it was before.
         try await receive(3, mine: 3, of: device)
         #expect(try await likes() == 5)
         let sent = try #require(try self.patch(try await phone.next()).values["likes"])
@@ -87,7 +87,7 @@ extension CounterTests {
     @Test func `L3 M3 a row of which the server keeps another total than was healed is received anew`() async throws {
         let device = try await goneBack()
         let batch = try #require(try await phone.next())
-        // The file went back too, and what it had counted in between wins: seven. Then somebody added three.
+        // The file went back too, and what it had counted in between wins: seven. Then another device added three.
         try await receive(10, mine: 7, of: device)
         let won = RowPatch(generation: 1, values: ["likes": 7], mine: ["likes": [device: 7]])
         #expect(try await phone.store.book([.merged(seq: 8, won)], of: batch), "pages are needed")

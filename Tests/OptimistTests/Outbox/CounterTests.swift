@@ -225,7 +225,7 @@ struct CounterTests {
         #expect(try await likes(restored) == 6)
     }
 
-    /// A server that has deleted the row says so when it is asked. In a resync it may not know of that any more (L4).
+    /// A server that has deleted the row says so when it is asked. In a resync it may have forgotten that (L4).
     @Test(arguments: [false, true])
     func `M2 M3 a count of a row that a snapshot does not bring ends with the row, unless that is forgotten`(
         isResync: Bool

@@ -11,7 +11,7 @@ import Testing
 
 @testable import Optimist
 
-/// What is counted before the server has confirmed that the file did not go back.
+/// Counts made before the server has confirmed that the file did not go back.
 @Suite(.timeLimit(.minutes(20)))
 struct LaunchOriginTests {
     private static let present: Int64 = 1_790_000_000_000

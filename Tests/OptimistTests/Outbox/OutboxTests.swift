@@ -31,7 +31,7 @@ struct OutboxTests {
 
     func next() async throws -> PushBatch { try #require(try await store.nextPush(PushLimit())) }
 
-    /// A row that was deleted and inserted anew, with the batch that carries its second life.
+    /// A row that was deleted and inserted again, with the batch that carries its second life.
     func begunAnew() async throws -> (Todo, PushBatch) {
         let todo = try await confirmed()
         try await edit("DELETE FROM todo")

@@ -18,7 +18,7 @@ struct RejectionTests {
         try #require(try await desk.store.nextPush(PushLimit()))
     }
 
-    /// A write of some rows together of which one is refused.
+    /// A write of some rows together; one of them is refused.
     ///
     /// - Parameter current: What the server says of the others.
     private func refuse(

@@ -23,7 +23,7 @@ private struct Picture: Codable, Identifiable, SyncedRecord {
     var wireID: String { id.uuidString.lowercased() }
 }
 
-/// What goes before what, and what waits for what.
+/// The order in which rows are sent, and the rows that they wait for.
 @Suite(.timeLimit(.minutes(20)))
 struct SendingOrderTests {
     let desk: Desk
@@ -169,7 +169,7 @@ struct SendingOrderTests {
 
     // MARK: - Later lives
 
-    /// A project that was deleted begins anew, and a step that is written afterwards belongs to it.
+    /// A project that was deleted begins a new life, and a step that is written afterwards belongs to it.
     private func beginAnew() async throws -> (project: Project, step: Step) {
         let trip = Project(title: "Trip")
         try await store.take([.project(trip)])

@@ -64,7 +64,7 @@ extension TakingBackTests {
         #expect(try await desk.store.counts().pending == 1)
     }
 
-    /// What stands below the row that was replaced, and what the answer says of it.
+    /// The row below the one that was replaced, and the answer about it.
     @Test(arguments: [false, true])
     func `S1 V5 a row that was moved by a replacement below one that is refused is as it was`(isKnown: Bool)
         async throws
@@ -219,7 +219,7 @@ extension TakingBackTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    /// It was written by itself, so that it does not go with what is refused, but with what it is below.
+    /// It was written by itself, so that it does not go with the refused row, but with the row that it is below.
     @Test func `V5 R2 a replacement below one that is refused is no deletion`() async throws {
         let store = try Desk().store
         let (trip, step) = (Project(title: "Trip"), Step(text: "Tickets"))

@@ -280,7 +280,8 @@ struct TakingBackTests {
         #expect(try await desk.store.read { try Step.fetchAll($0).map(\.project) } == [trip.id])
     }
 
-    /// Two stalls that have each other's place here are refused together. What stands for a place for a moment is no JSON.
+    /// Two stalls that have each other's place here are refused together. The value that stands for a place for a
+    /// moment is not JSON.
     @Test(arguments: Stall.readings)
     func `S8 V3 V4 what is refused is booked, though the app's table takes no value in place of a unique one`(
         reading: String

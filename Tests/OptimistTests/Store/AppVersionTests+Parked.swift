@@ -126,7 +126,7 @@ extension AppVersionTests {
         #expect(kept?.contains("blue") == true)
     }
 
-    /// What is set aside has the columns that this app knows.
+    /// The row that is set aside has the columns that this app knows.
     @Test func `L1 V2 what was kept stays when what an answer has set aside is put`() async throws {
         let (device, id) = (try Device([Boat.self], migrate: Boat.migrate), UUID())
         try await take("Heron", of: id, seq: 1, on: device)

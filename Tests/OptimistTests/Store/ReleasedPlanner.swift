@@ -28,7 +28,7 @@ enum ReleasedPlanner {
 
     static let account = "planner.example#1"
     static let cursor = "e1.7"
-    /// 2026-09-21, when nothing has to wait any more that the file postpones.
+    /// 2026-09-21, when all waits that the file holds are over.
     static let milliseconds: Int64 = 1_790_000_000_000
 
     static func id(_ number: Int) -> UUID {

@@ -34,7 +34,7 @@ struct AccountTests {
         return phone
     }
 
-    /// Starts anew with a network. A wait that an earlier attempt left is over then.
+    /// Starts again with a network. A wait that an earlier attempt left is over then.
     private func comeOnline(_ phone: SyncedPhone) async {
         phone.remote.isOnline = true
         phone.start()

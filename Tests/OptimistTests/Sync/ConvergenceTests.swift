@@ -96,7 +96,7 @@ private struct World {
         try await phones[index].store.settleUnseen(.remove)
     }
 
-    /// Lets everybody push and pull until nobody has anything more.
+    /// Lets all devices push and pull until none has anything more.
     mutating func settle() async throws {
         answers = []
         pages = []

@@ -114,7 +114,7 @@ final class FakeBackend: Remote {
         state.withLock { $0.write(table, ids, values, at: milliseconds) }
     }
 
-    /// Deletes rows as another device and forgets that at once, so that nobody hears of it.
+    /// Deletes rows as another device and forgets that at once, so that no device hears of it.
     func deleteUnheard(_ table: String, _ ids: [UUID]) {
         state.withLock { state in
             state.write(table, ids, nil, at: 1_790_000_000_000)

@@ -168,7 +168,8 @@ struct FirstSyncTests {
         await reader.stop()
     }
 
-    /// Of a row that was sent from here before its table came, and that somebody deleted by then, no snapshot says anything.
+    /// A row was sent from here before its table came, and another device had deleted it by then: no snapshot tells of
+    /// it.
     @Test(arguments: [true, false])
     func `R6 a row that was sent and deleted before the first snapshot goes, whenever its answer comes`(
         isAnsweredFirst: Bool

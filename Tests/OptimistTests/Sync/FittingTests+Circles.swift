@@ -42,7 +42,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    /// That row comes, or the one of the circle does not refer to it any more, or has left the circle.
+    /// That row comes, or the one of the circle no longer refers to it, or has left the circle.
     @Test(arguments: ["comes", "needs it no more", "leaves"])
     func `R4 a circle waits for the row that one of it refers to besides`(change: String) async throws {
         let (north, south) = (Station(), Station())

@@ -89,9 +89,9 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    /// Writes a folder with another one in it, and then a leaf in that. Of the first two one is refused.
+    /// Writes a folder with another one in it, and then a leaf in that. One of the first two is refused.
     ///
-    /// - Returns: What was sent; its last row is the leaf.
+    /// - Returns: The batch that was sent; its last row is the leaf.
     private func refuse(
         _ refused: UUID, of top: UUID, _ middle: UUID, allOrNothing: Bool = false, leaf: UUID, _ leafVerdict: Verdict,
         in store: Store
@@ -155,7 +155,7 @@ extension FittingTests {
         try await store.takeFolders([root, middle].map { folder($0, in: nil, seq: 1) }, from: 0, to: 1)
         try await store.takeFolders([.gone("folder", middle, seq: 2)], from: 1, to: 2)
         try await store.write { try Folder(id: middle, parent: root).insert($0) }
-        // After the middle one in the table, which is the order in which they are looked at.
+        // After the middle one in the table, because the rows are looked at in that order.
         try await store.takeFolders([folder(leaf, in: nil, seq: 3)], from: 2, to: 3)
         try await store.write { db in
             try db.execute(sql: "UPDATE folder SET parent = ? WHERE id = ?", arguments: [root, leaf])

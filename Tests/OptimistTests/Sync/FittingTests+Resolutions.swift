@@ -55,7 +55,7 @@ extension FittingTests {
         #expect(counts.parked == 1)
     }
 
-    /// Labels, and seats of which no two have one name, one code or one label. The table resolves what the app writes.
+    /// Labels, and seats with unique names, codes and labels. The table resolves collisions of the app's writes.
     private func seats(_ resolution: String) throws -> Device {
         try Device([Label.self, Seat.self]) { migrator in
             migrator.registerMigration("seat") { db in

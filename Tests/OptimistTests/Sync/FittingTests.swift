@@ -252,7 +252,7 @@ struct FittingTests {
         try await store.take([.project(tour)], to: 1)
         try await store.write { try former.insert($0) }
         let theirs = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000, counter: 1), device: "OtherPhone")
-        // Nobody has given that life a title.
+        // No device has given that life a title.
         let won = RowPatch(
             generation: 3, clocks: ColumnClocks(common: theirs), values: ["part": .string(trip.wireID)])
         let create = try await store.nextPush(PushLimit())

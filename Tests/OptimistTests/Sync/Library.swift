@@ -97,7 +97,8 @@ final class Reader: Sendable {
         return engine
     }
 
-    /// Syncs in a launch of which one or two requests are answered, is killed after some more, and opens the file again.
+    /// Syncs in a launch in which one or two requests are answered, is killed after some more, and opens the file
+    /// again.
     ///
     /// - Parameter run: Which of many it is.
     func syncKilled(run: Int) async throws {
@@ -113,7 +114,7 @@ final class Reader: Sendable {
         try reopen()
     }
 
-    /// Stops as a crash does: nobody is told.
+    /// Stops as a crash does: the server is not told.
     func stop() async {
         let running = running.withLock { running in
             defer { running = nil }

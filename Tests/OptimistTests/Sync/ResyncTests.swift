@@ -76,7 +76,7 @@ struct ResyncTests {
         backend.write("book", [id(11)], nil)
         try await other.sync()
         backend.purge()
-        // A third device sends its first life again, which the server takes: nobody remembers that it ended.
+        // A third device sends its first life again. The server takes it, because it has forgotten that the life ended.
         backend.write("book", [id(11)], ["title": "Again"])
         #expect(backend.row("book", id(11))?.generation == 1)
         try await other.sync()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Optimist
 
-/// Rows that are to be healed, and what they refer to.
+/// Rows that must be healed, and the rows that they refer to.
 extension RewindTests {
     /// The remote goes back to its first transaction.
     private func goBack(_ store: Store) async throws {

@@ -47,7 +47,7 @@ final class SyncedPhone: Sendable {
         return engine
     }
 
-    /// Stops as a crash does: nobody is told.
+    /// Stops as a crash does: the server is not told.
     func stop() async {
         let running = running.withLock { running in
             defer { running = nil }
@@ -119,7 +119,7 @@ struct SyncEngineTests {
             await phone.clock.sleepers(atLeast: 2)
             phone.clock.advance(by: phone.clock.untilNextSleeper ?? .seconds(1))
         }
-        // Between two attempts: of what is under way nobody knows whether it arrives.
+        // Between two attempts: the device does not know whether the push under way arrives.
         try await phone.until { store in
             try await store.write { db in
                 let isUnderWay = try Int.fetchOne(db, sql: "SELECT sent FROM optimist_row") != 0
@@ -169,7 +169,7 @@ struct SyncEngineTests {
         #expect(server.rows("todo").count == 1000)
         #expect(server.pushes.first?.rows.count == 1000 && server.seq > 1)
         #expect(try await phone.store.rejections().isEmpty)
-        // What was written together is never split.
+        // Rows written together are never split.
         try await phone.store.write { db in
             for number in 1000..<1900 { try Todo(content: "\(number)").insert(db) }
         }

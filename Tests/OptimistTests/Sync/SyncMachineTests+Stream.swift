@@ -73,7 +73,7 @@ extension SyncMachineTests {
         while run.working.contains(.pull) { run.finish(.pull, .pulled(.page(hasMore: false))) }
         run.finish(.push, .pushed(.nothing(nextDue: nil)))
         #expect(run.machine.phase == .idle)
-        // The server dies, and nothing is to be sent.
+        // The server dies, and the device has nothing to send.
         run.finish(.stream, .streamEnded(.transient))
         #expect(run.machine.phase == .idle, "one failure says nothing yet")
         while run.working.contains(.stream) { run.finish(.stream, .streamEnded(.transient)) }

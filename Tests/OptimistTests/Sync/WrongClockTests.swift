@@ -110,7 +110,7 @@ struct WrongClockTests {
         #expect(try await (stamps(other).last?.milliseconds ?? 0) < Self.now + 60_000)
     }
 
-    /// Of each row: its group, its life, and its title.
+    /// For each row: its group, its life, and its title.
     private func stamps(_ reader: Reader) async throws -> [Stamp] {
         let number = try #require(reader.store.layout(named: "book")).number
         return try await reader.store.read { db in

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Tells data apart. Not for secrets: whoever wants to can make two that agree.
+/// Tells data apart. Not for secrets: anyone can make two texts with one fingerprint.
 ///
 /// > Source: Fowler, Noll, Vo, "FNV Hash" (FNV-1a, 64 bits).
 struct Fingerprint {

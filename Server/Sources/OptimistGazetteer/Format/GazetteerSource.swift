@@ -17,7 +17,7 @@ public struct GazetteerSource: Hashable, Sendable {
     /// Names what was imported and how: the same for the same files in the same format, and another one else.
     public let version: String
 
-    /// Of GeoNames' data.
+    /// The source of GeoNames' data.
     init(files: [String], date: String, fingerprint: Fingerprint) {
         attribution = "© GeoNames (https://www.geonames.org), CC BY 4.0"
         licence = "CC BY 4.0 (https://creativecommons.org/licenses/by/4.0/)"

@@ -50,7 +50,7 @@ struct GazetteerDraft {
         }
     }
 
-    /// The journal of a file that is new holds next to nothing, and nobody needs it after a crash.
+    /// The journal of a new file holds next to nothing, and is not needed after a crash.
     private static var configuration: Configuration {
         var configuration = Configuration()
         configuration.prepareDatabase { db in

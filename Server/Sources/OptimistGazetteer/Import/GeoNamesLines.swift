@@ -14,7 +14,7 @@ struct CityLine {
     /// The codes of the administrative units, the largest first. Empty where there is none.
     var admin: [String]
     var population: Int64
-    /// Of the last change, as `2026-01-31`. Empty where the column holds something else.
+    /// The day of the last change, as `2026-01-31`. Empty where the column holds something else.
     var date: String
 
     init(_ columns: Columns) throws {
@@ -61,14 +61,15 @@ struct AreaLine {
 ///
 /// > Source: https://download.geonames.org/export/dump/readme.txt, "The table 'alternate names'".
 struct NameLine {
-    /// Of the place or area.
+    /// The id of the place or area.
     var id: Int64
     var language: LanguageCode
     var text: String
     var isPreferred: Bool
 
-    /// Nil for what is no name that people use now: links and codes, which stand where the language does, and names that
-    /// are colloquial, historic or no longer in use. Also for what `isWanted` does not know, which is most of the file.
+    /// Nil for a text that is not a name in use now: links and codes, which stand where the language does, and names
+    /// that are colloquial, historic or no longer in use. Also for ids that `isWanted` does not know, which is most of
+    /// the file.
     init?(_ columns: Columns, where isWanted: (Int64) -> Bool) throws {
         id = try columns.integer(1)
         guard isWanted(id), let language = LanguageCode(exactly: columns[2]) else { return nil }
@@ -82,7 +83,7 @@ struct NameLine {
 }
 
 extension LanguageCode {
-    /// Nil unless the column holds a language alone: `zh-TW` and `wkdt` are none.
+    /// Nil unless the column holds a language alone, which `zh-TW` and `wkdt` are not.
     fileprivate init?(exactly column: ArraySlice<UInt8>) {
         guard column.count <= 3, let text = String(validating: column, as: UTF8.self) else { return nil }
         self.init(text)

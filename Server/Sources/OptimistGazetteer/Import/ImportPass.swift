@@ -49,7 +49,7 @@ struct ImportPass {
             })
     }
 
-    /// Of each language the first preferred name is kept, or else the first one.
+    /// The first preferred name in each language is kept, or else the first one.
     mutating func readNames(_ file: GeoNamesFile) throws {
         let insert = try db.makeStatement(
             sql: """

@@ -4,7 +4,7 @@ import Foundation
 
 /// Reads a file of any size line by line.
 enum LineReader {
-    /// What is longer is cut off: no line of GeoNames' comes near it.
+    /// A longer line is cut off: no line of GeoNames' comes near it.
     private static let maxLineBytes = 1 << 20
 
     /// Gives each line to `body`, without its end and with its number, from 1.

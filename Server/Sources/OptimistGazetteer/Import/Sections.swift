@@ -4,9 +4,9 @@ import GRDB
 
 /// Finds the place that a section stands for.
 ///
-/// GeoNames does not say it for most of them. Of the places within 25 km in the same country and the same largest
-/// administrative unit it is the one that shares the most of the smaller units, too; of several the most populous one. A
-/// section without any stands for itself.
+/// GeoNames does not say it for most of them. It is the place within 25 km, in the same country and the same largest
+/// administrative unit, that shares the most of the smaller units too; among several, the most populous one. A section
+/// without such a place stands for itself.
 enum Sections {
     private static let reachMeters = 25_000.0
 

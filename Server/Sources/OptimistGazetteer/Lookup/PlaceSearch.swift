@@ -22,8 +22,8 @@ struct PlaceSearch {
 
     /// Returns the nearest place.
     ///
-    /// What lies in the corners of a box is farther away than its radius: there may be something nearer outside. Then the
-    /// next box reaches to what was found, and holds everything that could be nearer.
+    /// A point in a corner of the box is farther away than its radius: there may be a nearer one outside. Then the next
+    /// box reaches to the found point, and holds everything that could be nearer.
     func nearest(to center: Coordinate, within limitMeters: Double) throws -> Found? {
         var radius = min(Self.firstRadiusMeters, limitMeters)
         while true {
@@ -56,7 +56,7 @@ struct PlaceSearch {
                     box.longitudes.upperBound,
                 ])
             while let row = try rows.next() {
-                // What is no point on Earth was never imported.
+                // A row that is not a point on Earth was never imported.
                 guard let point = Coordinate(latitude: row[1], longitude: row[2]) else { continue }
                 try body(Found(distanceMeters: center.distanceMeters(to: point), id: row[0]))
             }

@@ -14,7 +14,7 @@ final class HeldPictures: Sendable {
 
     private let state = Mutex(State())
 
-    /// How many are to be held, and how many are.
+    /// How many pictures have yet to be held, and how many are.
     var counts: (toCome: Int, held: Int) { state.withLock { ($0.toCome + $0.names.count, $0.waiting.count) } }
 
     /// Holds so many of the requests to come. Zero lets all go that are held.

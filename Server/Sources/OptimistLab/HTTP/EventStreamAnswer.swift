@@ -9,7 +9,7 @@ import ServiceLifecycle
 enum EventStreamAnswer {
     /// Ends when the client leaves, and when the lab does: an open page does not keep it from ending.
     ///
-    /// - Parameter device: Whose news. Nil: everybody's, also of phones that are added later.
+    /// - Parameter device: The device whose news it gets. Nil: all devices, also those that are added later.
     static func response(to request: Request, from newsroom: Newsroom, of device: String? = nil) -> Response {
         let (stream, end) = newsroom.follow(device)
         return Response(

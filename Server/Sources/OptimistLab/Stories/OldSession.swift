@@ -6,8 +6,8 @@ import OptimistCore
 import OptimistSession
 import OptimistWire
 
-/// How the app of the third story sent requests: whoever meets an expired token fetches another one for himself, and sends again,
-/// without end. It is here to be compared with.
+/// How the app of the third story sent requests: each one that meets an expired token fetches another one for itself,
+/// and is sent again, without end. It is here for comparison.
 actor OldSession {
     private let server: URL
     private let wire: Wire

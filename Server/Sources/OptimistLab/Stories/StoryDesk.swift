@@ -4,7 +4,7 @@ import Logging
 import OptimistCore
 import Synchronization
 
-/// Plays the stories when somebody asks, once at a time, and keeps what they came to.
+/// Plays the stories on request, once at a time, and keeps their results.
 final class StoryDesk: Sendable {
     private struct State {
         var figures: [StoryFigure] = []
@@ -33,7 +33,7 @@ final class StoryDesk: Sendable {
                 throw OptimistError(.badLabRequest, "The stories are being played already.")
             }
             state = State()
-            // Unstructured: they are played on when whoever asked has gone. `end()` stops them.
+            // Unstructured: they are played on when the caller has gone. `end()` stops them.
             state.playing = Task { await run() }
         }
     }

@@ -18,7 +18,7 @@ struct StoryStage: Sendable {
     typealias Measure = StoryFigure.Measure
     private typealias Values = [Measure: Double]
 
-    /// What is measured together.
+    /// The measures that are taken together.
     static let scenes: [[Measure]] = [
         [.todoShown], [.rowsKept], [.tokenSends, .tokenRefreshes], [.redraws],
         [.firstPicture, .firstPictureRatio, .lastPicture], [.fetchesPerThing],
@@ -65,7 +65,7 @@ struct StoryStage: Sendable {
             {
                 times.append(written.shownMs)
             } else {
-                // What has failed is never shown: for this middle it counts as long as it was tried.
+                // A picture that has failed is never shown: for this middle it counts as long as it was tried.
                 times.append(stopwatch() / .milliseconds(1) + StoryBench.patience / .milliseconds(1))
             }
         }
@@ -197,7 +197,7 @@ struct StoryStage: Sendable {
     }
 }
 
-/// When the first page of what was chosen had its first picture, and when all.
+/// When the first page of the chosen poses had its first picture, and when all.
 private actor PageTimes {
     private var start: (row: String, ms: Double)?
     private(set) var values: [StoryFigure.Measure: Double] = [:]
@@ -208,7 +208,7 @@ private actor PageTimes {
             start = (row, event.ms)
         }
         guard let start, let row = event.row else { return false }
-        // A page that has failed is asked for anew, as another row.
+        // A page that has failed is asked for again, as another row.
         if event.kind == .page, event.text == "First page of chosen", row != start.row { self.start = (row, start.ms) }
         guard row == self.start?.row else { return false }
         switch event.kind {

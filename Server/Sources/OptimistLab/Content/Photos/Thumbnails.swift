@@ -24,7 +24,7 @@ actor Thumbnails {
         }
         if let task = making[file] { return await task.value }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        // Unstructured, so that everybody who waits for it gets it, whoever asked first.
+        // Unstructured, so that all callers that wait for it get it, even if the first one leaves.
         let task = Task { await Self.make(file, of: photo, width: width) }
         making[file] = task
         defer { making[file] = nil }

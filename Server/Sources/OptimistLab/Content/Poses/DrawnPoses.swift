@@ -12,7 +12,7 @@ final class DrawnPoses: PoseCatalogue {
 
     let choices = PoseChoices(people: [1, 2, 3, 4], frames: [1, 2, 4], tags: PoseTag.allCases.map(\.rawValue))
 
-    /// Puts one more at the top of what is recommended.
+    /// Puts one more at the top of the recommended poses.
     func publish() -> Pose {
         let number = published.withLock { published in
             published += 1

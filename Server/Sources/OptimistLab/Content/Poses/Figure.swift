@@ -50,7 +50,7 @@ struct Figure {
     }
 }
 
-/// How somebody stands: the direction of each limb's two parts in turns, as ``Figure/Point/going(_:_:)`` takes it.
+/// How a person stands: the direction of each limb's two parts in turns, as ``Figure/Point/going(_:_:)`` takes it.
 private struct Stance {
     typealias Bend = (upper: Double, lower: Double)
 

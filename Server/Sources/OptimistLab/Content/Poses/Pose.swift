@@ -15,13 +15,13 @@ struct Pose: Codable, Identifiable, Hashable, Sendable {
 
 /// The parts of the feed, which load by themselves.
 enum PoseSection: String, Codable, CaseIterable, Sendable {
-    /// A few that somebody has picked.
+    /// A few poses that an editor has picked.
     case chosen
     /// All.
     case recommended
 }
 
-/// Which poses somebody wants to see.
+/// The poses that a user wants to see.
 struct PoseFilter: Codable, Hashable, Sendable {
     var people: Int?
     var frames: Int?
@@ -33,7 +33,7 @@ struct PoseFilter: Codable, Hashable, Sendable {
     }
 }
 
-/// What can be filtered by.
+/// The filters on offer.
 struct PoseChoices: Codable, Equatable, Sendable {
     var people: [Int] = []
     var frames: [Int] = []

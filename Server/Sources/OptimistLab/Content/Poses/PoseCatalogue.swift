@@ -20,7 +20,8 @@ struct Picture: Sendable, Equatable {
 }
 
 extension PoseCatalogue {
-    /// - Parameter cursor: The id of the last pose that was seen. Nil: from the beginning. If it is none any more, too.
+    /// - Parameter cursor: The id of the last pose that was seen. Nil, or an id that does not exist: from the
+    ///   beginning.
     func page(of section: PoseSection, _ filter: PoseFilter, after cursor: Pose.ID?, count: Int = 8) -> PosePage {
         var items: [Pose] = []
         var isPast = cursor == nil || !poses(in: section).contains { $0.id == cursor }
