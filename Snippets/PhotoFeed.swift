@@ -8,7 +8,7 @@ import OptimistLoading
 struct Photo: Identifiable, Codable, Equatable, Sendable {
     let id: UUID
     let url: URL
-    /// Of its place, which is there before the picture is.
+    /// The size of its place, which is there before the picture is.
     let width: Int
     let height: Int
 }

@@ -22,7 +22,7 @@ final class PictureCell {
     }
 }
 
-/// What is near the screen is fetched ahead.
+/// Pictures near the screen are fetched ahead.
 struct PictureWindow {
     let window: PrefetchWindow<URL, Data>
 

@@ -47,7 +47,7 @@ struct CacheControl {
         if let text = directives["max-age"] { return Self.seconds(text) }
         let date = head.headerFields[.date].flatMap(HTTPDate.parse) ?? now
         if let text = head.headerFields[.expires] { return HTTPDate.parse(text)?.timeIntervalSince(date) ?? 0 }
-        // It does not say. What has not changed for long will not change soon.
+        // It does not say. A value that has not changed for long will not change soon.
         guard let changed = head.headerFields[.lastModified].flatMap(HTTPDate.parse) else { return 0 }
         return min(max(date.timeIntervalSince(changed) / 10, 0), Self.longestGuess)
     }

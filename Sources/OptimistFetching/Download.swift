@@ -9,17 +9,17 @@ import OptimistSession
 /// > Source: RFC 9110, sections 13 (conditional requests) and 14 (ranges).
 struct Download {
     enum Head: Equatable {
-        /// What was here before the download is still right.
+        /// The value from before the download is still right.
         case unchanged
         /// The bytes that follow are those that are missing.
         case bytes
-        /// What has come so far is of no use: it is to be asked for anew, from the beginning.
+        /// The bytes so far are of no use: ask again, from the beginning.
         case useless
     }
 
     private let former: Validity?
     private let limitBytes: Int
-    /// Of the first answer, with what those that brought the rest say in its place. Nil: none has brought anything.
+    /// The head of the first answer, updated by those that brought the rest. Nil: no answer has brought anything.
     private(set) var head: HTTPResponse?
     /// Whether none of the answers forbids to keep it.
     private(set) var mayBeStored = true
@@ -71,7 +71,7 @@ struct Download {
         case .ok, .noContent:
             _ = startAgain()
             take(head)
-            // What is unpacked on the way has another length.
+            // The length differs for a body that is unpacked on the way.
             total = Self.isAsSent(head) ? head.headerFields[.contentLength].flatMap { Int($0) } : nil
             validator = Self.validator(of: head)
             if let total, total > limitBytes { throw TransportError(.tooLarge, .responseStarted) }
@@ -88,7 +88,7 @@ struct Download {
 
     private func fits(_ announced: Int?) -> Bool { total == nil || announced == nil || total == announced }
 
-    /// What has come is let go.
+    /// The bytes so far are let go.
     mutating func startAgain() -> Head {
         (bytes, total, validator, head, mayBeStored) = ([], nil, nil, nil, true)
         return .useless

@@ -8,8 +8,8 @@ import Synchronization
 
 /// Downloads what a loader wants, with the credential of a session.
 ///
-/// What is here already is asked about by its `ETag` or `Last-Modified`. A download that breaks off goes on where it
-/// was, if the server can. How long a value is right is as the answer's `Cache-Control` says, unless the app says
+/// If a value is here already, the request asks by its `ETag` or `Last-Modified`. A download that breaks off goes on
+/// where it was, if the server can. The answer's `Cache-Control` says how long a value is right, unless the app says
 /// otherwise.
 ///
 /// ```swift
@@ -91,8 +91,8 @@ public struct HTTPSource: Sendable {
         }
     }
 
-    /// What an answer says of its value. What it says nothing of stays as the former one had it: tag, date and
-    /// lifetime.
+    /// The validity that an answer gives its value. If the answer omits the tag, the date or the lifetime, the former
+    /// one stays.
     private func validity(_ head: HTTPResponse, _ former: Validity?) -> Validity {
         self.validity(head, CacheControl(head).validity(at: now(), former: former?.lifetime).confirming(former))
     }

@@ -5,7 +5,7 @@ public import OptimistCore
 public import OptimistLoading
 
 extension Loader where Key == PlaceKey, Value == Place {
-    /// Place names by the server's gazetteer. Whoever shows a name shows its ``PlaceName/attribution`` too.
+    /// Place names by the server's gazetteer. An app that shows a name shows its ``PlaceName/attribution`` too.
     ///
     /// - Parameters:
     ///   - source: Asks the server.

@@ -179,7 +179,7 @@ final class Door: Sendable {
         }
     }
 
-    /// Waits until somebody stands before the door.
+    /// Waits until a request stands before the door.
     func knock() async {
         await withCheckedContinuation { wake in
             let isThere = state.withLock { state in

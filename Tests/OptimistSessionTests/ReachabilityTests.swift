@@ -19,7 +19,7 @@
             #expect(first?.isOnline == SystemReachability.hasNetwork)
         }
 
-        /// An address more on the loopback interface harms nobody and is a change all the same.
+        /// Another address on the loopback interface is harmless and is a change all the same.
         @Test(.enabled(if: getuid() == 0 && ip != nil, "needs root and the program ip, from iproute2"))
         func `a change of addresses is reported`() async throws {
             var updates = SystemReachability().updates.makeAsyncIterator()

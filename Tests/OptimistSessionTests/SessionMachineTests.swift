@@ -201,7 +201,7 @@ struct SessionMachineTests {
             let effects = machine.handle(event, now: time)
             model.book(event, effects, before: before, after: machine.state, slots: 3)
         }
-        // In the end the server is well: everybody who still waits is served.
+        // In the end the server is well: every request that still waits is served.
         time += 3600
         for stamp in model.refreshing { model.book(machine.handle(.refreshed(stamp, .first), now: time)) }
         if case .signedOut = machine.state {

@@ -22,8 +22,8 @@ struct SessionScheduleTests {
     }
 }
 
-/// One draw: twelve requests, half of them cancelled, and a change of account, all within half a second of which a refresh
-/// takes part.
+/// One draw: twelve requests, half of them cancelled, and a change of account, all within half a second. A refresh
+/// takes part of that.
 private final class Schedule: Sendable {
     private enum Change: CaseIterable { case signOut, signIn, signOutAndIn }
 

@@ -103,7 +103,7 @@ struct DeviceTests {
         #expect(throws: SimulationError.self) { try simulation.settle(within: .seconds(120)) }
     }
 
-    /// What is said of each device of a simulation that does not settle.
+    /// The words on each device of a simulation that does not settle.
     private func standings(_ simulation: Simulation) -> [String] {
         let error = #expect(throws: SimulationError.self) { try simulation.settle(within: .seconds(300)) }
         guard case .notSettled(let standings)? = error else { return [] }

@@ -53,7 +53,7 @@ enum Thresholds {
     /// A value in memory under a text: asked for, and awaited on the main actor.
     static let memoryHit = Target.nanoseconds(atMost: 100)
     static let awaitedHit = Target.nanoseconds(atMost: 120)
-    /// Wanting what is being fetched; fetching what nobody has; beginning to and giving it up, with the task.
+    /// Joining a running fetch; starting a fetch for a new key; starting one and giving it up, with the task.
     static let join = Target.nanoseconds(atMost: 200)
     static let load = Target.nanoseconds(atMost: 2_000)
     static let startAndCancel = Target.nanoseconds(atMost: 800)
@@ -66,7 +66,7 @@ enum Thresholds {
     static let misses = Target.ratio(atMost: 1.02)
     static let missesOnAverage = Target.ratio(atMost: 0.95)
 
-    /// A hundredth of a frame each: what the screen shows has changed, and what is to be drawn.
+    /// A hundredth of a frame each: taking in a change of the screen, and making the next snapshot.
     static let feedStep = Target.microseconds(atMost: 160)
     static let feedSnapshot = Target.microseconds(atMost: 160)
     /// Asking for a page and telling what it has inserted, by the difference of the two lists of ids.

@@ -6,7 +6,7 @@ import Logging
 import OptimistCore
 import OptimistServer
 
-/// Runs a command. What goes wrong is a sentence on standard error, and the exit status 1.
+/// Runs a command. An error becomes a sentence on standard error, and the exit status 1.
 ///
 /// - Parameter path: What the command works on, for errors that do not say so themselves.
 func explainingErrors(of command: String, at path: String, _ work: () async throws -> Void) async throws {

@@ -67,7 +67,7 @@ struct SimulateCommand: AsyncParsableCommand {
         try await campaign()
     }
 
-    /// Starts this program anew if the order of sets and dictionaries is not fixed: it is read before `main`.
+    /// Starts this program again if the order of sets and dictionaries is not fixed: it is read before `main`.
     private func beDeterministic() throws {
         guard ProcessInfo.processInfo.environment["SWIFT_DETERMINISTIC_HASHING"] == nil else { return }
         setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1)
@@ -117,7 +117,7 @@ struct SimulateCommand: AsyncParsableCommand {
         if !totals.failed.isEmpty { throw ExitCode.failure }
     }
 
-    /// One line that is written over and over, for whoever watches.
+    /// One line that is written over and over, for a person who watches.
     private func showProgress(_ totals: CampaignTotals) {
         guard isatty(STDERR_FILENO) != 0 else { return }
         FileHandle.standardError.write(Data("\r\(totals.seeds) seeds, \(totals.failed.count) failing \r".utf8))

@@ -3,7 +3,7 @@
 import Foundation
 import OptimistGazetteer
 
-/// A folder of its own, gone when nobody holds it any more.
+/// A folder of its own, removed when its last holder lets go.
 final class Folder {
     let url = FileManager.default.temporaryDirectory.appending(path: "gazetteer-\(UUID().uuidString)")
 

@@ -56,7 +56,7 @@ struct GazetteerTests {
         for tag in ["zh-TW", "zh-Hant", "zh-Hant-TW"] {
             #expect(try name(25.053, 121.526, tag)?.place.text == "臺北市")
         }
-        // Of several that are alike, the first.
+        // The first of several that are alike.
         #expect(try name(25.053, 121.526, "de")?.place.text == "Taipeh")
         #expect(try name(35.6895, 139.6917, "ja")?.place.text == "東京")
     }

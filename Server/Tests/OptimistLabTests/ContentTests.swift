@@ -106,7 +106,7 @@ struct ContentTests {
         FileManager.default.isExecutableFile(atPath: "\($0)/vipsthumbnail")
     }
 
-    /// Whoever asks meanwhile gets the same one; a file that is no picture comes as it is.
+    /// A caller that asks meanwhile gets the same one; a file that is not a picture comes as it is.
     @Test(.enabled(if: hasVips, "needs vipsthumbnail, of libvips"))
     func `a photo comes as small as it is asked for`() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }

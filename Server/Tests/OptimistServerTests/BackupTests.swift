@@ -30,7 +30,7 @@ struct BackupTests {
         try backup.write(to: URL(filePath: file.path))
         server = try file.open(epoch: "e3")
         let lives: JSON = [["epoch": "e1", "firstSeq": 0], ["epoch": "e3", "firstSeq": 1]]
-        // The life that was lost is not known any more: all lives are told.
+        // The lost life is no longer known: all lives are told.
         let forked = try await server.pull("e2.3")
         #expect(forked["type"] == "forked")
         #expect(forked["epochs"] == lives)

@@ -60,7 +60,7 @@ struct DiskTroubleTests {
             gate.signal()
             return await group.reduce(into: [:]) { $0[$1.0] = .some($1.1) }
         }
-        // The last one did not share it: there was no transaction any more when it was its turn.
+        // The last one did not share it: the transaction was over when it was its turn.
         let expected: [Int: ResultCode?] = [0: .SQLITE_FULL, 1: .SQLITE_FULL, 2: .SQLITE_FULL, 3: nil]
         #expect(errors == expected)
         #expect(try await server.pull("e1.0")["list"]?.array?.map { $0["id"]?.string } == [RowKey.id(3)])

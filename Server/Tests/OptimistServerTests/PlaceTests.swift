@@ -13,7 +13,7 @@ import Testing
 struct PlaceTests {
     let site = Site()
 
-    /// Runs a server with a gazetteer of a few real places, for somebody who has signed up.
+    /// Runs a server with a gazetteer of a few real places, for a user who has signed up.
     private func serving(_ body: (HTTPSide, _ token: String) async throws -> Void) async throws {
         let gazetteer = site.directory.appending(path: "gazetteer.sqlite")
         try site.makeDirectory()

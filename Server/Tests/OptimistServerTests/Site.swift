@@ -76,7 +76,7 @@ final class Site: Sendable {
     }
 }
 
-/// Somebody who has signed up.
+/// A user who has signed up.
 struct Person: Sendable {
     var account: String
     var access: String
@@ -90,7 +90,7 @@ struct Person: Sendable {
 }
 
 extension OptimistServer {
-    /// Signs somebody up, without HTTP.
+    /// Signs a user up, without HTTP.
     func signUp(_ email: String = "a@example.org", device: String = "phone") async throws -> Person {
         let entry = try Accounts.Entry(json: .entry(email, device: device))
         return try Person(await registry.signUp(entry, from: Caller(address: "test")))

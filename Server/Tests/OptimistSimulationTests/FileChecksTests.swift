@@ -20,7 +20,8 @@ extension World {
 
 @Suite("The judges of files and statuses", .timeLimit(.minutes(20)))
 struct FileChecksTests {
-    /// What is found in a file that nobody has open, when it was spoiled as nobody who keeps to the rules could.
+    /// The findings in a file that no process has open, after it was spoiled as no program that keeps to the rules
+    /// could.
     private func findings(_ name: String, on disk: SimulatedDisk, of world: World, _ sql: String) throws -> [String] {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false

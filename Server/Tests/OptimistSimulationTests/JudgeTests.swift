@@ -8,7 +8,7 @@ struct JudgeTests {
     private static let list = RowName(table: "list", id: "01")
     private static let todo = RowName(table: "todo", id: "02")
 
-    /// Writes that returned, ten milliseconds apart: by whom, and the tables before and after.
+    /// Writes that returned, ten milliseconds apart: the device, and the tables before and after.
     private static func history(_ writes: [(Int, [RowName: Values], [RowName: Values])]) -> History {
         var history = History()
         for (number, (device, before, after)) in writes.enumerated() {
@@ -70,8 +70,8 @@ struct JudgeTests {
         #expect(WholenessJudge(history: history).findings(all) == [])
     }
 
-    /// What is said when a list was made, deleted and made anew by the first device, which then put a to-do into it, and the
-    /// to-do is gone.
+    /// The findings when the first device created, deleted and created a list again and then put a to-do into it, and
+    /// the to-do is gone.
     private func findings(
         deletedBy device: Int = 0, isRestored: Bool = false, refused: [RowName: [Refused]] = [:]
     ) -> [String] {
@@ -91,7 +91,7 @@ struct JudgeTests {
 
     private static let (tag, other) = (RowName(table: "tag", id: "01"), RowName(table: "tag", id: "02"))
 
-    /// What is said when a device has named a tag like another one, and the tag has its former name in the end.
+    /// The findings when a device has named a tag like another one, and the tag has its former name in the end.
     private func findings(isCounted: Bool, isAnothers: Bool, hasGoneBack: Bool) -> [String] {
         func tags(_ name: String, _ likes: String, _ second: String?) -> [RowName: Values] {
             var tags: [RowName: Values] = [Self.tag: ["name": name, "likes": likes]]

@@ -12,7 +12,8 @@
         /// Those that have a network below them.
         static let overSockets: [Self] = [.asyncHTTPClient, .urlSession]
 
-        /// On Linux, `URLSession` reads on while nobody reads from it, and blocks when many tasks are cancelled at once.
+        /// On Linux, `URLSession` reads on while its body is not read, and blocks when many tasks are cancelled at
+        /// once.
         static let patient: [Self] = [.asyncHTTPClient, .inMemory]
 
         @discardableResult

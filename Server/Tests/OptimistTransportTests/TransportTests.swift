@@ -199,7 +199,7 @@
                 var (read, farthest, sum) = (0, 0, 0)
                 for try await chunk in answer.body {
                     read += chunk.count
-                    // A reader who takes his time.
+                    // A slow reader.
                     for byte in chunk { sum &+= Int(byte) }
                     farthest = max(farthest, peer.floodedBytes - read)
                 }
@@ -305,8 +305,8 @@
             0x4E, 0x4D, 0x51, 0x28, 0x1D, 0x3A, 0x0C, 0x00, 0xC8, 0xE9, 0xA8, 0x16, 0xB4, 0x00, 0x00, 0x00,
         ]
 
-        /// So many zeros as gzip: one literal, and copies of 258 bytes each from one byte before, in fixed codes. What would
-        /// follow the last is left out: nobody is to come so far.
+        /// So many zeros as gzip: one literal, and copies of 258 bytes each from one byte before, in fixed codes. The
+        /// bytes after the last one are left out: no reader should come so far.
         static func zeros(_ count: Int) -> [UInt8] {
             var bytes: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
             var (bits, held) = (UInt32(0), 0)

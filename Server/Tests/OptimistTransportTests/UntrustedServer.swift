@@ -6,7 +6,8 @@
     import NIOSSL
     import Synchronization
 
-    /// A server on this machine whose certificate nobody has signed but itself. It counts connections and answers nothing.
+    /// A server on this machine with a certificate that it has signed itself. It counts connections and answers
+    /// nothing.
     final class UntrustedServer: Sendable {
         private final class Count: Sendable {
             let value = Mutex(0)

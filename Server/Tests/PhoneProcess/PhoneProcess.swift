@@ -91,7 +91,7 @@ struct PhoneProcess {
         }
     }
 
-    /// One line, whole, whoever else says something.
+    /// One line, whole, even if another thread says something.
     private static func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 
     // MARK: - Commands

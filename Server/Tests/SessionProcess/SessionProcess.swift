@@ -16,7 +16,7 @@ import OptimistSession
 /// - `describe`: `described`, once every description of what holds a secret is in the log.
 /// - `crash`: a runtime failure while all of that is in memory.
 ///
-/// A command that fails answers `ended REASON` when nobody is signed in, and else `failed ERROR`.
+/// A command that fails answers `ended REASON` when no user is signed in, and else `failed ERROR`.
 @main
 struct SessionProcess {
     let session: Session

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What a view has announced that it will show: which key at which path, and somebody's hold on each (F8).
+/// The items that a view has announced that it will show: a key at each path, and a hold on each key (F8).
 ///
 /// A path names an item until the next reload only, so the key is remembered that it stood for when it was announced.
 struct AnnouncedItems<Path: Hashable, Key: Hashable, Hold> {
@@ -14,7 +14,7 @@ struct AnnouncedItems<Path: Hashable, Key: Hashable, Hold> {
     /// The oldest first: a view does not say when it has shown what it had announced.
     private var items: [Item] = []
 
-    /// - Parameter limit: The most items. What was announced before those is let go.
+    /// - Parameter limit: The most items. Items announced before those are let go.
     init(limit: Int) {
         precondition(limit >= 0, "a limit is not negative")
         self.limit = limit
@@ -35,7 +35,7 @@ struct AnnouncedItems<Path: Hashable, Key: Hashable, Hold> {
     mutating func removeAll() { items = [] }
 }
 
-/// What a view has announced of a loader's keys. What is let go together leaves in one step.
+/// The keys of a loader that a view has announced. Keys that are let go together leave in one step.
 ///
 /// Not to be used by two threads at once.
 final class AnnouncedKeys<Path: Hashable, Key: Hashable & Sendable, Value: Sendable> {

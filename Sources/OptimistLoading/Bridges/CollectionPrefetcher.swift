@@ -28,7 +28,7 @@
 
         /// - Parameters:
         ///   - loader: Fetches the values.
-        ///   - limit: The most items that are held ahead. What was announced before those is let go. Default: 32.
+        ///   - limit: The most items that are held ahead. Items announced before those are let go. Default: 32.
         ///   - key: Names what an item shows. Nil: nothing is fetched for it, such as for a path that is no more since
         ///     the items are others.
         /// - Precondition: The limit is not negative.

@@ -4,7 +4,7 @@
     public import UIKit
 
     extension UICollectionViewDiffableDataSource where SectionIdentifierType: Sendable, ItemIdentifierType: Sendable {
-        /// Shows a feed's snapshot: items come, go and move by their ids, and cells of which the item or its value has changed are
+        /// Shows a feed's snapshot: items come, go and move by their ids, and cells whose item or value has changed are
         /// configured again.
         ///
         /// ```swift

@@ -24,7 +24,7 @@
         private let loader: Loader<Key, Value>
         private let freshness: Freshness
         private let content: (LoadPhase<Value>) -> Content
-        /// What came for which key: that of another one is not shown.
+        /// The latest phase, and its key: another key's phase is not shown.
         @State private var latest: (key: Key, phase: LoadPhase<Value>)?
 
         public init(
@@ -41,7 +41,7 @@
             content(phase).task(id: key) {
                 for await event in loader.events(for: key, freshness: freshness) {
                     switch event {
-                    // What is shown already is better than that its refresh goes on, or has failed.
+                    // A value that is shown is better than the news that its refresh goes on, or has failed.
                     case .progress(let progress): if !isLoaded { latest = (key, .waiting(progress: progress)) }
                     case .partial(let value), .value(let value, _): latest = (key, .loaded(value))
                     case .failure(let error): if !isLoaded { latest = (key, .failed(error)) }

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Wakes somebody who waits for news. Rung several times before that, it wakes him once.
+/// Wakes a task that waits for news. Rung several times before that, it wakes the task once.
 struct Bell: Sendable {
     private let rings: AsyncStream<Void>
     private let ring: AsyncStream<Void>.Continuation

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What tells several observers of snapshots, each in his own time.
+/// Gives snapshots to several observers, each in its own time.
 protocol Observed: AnyObject, Sendable {
     associatedtype Snapshot: Sendable
 
@@ -12,7 +12,7 @@ protocol Observed: AnyObject, Sendable {
 
 /// What there is for an observer.
 enum Taking<Snapshot: Sendable>: Sendable {
-    /// Nothing, until his bell rings.
+    /// Nothing, until its bell rings.
     case none
     /// Something, when this time has passed.
     case later(Duration)
@@ -27,7 +27,7 @@ extension Observed {
     }
 }
 
-/// An observer's place, for as long as he holds it.
+/// An observer's place, for as long as the observer holds it.
 private final class Observing<Subject: Observed>: Sendable {
     private weak let subject: Subject?
     private let clock: any Clock<Duration>

@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Decides where records go, which are valid and which have to go. It touches no file: it returns the steps to take.
+/// Decides where records go, and which records are valid or have to go. It touches no file: it returns the steps to
+/// take.
 ///
 /// Keys are known by a digest of 64 bits. The reader of a record compares the key itself.
 ///
@@ -298,8 +299,8 @@ extension DiskIndex {
         return retired
     }
 
-    /// The folder has been looked through, unless all was to be emptied meanwhile. Returns the found records that are
-    /// no longer valid.
+    /// The folder has been looked through. If the cache was emptied meanwhile, all of it goes. Returns the found
+    /// records that are no longer valid.
     mutating func open(_ found: DiskIndex) -> [RetiredRecord] {
         guard isToBeEmptied == found.isToBeEmptied else { return [] }
         let (removals, counts, pause) = (unseenRemovals, counts, pause)

@@ -59,7 +59,7 @@ struct FeedList<Item: Identifiable & Equatable & Sendable>: Sendable where Item.
         return tail.count == 2 && tail[0] + 1 == tail[1] ? tail[1] + 1 : nil
     }
 
-    /// This list, and then the items that the former one has from a place on and this one lacks.
+    /// This list, and then the items that the earlier one has from a place on and this one lacks.
     ///
     /// Nothing that the server still has is lost by that: the pages of this one go on where they end.
     func followed(by former: Self, from start: Int) -> Self {

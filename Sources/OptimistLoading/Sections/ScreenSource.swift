@@ -29,7 +29,7 @@ public struct ScreenSource<ID: Hashable & Sendable, Screen: Sendable>: Sendable 
     ///
     /// - Parameters:
     ///   - sections: What it fills. What it writes elsewhere on the screen is not taken.
-    ///   - follow: Makes the sequence, anew each time it is asked. Where it ends, the last response stays.
+    ///   - follow: Makes the sequence, a new one for each call. Where it ends, the last response stays.
     ///   - fill: Writes a response into a screen on which all sections are empty.
     public init<Answers: AsyncSequence & SendableMetatype>(
         _ sections: [ScreenSection<ID, Screen>], following follow: @escaping @Sendable () -> Answers,

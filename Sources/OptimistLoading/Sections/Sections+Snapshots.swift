@@ -13,7 +13,7 @@ extension Sections {
 
     /// The screen as soon as each source has answered or failed, and then whenever it has changed.
     ///
-    /// Whoever is slow misses what was between, and is given the newest, with all that has changed since the one before. Each
+    /// A slow observer misses the snapshots between, and gets the newest, with all changes since the one before. Each
     /// call observes for itself. The stream ends when its task is cancelled, or the sections go.
     public func snapshots() -> AsyncStream<Snapshot> {
         observe(by: surroundings.clock)
@@ -49,7 +49,7 @@ extension Sections {
 
         /// Notes for each observer what the machine has changed.
         ///
-        /// - Returns: Who is to be told.
+        /// - Returns: The observers to wake.
         mutating func bells() -> [Bell] {
             guard machine.hasNews else { return [] }
             let changed = machine.takeChanged()

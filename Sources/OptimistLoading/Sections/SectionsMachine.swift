@@ -6,10 +6,10 @@ import Foundation
 struct SectionsMachine<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
     private struct Source: Sendable {
         let sections: [ScreenSection<ID, Screen>]
-        /// Of the run whose answers count.
+        /// The number of the run whose answers count.
         var number = 0
         var phase = SectionPhase.waiting
-        /// Of its sections, as the last response says.
+        /// The hours of its sections, as the last response says.
         var hours: [OpeningHours?]
     }
 
@@ -48,7 +48,7 @@ struct SectionsMachine<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
 
     // MARK: - Events
 
-    /// A source is asked anew. What an earlier run of it says from now on comes too late.
+    /// A source is asked again. Answers of an earlier run come too late from now on.
     ///
     /// - Returns: The number of the run.
     mutating func ask(_ source: Int) -> Int {
@@ -60,7 +60,7 @@ struct SectionsMachine<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
 
     /// - Parameters:
     ///   - answer: A screen in which the source's sections are as it says.
-    ///   - hours: Of its sections, in their order.
+    ///   - hours: The hours of its sections, in their order.
     mutating func answered(_ answer: Screen, _ hours: [OpeningHours?], _ source: Int, run: Int, at date: Date) {
         guard isCurrent(run, of: source) else { return }
         for section in sources[source].sections { section.copy(answer, &whole) }
@@ -85,7 +85,7 @@ struct SectionsMachine<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
         look(at: date)
     }
 
-    /// Nobody waits any longer for the sources that have not answered.
+    /// The screen no longer waits for the sources that have not answered.
     mutating func waitedEnough(at date: Date) {
         isOverdue = true
         look(at: date)

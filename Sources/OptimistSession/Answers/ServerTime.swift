@@ -5,8 +5,8 @@ import HTTPTypes
 import OptimistCore
 import Synchronization
 
-/// The time of day by the server's clock, as far as its answers tell (T5). Between answers it runs with a clock that nobody
-/// sets; before the first it is the device's, corrected as it had to be when the kept credentials came.
+/// The time of day by the server's clock, as far as its answers tell (T5). Between answers it runs with a clock that
+/// cannot be set; before the first it is the device's, corrected as it had to be when the kept credentials came.
 final class ServerTime: Sendable {
     private struct Heard {
         var date: String?

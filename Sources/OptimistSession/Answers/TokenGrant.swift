@@ -15,7 +15,8 @@ struct TokenGrant: Decodable {
     /// At most ten years: what a server says may be absurd.
     private var lifetime: Double? { expiresIn?.value.map { min(max($0, 0), 10 * 365 * 86_400) } }
 
-    /// A number. Some servers send it as text. Anything else counts as if it were missing, so that it costs nobody a sign-in.
+    /// A number. Some servers send it as text. Anything else counts as if it were missing, so that it does not cost the
+    /// user a sign-in.
     private struct Seconds: Decodable {
         var value: Double?
 
@@ -42,7 +43,7 @@ struct TokenGrant: Decodable {
         self = grant
     }
 
-    /// The credentials of somebody who has just signed in. Nil without a refresh token.
+    /// The credentials of a user who has just signed in. Nil without a refresh token.
     func credentials(email: String, origin: String, time: ServerTime) -> Credentials? {
         guard let refreshToken, !refreshToken.isEmpty else { return nil }
         let account = Account(id: accountID ?? Self.subject(of: accessToken) ?? email, email: email)

@@ -3,7 +3,7 @@
 public import Foundation
 import OptimistCore
 
-/// Keeps credentials in a directory that nobody else may enter. For Linux, and for tests on any system.
+/// Keeps credentials in a directory that no other user may enter. For Linux, and for tests on any system.
 ///
 /// The directory is made with mode 0700 and the files with 0600. A directory or a file that others can read, that is
 /// a link or that belongs to another user is refused, with a message that says what to do. Several processes may use

@@ -51,7 +51,7 @@
             if let kept = try keptInstallID() { return kept }
             let data = Data(new.uuidString.lowercased().utf8)
             if try add(Self.installID, data) { return new }
-            // Somebody else was faster, or what is kept there is damaged.
+            // Another process was faster, or the kept id is damaged.
             if let kept = try keptInstallID() { return kept }
             _ = try update(Self.installID, data)
             return new

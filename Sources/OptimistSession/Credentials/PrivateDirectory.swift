@@ -60,7 +60,7 @@ struct PrivateDirectory {
         }
     }
 
-    /// Locks a file of its own for as long as nobody else has. Nil: somebody has.
+    /// Locks a file of its own, unless another process has the lock. Nil: another process has it.
     func lock(_ name: String) throws -> CredentialLease? {
         guard let directory = try open(creating: true) else { throw failure("open", "") }
         defer { close(directory) }
@@ -124,7 +124,7 @@ struct PrivateDirectory {
 
     private func write(_ bytes: [UInt8], toTemporaryFor name: String, in directory: CInt) throws -> String {
         let temporary = Self.temporary(for: name)
-        _ = unlinkat(directory, temporary, 0)  // Left by a crash: whoever made it no longer holds the lock.
+        _ = unlinkat(directory, temporary, 0)  // Left by a crash: the process that made it no longer holds the lock.
         let file = openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw failure("create", name) }
         defer { close(file) }
@@ -185,7 +185,7 @@ struct PrivateDirectory {
     }
 }
 
-/// An open file whose lock ends with it, at the latest when nobody has it any more.
+/// An open file whose lock ends with it, at the latest when its last holder lets go.
 private final class HeldFile: Sendable {
     private let descriptor: Mutex<CInt?>
 

@@ -25,13 +25,13 @@ actor Vault {
         return credentials
     }
 
-    /// What has become of credentials in a store that several processes share.
+    /// The fate of credentials in a store that several processes share.
     enum Fate {
         /// They are there, or the store cannot be read now.
         case kept
         /// Another process has renewed them.
         case renewed(Credentials)
-        /// Another process has signed out, or has signed in somebody else.
+        /// Another process has signed out, or has signed in another user.
         case ended(SignOutReason)
     }
 
@@ -67,7 +67,8 @@ actor Vault {
         return fate
     }
 
-    /// Erases what this process has signed in with, or what nobody can read, unless a later epoch has begun.
+    /// Erases the credentials that this process has signed in with, or that cannot be read, unless a later epoch has
+    /// begun.
     func signOut(upTo epoch: Int) throws {
         guard close(upTo: epoch) else { return }
         if owner != .unknown, case .success(let stored?) = Result(catching: store.load),

@@ -2,8 +2,8 @@
 
 /// Requests of one kind on their way to the server: a few at a time, the others in the order they came.
 ///
-/// Whoever waits here holds no credential yet, so that a thousand requests which meet an expired token are not sent
-/// twice each: only those that had a slot are.
+/// A request that waits here holds no credential yet. So if a thousand requests meet an expired token, only those that
+/// had a slot are sent twice.
 struct Lane {
     /// The most at a time. Nil means no limit.
     let slots: Int?

@@ -42,8 +42,8 @@ extension SessionMachine {
         return failAll(.signedOut(.replaced)) + [.cancelRefresh] + revocation
     }
 
-    /// Ends the session on the person's wish. A sign-in that is under way comes too late. Whoever asks for it erases the
-    /// credentials, and tells the person if that fails.
+    /// Ends the session on the user's wish. A sign-in that is under way comes too late. The caller erases the
+    /// credentials, and tells the user if that fails.
     mutating func signedOut() -> [Effect] {
         let revocation = self.revocation
         epoch = reserveEpoch()
@@ -85,7 +85,7 @@ extension SessionMachine {
         return pump()
     }
 
-    /// Notes that a token was refused, and asks for the next one if it is time and nobody has.
+    /// Notes that a token was refused, and asks for the next one if it is time and no request has.
     mutating func reconsiderToken(for id: RequestID, refused: Stamp?, now: Date) -> [Effect] {
         guard case .signedIn(var life) = phase else { return [] }
         if refused == life.stamp, !life.isRefreshing {
@@ -116,7 +116,7 @@ extension SessionMachine {
         return life.trust == .refused ? holdBack(&life, .seconds(pause)) : []
     }
 
-    /// There is no token until a pause ends: those for whom a person waits are told so, and the others wait.
+    /// There is no token until a pause ends: interactive requests fail now; background requests keep waiting.
     private mutating func holdBack(_ life: inout TokenLife, _ pause: Duration) -> [Effect] {
         let failed = failUrgent(.postponed(pause))
         return isAnyoneQueued ? failed + awaitPause(&life, pause) : failed
@@ -158,7 +158,8 @@ extension SessionMachine {
     /// that refuses every token, or cannot be reached, is asked no more often than that by each device.
     private var leastPause: Duration { backoff.limit(afterFailures: 2) }
 
-    /// Nobody is signed out for this (T4): it is tried again later, and those who cannot do without are told so.
+    /// The user stays signed in (T4): the refresh is tried again later, and requests that cannot do without a token
+    /// fail.
     mutating func postpone(_ stamp: Stamp, retryAfter: Duration?, now: Date) -> [Effect] {
         guard case .signedIn(var life) = phase, life.stamp == stamp, life.isRefreshing else { return [] }
         life.isRefreshing = false

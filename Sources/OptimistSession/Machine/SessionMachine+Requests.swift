@@ -47,7 +47,7 @@ extension SessionMachine {
         return [.fail(id, failure)]
     }
 
-    /// Fails those for whom a person waits and who wait for a token, oldest first.
+    /// Fails the interactive requests that wait for a token, oldest first.
     mutating func failUrgent(_ failure: Failure) -> [Effect] {
         let queued = requests.filter { $0.value.place == .queued && $0.value.urgency == .interactive }.keys.sorted()
         return queued.flatMap { fail($0, failure) }
@@ -55,7 +55,7 @@ extension SessionMachine {
 
     var isAnyoneQueued: Bool { requests.values.contains { $0.place == .queued } }
 
-    /// Fails everybody, oldest first: those who wait, those on the wire, and those between two attempts.
+    /// Fails all requests, oldest first: those that wait, those on the wire, and those between two attempts.
     mutating func failAll(_ failure: Failure) -> [Effect] {
         let all = requests.keys.sorted()
         requests = [:]

@@ -9,7 +9,7 @@ struct SessionMachine {
     enum LaneName: Int, CaseIterable { case calls, streams }
 
     enum Event {
-        /// Somebody needs the session: read the kept credentials unless that has begun.
+        /// A caller needs the session: read the kept credentials unless that has begun.
         case restore
         case restored(Credentials?)
         case restoreFailed(SignOutReason)
@@ -112,12 +112,12 @@ struct SessionMachine {
         return life.stamp
     }
 
-    /// Why nobody may go on whom the session has failed already, or who is of an earlier epoch.
+    /// Why a request may not go on that the session has failed already, or that is of an earlier epoch.
     var endOfEarlierEpochs: Failure {
         switch phase {
         case .signedOut(let reason): .signedOut(reason)
         case .signedIn: .signedOut(.replaced)
-        case .locked, .restoring: .locked  // Nobody has signed in yet, so nothing else can have failed it.
+        case .locked, .restoring: .locked  // No user has signed in yet, so nothing else can have failed it.
         }
     }
 

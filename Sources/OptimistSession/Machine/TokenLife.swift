@@ -9,7 +9,7 @@ struct TokenLife {
         case good
         /// It should have ended by now. Requests wait for the next one, but if there is none it is tried.
         case presumedExpired
-        /// The server refused it. No request carries it any more.
+        /// The server refused it. No request carries it from now on.
         case refused
     }
 
@@ -25,7 +25,7 @@ struct TokenLife {
     var failures = 0
     /// Tokens in a row that were refused as soon as they were fetched.
     var refusals = 0
-    /// Whether somebody is told when the pause ends.
+    /// Whether a request is told when the pause ends.
     var isPauseAwaited = false
     /// No new pair is asked for meanwhile.
     private(set) var pause: DateInterval?

@@ -3,8 +3,8 @@
 import OptimistCore
 import Synchronization
 
-/// Tells many who wait for a network at once when one comes back, or another one is there. The system is watched once for all
-/// of them, and only while somebody waits.
+/// Tells many requests that wait for a network at once when one comes back, or another one is there. The system is
+/// watched once for all of them, and only while a request waits.
 final class NetworkChanges: Sendable {
     private struct State {
         var waiting = 0

@@ -3,8 +3,8 @@
 package import OptimistCore
 import Synchronization
 
-/// What is to happen at a time unless it is called off before, as most is: one task sleeps for all of it, and another one when
-/// something comes that is due before that.
+/// Alarms for a time. Most are called off before it: one task sleeps for all of them, and another one when an alarm
+/// comes that is due earlier.
 ///
 /// A task of its own for each would cost more than the request that it watches over, and a task that is cancelled in its sleep
 /// keeps its timer until its time is over.
@@ -54,7 +54,7 @@ package final class Deadlines: Sendable {
         }
     }
 
-    /// - Parameter alarm: What the task was to sleep until. Somebody may have cancelled its sleep.
+    /// - Parameter alarm: The time that the task slept for. Its sleep may have been cancelled.
     private func ring(_ alarm: Duration) {
         let now = elapsed()
         let (over, next) = state.withLock { state in

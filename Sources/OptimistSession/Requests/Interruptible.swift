@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Work in a task of its own, which somebody else can end with an error.
+/// Work in a task of its own, which another task can end with an error.
 final class Interruptible<Value: Sendable>: Sendable {
     private struct State {
         var outcome: Result<Value, any Error>?

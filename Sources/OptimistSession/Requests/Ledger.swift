@@ -4,7 +4,7 @@
 struct Ledger {
     let isRepeatable: Bool
     private(set) var failures = 0
-    /// How often in a row nobody could be reached.
+    /// How often in a row no server could be reached.
     private(set) var unreached = 0
     private let attempts: Int
     private var hasReplayed = false
@@ -21,7 +21,7 @@ struct Ledger {
         return isSafe && failures < attempts
     }
 
-    /// Books an attempt of which nothing was sent.
+    /// Books an attempt that sent nothing.
     mutating func bookNobody() { unreached += 1 }
 
     /// Books a refused token, and tells whether the request may be sent with another: once (T2).

@@ -27,7 +27,7 @@ struct Origin: Equatable, Sendable, CustomStringConvertible {
 
     var description: String { "\(scheme)://\(authority)" }
 
-    /// Whether what is sent there can be read by nobody in between: it is encrypted, or stays on this machine.
+    /// Whether no one between can read what is sent there: it is encrypted, or stays on this machine.
     var isPrivate: Bool {
         scheme == "https" || host == "localhost" || host.hasSuffix(".localhost") || host == "::1" || host == "[::1]"
             || Self.isLoopbackIPv4(host)
@@ -54,7 +54,7 @@ struct Origin: Equatable, Sendable, CustomStringConvertible {
 
     private static func isLoopbackIPv4(_ host: String) -> Bool { ipv4(host)?[0] == 127 }
 
-    /// The four numbers of an address. A number with a leading zero is none: some read it as octal.
+    /// The four numbers of an address. A number with a leading zero is not accepted: some read it as octal.
     private static func ipv4(_ host: String) -> [UInt8]? {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         let numbers = parts.compactMap { part in UInt8(part).flatMap { String($0) == part ? $0 : nil } }

@@ -4,8 +4,8 @@ import Foundation
 import HTTPTypes
 import OptimistCore
 
-/// Decides whether a failed attempt is followed by another, and when. One for all requests to a host, so that an
-/// outage is not multiplied by everybody's retries (T7).
+/// Decides whether a failed attempt is followed by another, and when. One for all requests to a host, so that retries
+/// do not multiply an outage (T7).
 ///
 /// > Source: gRFC A6, "Retry Throttling": ten tokens, one less for each failure, a tenth more for each success,
 /// > retries only above half.
@@ -27,7 +27,7 @@ struct Patience {
     /// - Parameters:
     ///   - failures: How many attempts of this request have failed, this one included.
     ///   - retryAfter: What the server asked for. Longer than the backoff's ceiling is left to the caller.
-    ///   - remaining: What is left of the request's time. Nil: it has no end.
+    ///   - remaining: The rest of the request's time. Nil: it has no end.
     /// - Returns: How long to wait before the next attempt, or nil when there should be none.
     mutating func failed(
         _ failures: Int, retryAfter: Duration? = nil, within remaining: Duration?
@@ -39,7 +39,7 @@ struct Patience {
         return tokens > 5 ? delay : nil
     }
 
-    /// - Parameter times: How often in a row a request has reached nobody.
+    /// - Parameter times: How often in a row a request has reached no server.
     /// - Returns: How long to wait before it is tried again. Nothing was sent, so the budget of the host is as before.
     mutating func failedToReach(_ times: Int) -> Duration { backoff.delay(afterFailures: times, using: &randomness) }
 }

@@ -8,7 +8,7 @@ final class RequestProgress: Sendable {
     private struct State {
         /// Whether an attempt that is over may have reached the server.
         var mayHaveArrived = false
-        /// Of the attempt that is under way. `notSent`: none is.
+        /// The phase of the attempt under way. `notSent`: there is no attempt.
         var attempt = TransportError.Phase.notSent
         /// The answer that refused the last attempt's token. Nil: none did.
         var refusal: RefusedAnswer?
@@ -23,7 +23,7 @@ final class RequestProgress: Sendable {
         elapsed = Stopwatch(clock)
     }
 
-    /// What is left of its time. Nil: it has no end.
+    /// The rest of its time. Nil: it has no end.
     var remaining: Duration? { deadline.map { $0 - elapsed() } }
 
     /// How far it has got if it ends now.

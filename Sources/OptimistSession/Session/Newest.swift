@@ -58,8 +58,8 @@ final class Newest<Value: Sendable>: Sendable {
 
 /// The states of a session: first the one of the moment, then each newest one. It ends when its task is cancelled.
 ///
-/// Whoever is slow misses states in between, never the last. Two equal states never follow each other, except that
-/// what was missed in between may make them so.
+/// A slow iteration misses states in between, never the last. Two equal states never follow each other, unless states
+/// were missed in between.
 public struct SessionStates: AsyncSequence, Sendable {
     let states: Newest<SessionState>
 

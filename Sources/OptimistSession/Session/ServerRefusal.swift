@@ -46,7 +46,7 @@ extension OptimistError {
     /// Reads why the server refused something that has to do with accounts.
     ///
     /// - Parameters:
-    ///   - head: Of an answer that is no success.
+    ///   - head: The head of an answer that is not a success.
     ///   - code: What it is if the server gives no reason that is known here.
     ///   - sentence: The sentence for that.
     static func refusal(

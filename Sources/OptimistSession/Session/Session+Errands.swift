@@ -17,7 +17,7 @@ extension Session {
             case .wait(let stamp, let delay):
                 let clock = surroundings.clock
                 let pause = surroundings.spawn { [weak self] in
-                    // Cancelled with the session, and then nobody waits any more.
+                    // Cancelled with the session, and then no request waits.
                     guard (try? await clock.sleep(for: delay)) != nil, let self else { return }
                     run(core.handle(.pauseEnded(stamp)))
                 }

@@ -75,9 +75,9 @@ extension Session {
         return .refreshFailed(stamp, retryAfter: answer.head.retryAfter(now: serverTime.now))
     }
 
-    /// What comes of a request's answer that ends the session. Another process of the app may have signed in again since, on this
-    /// very device: what it has kept is then as good as ever. Nil: the token is not in use any more, so the present one has to be
-    /// tried.
+    /// The event for a request's answer that ends the session. Another process of the app may have signed in again
+    /// since, on this very device: the credentials that it has kept are then as good as ever. Nil: the token is no
+    /// longer in use, so the present one has to be tried.
     func ended(_ stamp: Stamp, _ reason: SignOutReason) async -> SessionMachine.Event? {
         guard let credentials = core.credentials(of: stamp) else { return nil }
         guard case .renewed(let newer) = await vault.fate(of: credentials) else { return .ended(stamp, reason) }

@@ -31,7 +31,7 @@ public final class Session: Sendable {
     ///     ``SessionConfiguration/allowsPlainHTTPToPrivateAddresses``.
     ///   - transport: Carries the requests. The session alone decides what is sent again.
     ///   - credentials: Where tokens and the id of the installation are kept.
-    ///   - configuration: How many requests at a time, and how the server's answers are to be read.
+    ///   - configuration: How many requests at a time, and how to read the server's answers.
     ///   - reachability: A hint of when to try again what waits for a network. Default: the system's.
     ///   - surroundings: Time, ids and chance.
     ///   - logger: Gets `debug` lines, without tokens and without what people wrote.
@@ -95,7 +95,7 @@ public final class Session: Sendable {
             by: configuration.endpoints.signUp, email: email, password: password, invitation: invitation)
     }
 
-    /// Signs in. Whoever was signed in before is signed out of this device, with reason `replaced`.
+    /// Signs in. A user who was signed in before is signed out of this device, with reason `replaced`.
     ///
     /// Nothing changes if it fails, or if it is cancelled before the answer is there.
     ///
@@ -130,7 +130,7 @@ public final class Session: Sendable {
     /// Sends a request with the session's credential and returns the whole answer, whatever its status.
     ///
     /// It waits while the credentials are read or renewed, and while other requests fill the slots. Cancelling returns
-    /// at once and disturbs nobody else (T8).
+    /// at once and disturbs no other request (T8).
     ///
     /// - Returns: The last answer. None that ``SessionConfiguration/answers`` takes for a refused token is returned: it is
     ///   the cause of the error, as a ``RefusedAnswer``.

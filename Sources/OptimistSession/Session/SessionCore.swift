@@ -4,7 +4,7 @@ import Foundation
 import OptimistCore
 import Synchronization
 
-/// Holds the machine under one lock, with those who wait for it. What is decided inside the lock is done outside.
+/// Holds the machine under one lock, with the requests that wait for it. It decides inside the lock and acts outside.
 final class SessionCore: Sendable {
     private struct Shared {
         var machine: SessionMachine
@@ -60,7 +60,7 @@ final class SessionCore: Sendable {
 
     func credentials(of stamp: Stamp) -> Credentials? { shared.withLock { $0.machine.credentials(of: stamp) } }
 
-    /// Tells the machine what happened, wakes whom that concerns, and returns what is to be run.
+    /// Tells the machine an event, wakes the requests that it concerns, and returns the errands to run.
     func handle(_ event: SessionMachine.Event) -> [SessionMachine.Errand] {
         handle(event) { _ in true }.errands
     }

@@ -3,7 +3,7 @@
 public import OptimistCore
 
 extension OptimistError.Code {
-    /// Nobody is signed in, or the session has ended. The remedy is to sign in.
+    /// No user is signed in, or the session has ended. The remedy is to sign in.
     public static let signedOut = Self("session.signedOut")
     /// The access token was refused, and so was the one fetched after it. The cause is a ``RefusedAnswer``.
     public static let credentialRefused = Self("session.credentialRefused")

@@ -8,13 +8,13 @@ public enum SessionState: Equatable, Sendable {
     case restoring
     /// The kept credentials cannot be read before the device is unlocked. The next request tries again.
     case locked
-    /// Nobody is signed in. Requests fail at once.
+    /// No user is signed in. Requests fail at once.
     case signedOut(SignOutReason)
     /// Signed in, as far as is known.
     case active(Account)
     /// New tokens are being fetched. Requests wait if the old ones were refused.
     case refreshing(Account)
-    /// New tokens could not be fetched, which signs nobody out. Nothing asks for them before the given time.
+    /// New tokens could not be fetched; the user stays signed in. Nothing asks for them before the given time.
     case degraded(Account, nextRefreshAt: Date)
 
     /// Whose session it is, or nil while that is not known.

@@ -1,17 +1,17 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Why nobody is signed in. An open set: the server may have reasons of its own.
+/// Why no user is signed in. An open set: the server may have reasons of its own.
 public struct SignOutReason: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
     /// As the server writes it.
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
     public var description: String { rawValue }
 
-    /// Nobody has signed in on this device yet.
+    /// No user has signed in on this device yet.
     public static let neverSignedIn = Self(rawValue: "never_signed_in")
     /// The person signed out here.
     public static let signedOut = Self(rawValue: "signed_out")
-    /// Somebody else has signed in here since.
+    /// Another user has signed in here since.
     public static let replaced = Self(rawValue: "replaced")
     /// The credentials were given by another server than the one in use now.
     public static let otherServer = Self(rawValue: "other_server")
@@ -24,7 +24,7 @@ public struct SignOutReason: Hashable, Sendable, RawRepresentable, CustomStringC
     public static let signedInElsewhere = Self(rawValue: "signed_in_elsewhere")
     /// The person, or an operator, ended this session from elsewhere.
     public static let revoked = Self(rawValue: "revoked")
-    /// An old refresh token was presented again: somebody may have copied it.
+    /// An old refresh token was presented again: it may have been copied.
     public static let reuseDetected = Self(rawValue: "reuse_detected")
     /// The password was changed on another device, or reset.
     public static let passwordChanged = Self(rawValue: "password_changed")

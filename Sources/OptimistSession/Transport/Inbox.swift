@@ -9,7 +9,7 @@
         import FoundationNetworking
     #endif
 
-    /// What has arrived for one exchange and was not read yet. One reader at a time.
+    /// The chunks that have arrived for one exchange and were not read yet. One reader at a time.
     final class Inbox: Sendable {
         private struct State {
             var head: HTTPResponse?
@@ -50,7 +50,7 @@
             }
         }
 
-        /// Nobody wants it any more.
+        /// The exchange has no reader left.
         func abandon(_ reason: any Error = CancellationError()) {
             finish(reason)
             task.cancel()
@@ -131,7 +131,7 @@
         }
     }
 
-    /// The chunks of an inbox, in order. Cancelling whoever reads them ends the exchange.
+    /// The chunks of an inbox, in order. Cancelling their reader ends the exchange.
     struct InboxChunks: AsyncSequence, Sendable {
         let inbox: Inbox
 

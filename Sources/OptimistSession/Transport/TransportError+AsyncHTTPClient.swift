@@ -7,7 +7,7 @@
     import NIOPosix
     import NIOSSL
 
-    /// The errors of AsyncHTTPClient and of what is below it, as ours.
+    /// The errors of AsyncHTTPClient and of the layers below it, as ours.
     extension TransportError {
         /// - Throws: `CancellationError` instead of returning, when that is what happened.
         static func translating(_ error: any Error, _ phase: Phase) throws -> TransportError {

@@ -16,8 +16,8 @@
 
     /// The transport for Apple's systems, on `URLSession`.
     ///
-    /// It follows no redirect, keeps neither cookies nor a cache, and stops reading from the network while nobody
-    /// reads the body.
+    /// It follows no redirect, keeps neither cookies nor a cache, and stops reading from the network while the body is
+    /// not read.
     public final class URLSessionTransport: Transport {
         private let session: URLSession
         private let exchanges = Exchanges()

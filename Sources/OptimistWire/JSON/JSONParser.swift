@@ -170,8 +170,8 @@ extension JSONParser {
 
     private func text(_ range: Range<Int>) throws(JSONError) -> String {
         let bytes = UnsafeBufferPointer(rebasing: input[range])
-        // What is not UTF-8 is replaced, so that the text has other bytes. The initializer that validates instead asks the
-        // runtime for its generic types at each call, which took a third of all parsing.
+        // Bytes that are not UTF-8 are replaced, so that the text has other bytes. The initializer that validates
+        // instead asks the runtime for its generic types at each call, which took a third of all parsing.
         let text = String(decoding: bytes, as: UTF8.self)
         guard bytes.allSatisfy({ $0 < 0x80 }) || text.utf8.elementsEqual(bytes) else {
             throw .malformed(offset: range.lowerBound)

@@ -2,7 +2,7 @@
 
 /// Reads a schema, and notes everything that is wrong with it instead of ending at the first fault.
 ///
-/// What cannot be read is replaced by something plain, so that it causes no further faults.
+/// A part that cannot be read is replaced by a plain one, so that it causes no further faults.
 struct SchemaReader {
     /// One sentence each, in the order of the text.
     private(set) var faults: [String] = []
@@ -11,7 +11,7 @@ struct SchemaReader {
         var schema = Schema(id: "", types: [:])
         if let id = json["id"]?.string, !id.isEmpty { schema.id = id } else { note("The schema needs an \"id\".") }
         if let version = json["version"] {
-            // Of a version that is not known, nothing is too late.
+            // If the version is unknown, nothing is too late.
             schema.version = number(version, "The schema's \"version\"") ?? .max
         }
         if let oldest = json["minClientVersion"] {

@@ -20,7 +20,7 @@ struct DiskDamageTests {
         var random = SplitMix64(seed: seed)
         let place = TemporaryFolder()
         var values: [String: DiskEntry] = [:]
-        // So small that there are several files, of which one belongs to one entry.
+        // So small that there are several files, one of them for one entry.
         let limits = DiskLimits(sizeBytes: 64_000, largestEntryBytes: 64_000)
         let sizes = [0, 1, 10, 100, 300, 5000]
         let writer = place.cache(limits)
@@ -48,7 +48,7 @@ struct DiskDamageTests {
                 let found = cache.entry(for: key)
                 if let found, found != values[key] { wrong += 1 }
                 if values[key] != nil { if found == nil { misses += 1 } else { hits += 1 } }
-                // What was found damaged once is gone, and does not turn up again.
+                // A record that was found damaged once is gone, and does not turn up again.
                 if found == nil, cache.entry(for: key) != nil { wrong += 1 }
             }
             damaged += cache.counts.damagedEntries

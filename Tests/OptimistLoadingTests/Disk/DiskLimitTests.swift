@@ -54,7 +54,7 @@ struct DiskLimitTests {
         var missing = 0
         for number in 0..<2000 {
             cache.store(.sample(size: 2000, seed: UInt64(number)), for: "\(number)")
-            // Eight, each in a file of its own, are used again and again, in a stream of what is used once.
+            // Eight, each in a file of its own, are used again and again, in a stream of entries that are used once.
             if number >= 320, cache.entry(for: "\(number % 8 * 40)") == nil { missing += 1 }
         }
         #expect(missing == 0)

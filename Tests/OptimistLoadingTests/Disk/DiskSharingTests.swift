@@ -73,7 +73,7 @@ struct DiskSharingTests {
             let cache = caches[thread % 2]
             var (hits, wrong) = (0, 0)
             for step in 0..<400 {
-                // Half of the keys are one thread's, the others everybody's.
+                // Half of the keys are one thread's, the others are shared.
                 let key = step % 2 == 0 ? 100 + thread * 10 + step % 10 : Int.random(in: 0..<20, using: &random)
                 switch Int.random(in: 0..<100, using: &random) {
                 case 0..<40: cache.store(Self.value(key, step % 50), for: "\(key)")

@@ -11,7 +11,7 @@ import Testing
 struct FeedRandomTests {
     private typealias Machine = FeedMachine<Kind, String, Photo, Int>
 
-    /// What has been asked of the world and not been answered, and what an observer has been told.
+    /// The open questions to the world, and the news that an observer has had.
     private struct World {
         var machine = Machine(
             sections: [.chosen, .recommended], filter: "a",
@@ -21,7 +21,7 @@ struct FeedRandomTests {
         var wishes: [(id: Int, number: Int)] = []
         /// What the server has, which changes: by section and filter.
         var server: [String: [Int]] = [:]
-        /// How often each item has been described anew.
+        /// How often each item has got a new description.
         var versions: [Int: Int] = [:]
         var shown: [[Int]] = []
         var seen: [FeedSection<Kind, Photo>] = []
@@ -53,7 +53,7 @@ struct FeedRandomTests {
             switch Int.random(in: 0..<3, using: &random) {
             case 0: items.removeAll { _ in Int.random(in: 0..<8, using: &random) == 0 }
             case 1:
-                // Some move to the top, as what has been commented on does, together or each by itself; one moves down.
+                // Some move to the top, together or each by itself, as commented items do; one moves down.
                 let count = min(Int.random(in: 1...5, using: &random), items.count)
                 let first = Int.random(in: 0...(items.count - count), using: &random)
                 let moved =
@@ -171,7 +171,7 @@ struct FeedRandomTests {
         #expect(Set(world.machine.phases.keys).isSubset(of: world.machine.wishes.keys))
         for (id, phase) in world.machine.phases { #expect(phase.value == nil || phase.value == id) }
 
-        // An observer who does what he is told has the same lists.
+        // An observer that follows the news has the same lists.
         let news = world.machine.takeNews()
         let changes = FeedChanges(from: world.seen, to: sections, updated: news.updated, states: [])
         let before = Set(world.shown.joined())

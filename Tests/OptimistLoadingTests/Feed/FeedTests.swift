@@ -232,7 +232,7 @@ struct FeedTests {
         #expect(loader.inspect { $0.machine.holders.count } == 0)
     }
 
-    /// What is left when the feed has gone.
+    /// The objects that are left when the feed has gone.
     private func begin() async -> (Source, Loader<String, Int>, ending: Task<Void, Never>) {
         let wall = await Wall.showing(0..<2)
         let snapshots = wall.feed.snapshots()

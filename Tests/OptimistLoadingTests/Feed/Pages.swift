@@ -100,7 +100,7 @@ struct Wall {
 
     func next() async -> PhotoFeed.Snapshot? { await snapshots.first { _ in true } }
 
-    /// Waits for a snapshot of which something holds.
+    /// Waits for a snapshot that satisfies a condition.
     @discardableResult
     func until(_ condition: @Sendable (PhotoFeed.Snapshot) -> Bool) async -> PhotoFeed.Snapshot? {
         await snapshots.first { condition($0) }

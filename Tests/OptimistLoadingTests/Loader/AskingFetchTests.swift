@@ -7,7 +7,7 @@ import Testing
 
 @testable import OptimistLoading
 
-/// A loader some of whose fetches ask it for other keys: those named in the key, as in "a<b,c", together.
+/// A loader with some fetches that ask it for other keys: those named in the key, as in "a<b,c", together.
 private final class Nest: Sendable {
     let source = Source()
     let loader: Loader<String, Int>

@@ -5,7 +5,7 @@ import Testing
 
 @testable import OptimistLoading
 
-/// What was decided first may be told last: two threads come from the lock in any order.
+/// The first decision may be told last: two threads come from the lock in any order.
 @Suite(.timeLimit(.minutes(20)))
 struct OrderOfEventsTests {
     private let told = Told()

@@ -27,7 +27,7 @@ final class PendingWritesTests {
     private func begin() -> Bool { pending.begin() }
     private func end(_ number: Int) -> Int? { pending.end(number)?.value }
 
-    /// What is done, in turn: a key with its value, or with nil for a removal.
+    /// The writes, in turn: a key with its value, or with nil for a removal.
     private func work() -> [String] {
         var done: [String] = []
         while let (number, key, write) = pending.first() {

@@ -84,7 +84,7 @@ final class Source: Sendable {
     func show(_ key: String, _ partial: Int) { state.withLock { $0.fetches[key] }?.show(partial) }
 }
 
-/// Somebody who wants a value, and notes what is told.
+/// A subscriber that notes its events.
 final class Listener: Sendable {
     private let events: AsyncStream<String>
     let ticket: Ticket
@@ -137,7 +137,7 @@ struct Desk {
         while !loader.inspect(isSo) { await Task.yield() }
     }
 
-    /// Lets time pass, once somebody waits for it.
+    /// Lets time pass, once a task waits for it.
     func pass(_ duration: Duration) async {
         await clock.sleepers(atLeast: 1)
         clock.advance(by: duration)

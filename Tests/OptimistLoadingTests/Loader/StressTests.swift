@@ -90,10 +90,10 @@ struct StressTests {
                 }
             }
         }
-        // Those that nobody wants any more end by themselves.
+        // Flights without a holder end by themselves.
         while loader.inspect({ $0.machine.flights.contains { $0 != nil } }) { await Task.yield() }
         #expect(wrong.count == 0)
-        // What was a seed counts like any other now.
+        // A former seed counts like any other value now.
         for key in 0..<500 where loader.cached(key) != nil { loader.store(key, for: key) }
         loader.inspect { state in
             #expect(state.machine.holders.count == 0)

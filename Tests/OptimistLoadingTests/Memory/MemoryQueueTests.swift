@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct MemoryQueueTests {
-    /// What is in the queue, by what it says of each place.
+    /// The contents of the queue, by what it says of each place.
     private struct Books {
         var queue: MemoryQueue
         var costs: [Int: Int] = [:]

@@ -73,7 +73,7 @@ struct FeedScroll: Benchmark {
                 "a page at the end of 10,000 items", pair, rival: "the difference alone", target: Thresholds.feedPage))
     }
 
-    /// All of it scrolled through, with pictures of which few fit.
+    /// All of it scrolled through, with pictures; only few of them fit.
     private func memory(_ count: Int, _ report: (Figure) -> Void) async throws {
         guard let before = Memory.forgetPeak() else { return }
         let loader = Loader<String, [UInt8]>(

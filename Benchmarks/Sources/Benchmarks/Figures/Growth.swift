@@ -13,7 +13,7 @@ struct Growth: Benchmark {
     func run(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws {
         for rows in [1_000, 10_000, 100_000, 1_000_000].map({ effort.rows($0) }) {
             let store = try await filled(with: rows, in: folder)
-            // What is written and observed stays pending, so that comes last.
+            // The rows that are written and observed stay pending, so that comes last.
             report(figure("push", rows, per: Self.pushed, try await push(store)))
             report(figure("write", rows, per: 1, try await write(store)))
             report(figure("observe", rows, per: 1, try await observe(store)))

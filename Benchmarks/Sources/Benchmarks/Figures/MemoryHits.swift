@@ -4,7 +4,7 @@ import Foundation
 import OptimistLoading
 import Synchronization
 
-/// Asking for what is in memory, beside a dictionary with a lock, and the system's own cache.
+/// Asking for a value in memory, beside a dictionary with a lock, and the system's own cache.
 struct MemoryHits: Benchmark {
     static let name = "memory-hits"
     let effort: Effort

@@ -3,8 +3,9 @@
 import HTTPTypes
 import OptimistSession
 
-/// How long it takes until a request that reaches nobody is back. The name server of the machine that measures may lose a
-/// question, and the system's resolver then waits for seconds: so of names the median tells what the transport does.
+/// How long it takes until a request to an address without a server is back. The name server of the machine that
+/// measures may lose a question, and the system's resolver then waits for seconds: so for names, the median tells what
+/// the transport does.
 struct NobodyThere: Benchmark {
     static let name = "nobody-there"
     let effort: Effort

@@ -46,7 +46,8 @@ struct ScratchFolder: Sendable {
 
     /// Moves everything from the log into a file, and returns its size in bytes.
     ///
-    /// A store that has just been released may be copying its log still, and SQLite lets nobody wait for that: it is tried again.
+    /// A store that has just been released may still be copying its log, and SQLite gives no way to wait for that: it
+    /// is tried again.
     @discardableResult
     func checkpoint(_ file: URL) throws -> Int {
         let queue = try DatabaseQueue(path: file.path)

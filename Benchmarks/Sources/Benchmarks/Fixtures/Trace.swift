@@ -3,18 +3,18 @@
 import Foundation
 import OptimistCore
 
-/// What somebody asks for, drawn from a seed.
+/// A sequence of requests, drawn from a seed.
 struct Trace {
     enum Ask {
         case key(Int)
-        /// What is near the screen now.
+        /// The items near the screen now.
         case near(ClosedRange<Int>)
     }
 
     enum Kind: String, CaseIterable {
         /// A feed that is scrolled down, with flicks back and eight items fetched ahead, and its authors' pictures.
         case feed
-        /// Things of which few are asked for often, by Zipf's law.
+        /// Things with few of them asked for often, by Zipf's law.
         case zipf
         /// The same, with long passages that are looked through once.
         case scan
@@ -89,7 +89,7 @@ struct Trace {
     }
 }
 
-/// A cache that lets go of what was not used for longest.
+/// A cache that lets go of the value whose last use was longest ago.
 struct LeastRecentlyUsed {
     private var uses: [Int: Int] = [:]
     /// The keys by their uses, the oldest first; those that were used again since are skipped.

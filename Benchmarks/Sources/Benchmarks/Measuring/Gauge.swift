@@ -3,7 +3,7 @@
 import ArgumentParser
 import Foundation
 
-/// What is read before and after a piece of work.
+/// The counters that are read before and after a piece of work.
 enum Gauge: String, CaseIterable, ExpressibleByArgument {
     /// The time that passes. What people feel, if the machine has nothing else to do.
     case wall

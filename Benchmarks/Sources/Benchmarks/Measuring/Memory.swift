@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// The most memory that the process has held at a time. Linux only: elsewhere there is no way to start anew.
+/// The most memory that the process has held at a time. Linux only: other systems cannot reset it.
 enum Memory {
     /// Forgets the peak so far. Returns the bytes held now, or nil where this cannot be measured.
     ///

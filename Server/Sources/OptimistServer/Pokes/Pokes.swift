@@ -4,7 +4,7 @@ import OptimistServing
 import OptimistWire
 import Synchronization
 
-/// Who listens for the changes of which account.
+/// The connections that listen for the changes of each account.
 final class Pokes: Sendable {
     private struct Listeners {
         var byAccount: [String: [ObjectIdentifier: Listener]] = [:]
@@ -15,7 +15,7 @@ final class Pokes: Sendable {
     /// How many connections listen.
     var count: Int { listeners.withLock { $0.byAccount.values.reduce(0) { $0 + $1.count } } }
 
-    /// The most connections that may listen to one account, so that nobody's forgotten streams fill the memory.
+    /// The most connections that may listen to one account, so that forgotten streams do not fill the memory.
     private static let maxListeners = 200
 
     /// - Throws: ``RequestProblem`` `limit` with status 429 when as many listen to the account as may.
