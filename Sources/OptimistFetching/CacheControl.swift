@@ -57,7 +57,8 @@ struct CacheControl {
     /// How many seconds ago it left its source, as caches on the way say.
     private var age: TimeInterval { head.headerFields[.age].map(Self.seconds) ?? 0 }
 
-    /// > Source: RFC 9111, section 1.2.2, delta-seconds: digits only, and no more than 2³¹. What is none is nothing.
+    /// > Source: RFC 9111, section 1.2.2, delta-seconds: digits only, and no more than 2³¹. Any other text counts as
+    ///   zero.
     private static func seconds(_ text: String) -> TimeInterval {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return 0 }
         return TimeInterval(min(Int(text) ?? .max, 1 << 31))

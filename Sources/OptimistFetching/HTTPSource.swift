@@ -91,8 +91,8 @@ public struct HTTPSource: Sendable {
         }
     }
 
-    /// The validity that an answer gives its value. If the answer omits the tag, the date or the lifetime, the former
-    /// one stays.
+    /// The validity that an answer gives its value. If the answer omits the tag, the date or the lifetime, the one from
+    /// before stays.
     private func validity(_ head: HTTPResponse, _ former: Validity?) -> Validity {
         self.validity(head, CacheControl(head).validity(at: now(), former: former?.lifetime).confirming(former))
     }

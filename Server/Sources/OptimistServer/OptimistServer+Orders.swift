@@ -7,8 +7,8 @@ extension OptimistServer {
     ///
     /// Devices whose sessions end by it hear so at once.
     ///
-    /// - Returns: What came of it: of an invitation `invitation` and `expiresAt`, of a reset `token` and `expiresAt`, of the
-    ///   others `accounts`, `sessions`, `ended` or `deleted`. Invitations and tokens are secret.
+    /// - Returns: The result. For an invitation: `invitation` and `expiresAt`; for a reset: `token` and `expiresAt`;
+    ///   for the others: `accounts`, `sessions`, `ended` or `deleted`. Invitations and tokens are secret.
     /// - Throws: `OptimistError` with code `account.notFound`; when the database fails.
     public func carryOut(_ order: AccountOrder) async throws -> JSON { try await registry.carryOut(order) }
 }

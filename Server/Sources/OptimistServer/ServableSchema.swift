@@ -83,7 +83,7 @@ extension Schema {
     private static let typeMembers: Set = ["@unique", "@editWins", "@minClientVersion", "@was"]
     private static let columnMembers: Set = ["type", "required", "maxBytes", "to", "onDelete", "was"]
 
-    /// The schema without what the format has no word for, each of which is a fault.
+    /// The schema without the members that the format does not have. Each of those is a fault.
     private static func known(_ json: JSON, _ faults: inout [String]) -> JSON {
         guard var schema = known(json, beside: members, "The schema", &faults).object,
             let types = schema["types"]?.object

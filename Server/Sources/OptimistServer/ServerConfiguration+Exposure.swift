@@ -2,11 +2,11 @@
 
 import Logging
 
-/// Who can read what the server and its clients say to each other.
+/// The readers of the traffic between the server and its clients.
 enum Exposure: Hashable, Sendable {
     /// This machine only.
     case loopback
-    /// Whoever stands between a client and the server: it speaks no TLS, and neither does anything before it.
+    /// Anyone between a client and the server: it speaks no TLS, and no proxy before it does.
     case network
     /// A proxy is said to stand before the server. What reaches the port past it can write any address there.
     case pastProxy

@@ -40,7 +40,7 @@ public final class JMAPRemote: Remote {
         }
     }
 
-    /// Without the port, which says how the server is reached and not which one it is.
+    /// Without the port: it says how the server is reached, not which server it is.
     private func name(of account: String) -> String { "\(session.server.host() ?? "")#\(account)" }
 
     /// Cursors are ordered, and pages have everything, as Protocol.md says.

@@ -7,7 +7,7 @@ import OptimistWire
 struct MethodResponse {
     fileprivate let invocation: Invocation
 
-    /// The type of the method-level error. Nil: it is none.
+    /// The type of the method-level error. Nil: the response is not an error.
     var error: String? { invocation.name == "error" ? invocation.arguments["type"]?.string ?? "" : nil }
 
     /// Whether the server serves this table to a newer version of the app only.

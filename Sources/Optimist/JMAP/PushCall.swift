@@ -31,7 +31,8 @@ package struct PushCall {
             groups: push.groups.map { $0.map { push.rows[$0].name } }, origins: push.origins)
     }
 
-    /// Reads the verdicts, one for each row in the order of the push. A row that the answer does not name is to be retried.
+    /// Reads the verdicts, one for each row in the order of the push. A row that the answer does not name will be
+    /// retried.
     ///
     /// - Throws: ``RemoteFailure`` when the answer concerns the push as a whole.
     package func answer(from response: Response) throws -> PushAnswer {

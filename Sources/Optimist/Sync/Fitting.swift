@@ -40,8 +40,8 @@ struct Fitting {
         if try !rows.horizon.hasMore && fitHeldBack() { try fit([]) }
     }
 
-    /// Rows that have moved, or are there again, are put before the row above their former place is deleted. So are
-    /// rows that waited for a row that is here now.
+    /// Rows that have moved, or are there again, are put before the row above their former place is deleted. The same
+    /// holds for rows that waited for a row that is here now.
     private mutating func putBeforeDeletions(_ left: inout [ReceivedRow], _ reasons: inout [RowRef: String]) throws {
         let deleted = left.filter { !$0.isAlive }
         if deleted.isEmpty { return }

@@ -79,8 +79,8 @@ extension Exchange {
         operations += call.destroy.map { operation(rowID($0.id), .destroy($0.tombstone)) }
     }
 
-    /// Sees to rows that a call names twice: a second delete is none, and without clocks an update of a row that the call
-    /// destroys is not carried out.
+    /// Handles rows that a call names twice: a second delete does nothing, and without clocks an update of a row that
+    /// the call destroys is not carried out.
     ///
     /// - Returns: The updates that are left out.
     private func settleTwice(_ call: inout SetCall) -> [String: SetError] {
@@ -209,7 +209,7 @@ extension SetError {
         SetError("notFound", "The row was deleted meanwhile.", deletion: deletion)
     }
 
-    /// What is wrong with the id that a row's members name. Nil: they name none, or the row's own.
+    /// The error of the id that a row's members name. Nil: they name no id, or the row's own.
     fileprivate init?(id: JSON?, of row: String) {
         guard let id, id.string != row else { return nil }
         self.init("invalidProperties", "The server chooses a row's id, and it never changes.", properties: ["id"])

@@ -6,8 +6,8 @@ import OptimistWire
 extension Exchange {
     /// Reads a state from which a client wants to go on.
     ///
-    /// - Parameter knowsEpochs: Whether the client can make something of `forked`. One that knows only the RFC hears
-    ///   what it understands: fetch everything anew.
+    /// - Parameter knowsEpochs: Whether the client understands `forked`. A client that knows only the RFC gets an error
+    ///   that it understands: fetch everything again.
     /// - Throws: ``MethodError`` `cannotCalculateChanges` or `forked`.
     func place(_ text: String, knowsEpochs: Bool) throws -> KnownState {
         guard let state = SyncState(text) else {
@@ -23,7 +23,7 @@ extension Exchange {
             }
             known.epochs = epochs.json(from: state.epoch)
         }
-        // From nothing, or not yet through with it: nobody can have what was forgotten before it began.
+        // From nothing, or not yet through with it: the client cannot have rows that were forgotten before it began.
         known.begun = state.isInitial ? opening.seq : state.begun.map { min($0, opening.seq) }
         if max(state.seq, known.begun ?? 0) < snapshot.floor {
             throw MethodError(
@@ -37,7 +37,7 @@ extension Exchange {
     func state(at place: LogPosition, begun: Int64? = nil) -> SyncState {
         var state = place.state(epoch: settings.epoch)
         state.begun = begun
-        // Whoever has been told that there is nothing does not begin with nothing from now on.
+        // A client that has been told that there is nothing does not begin with nothing from now on.
         if state.isInitial { state.begun = 0 }
         return state
     }

@@ -81,7 +81,7 @@ public final class SimulatedDisk: Sendable {
         set { withState { $0.capacity = newValue } }
     }
 
-    /// How many operations changed what is on the disk so far, whoever made them: as long as it stays the same, so do the
+    /// How many operations changed the disk so far, by whichever process: as long as it stays the same, so do the
     /// files.
     public var changes: Int { withState(\.changes) }
 
@@ -94,7 +94,7 @@ public final class SimulatedDisk: Sendable {
     /// How often a process has died at a change that it was about to make, in all mounts.
     public var crashesMet: Int { withState { $0.crashesMet } }
 
-    /// The power fails: every process dies, and of what was not synced the seed decides what is left.
+    /// The power fails: every process dies, and the seed decides which unsynced bytes are left.
     public func losePower() {
         let watchers = withState { state in
             let watchers = state.mounts.indices.flatMap { state.die($0) }
@@ -124,7 +124,7 @@ public final class SimulatedDisk: Sendable {
         }
     }
 
-    /// Puts back what ``copy(_:)`` gave, durably. Nobody may have the file open.
+    /// Puts back what ``copy(_:)`` gave, durably. No process may have the file open.
     public func restore(_ copy: [String: [UInt8]]) {
         withState { state in
             for (name, bytes) in copy.sorted(by: { $0.key < $1.key }) {

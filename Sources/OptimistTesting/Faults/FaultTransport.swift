@@ -42,7 +42,7 @@ public final class FaultTransport: Transport {
 
     /// - Parameters:
     ///   - base: What carries the requests that get through.
-    ///   - conditions: What goes wrong by chance. Default: nothing.
+    ///   - conditions: The faults by chance. Default: none.
     ///   - clock: Measures latency and the longest wait.
     ///   - seed: Draws the faults. Default: by chance.
     public init(
@@ -54,7 +54,7 @@ public final class FaultTransport: Transport {
         state = Mutex(State(conditions, seed: seed))
     }
 
-    /// What goes wrong by chance, from the next request on.
+    /// The faults by chance, from the next request on.
     public var conditions: FaultConditions {
         get { state.withLock { $0.conditions } }
         set { state.withLock { $0.conditions = newValue } }
@@ -112,7 +112,7 @@ public final class FaultTransport: Transport {
         case .unreachable: throw TransportError(.unreachable, .notSent)
         case .requestLost: throw TransportError(.broken, .maybeProcessed)
         case .answerLost:
-            // The server answers to the end, and nobody hears it.
+            // The server answers to the end, and the client hears nothing.
             _ = try await base.send(request).body.collect(upTo: .max)
             throw TransportError(.broken, .maybeProcessed)
         case .stalled:

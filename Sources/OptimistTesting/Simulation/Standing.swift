@@ -8,7 +8,7 @@ struct Standing: Sendable {
     let device: String
     /// Nil: the app does not run.
     private var status: SyncStatus?
-    /// The tables of which the device has not received all of the server's rows yet.
+    /// The tables in which the device has not received all of the server's rows yet.
     private var behind: [String] = []
 
     /// A device on which the app does not run.

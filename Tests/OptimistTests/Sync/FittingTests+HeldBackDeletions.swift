@@ -18,7 +18,7 @@ extension FittingTests {
         .project(project, seq: seq, stamp: 1_790_000_002_000, generation: 3)
     }
 
-    /// The user makes the trip again, the server has a step below the former one, and refuses the new one.
+    /// The user makes the trip again, the server has a step below the deleted one, and refuses the new one.
     private func refuseNewLife(in store: Store) async throws {
         let trip = trip
         try await store.take([.project(trip)], to: 1)

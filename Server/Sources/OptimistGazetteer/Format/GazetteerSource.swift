@@ -4,7 +4,7 @@ import GRDB
 
 /// Where a gazetteer's data is from.
 public struct GazetteerSource: Hashable, Sendable {
-    /// What has to be shown to those who see the names.
+    /// The text that an app must show to users who see the names.
     public let attribution: String
     /// The licence's name and address.
     public let licence: String

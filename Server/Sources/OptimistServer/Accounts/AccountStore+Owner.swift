@@ -68,7 +68,7 @@ extension AccountStore {
     /// Its id is remembered, for as long as its devices may ask what became of it.
     ///
     /// - Parameter account: As it was read when its password was checked. Nil: whatever its password is.
-    /// - Returns: The ids of its sessions. Nil: it is not there any more, or has another password.
+    /// - Returns: The ids of its sessions. Nil: it is no longer there, or has another password.
     func delete(account id: String, if account: Account?, at time: Double) async throws -> [String]? {
         try await commits.write { db in
             if let account, try !isUnchanged(account, db) { return nil }
@@ -91,7 +91,7 @@ extension AccountStore {
         }
     }
 
-    /// Deleted accounts of which something is still there.
+    /// Deleted accounts with some data left.
     func accountsToErase() async throws -> [String] {
         try await reader.read { db in
             try String.fetchAll(db, sql: "SELECT account_id FROM optimist_deleted_accounts WHERE is_erased = 0")
@@ -100,7 +100,7 @@ extension AccountStore {
 
     /// Removes what a deleted account had, a few rows in each transaction: other accounts write in between.
     ///
-    /// What is left when the server stops is removed after the next start.
+    /// Data that is left when the server stops is removed after the next start.
     func erase(account: String) async throws {
         for table in Self.accountTables {
             var isLast = false

@@ -38,7 +38,7 @@ extension AccountStore {
         }
     }
 
-    /// The account whose password a token resets. Nil: it is none, or its time has passed.
+    /// The account whose password a token resets. Nil: the token is unknown, or its time has passed.
     func account(reset: OneTimeToken, at time: Double) async throws -> Account? {
         let isGood = try await reader.read { db in
             try Bool.fetchOne(

@@ -46,7 +46,7 @@ struct AccountStore: Sendable {
 
     /// Adds an account and its first session, and uses up an invitation.
     ///
-    /// - Throws: ``AuthRefusal`` if the invitation is none or the address is taken. Then nothing is stored.
+    /// - Throws: ``AuthRefusal`` if the invitation is not valid or the address is taken. Then nothing is stored.
     func add(_ account: Account, _ session: SessionRecord, spending invitation: OneTimeToken?, at date: Date)
         async throws
     {

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Who sends a request about accounts: for the limits on attempts, and for the security log.
+/// The sender of a request about accounts: for the limits on attempts, and for the security log.
 struct Caller: Hashable, Sendable {
     /// The address that the server saw, or that its proxy saw.
     var address: String

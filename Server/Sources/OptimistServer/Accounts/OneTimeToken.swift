@@ -4,9 +4,9 @@ import Crypto
 import Foundation
 import OptimistWire
 
-/// What lets somebody in once: an invitation to sign up, or permission to choose a new password.
+/// A token that works once: an invitation to sign up, or permission to choose a new password.
 ///
-/// It is 256 random bits. The database keeps a hash of it, so a copy of the database lets nobody in.
+/// It is 256 random bits. The database keeps a hash of it, so a copy of the database contains no usable token.
 struct OneTimeToken: Hashable, Sendable {
     enum Purpose: String, Sendable {
         case invitation = "i1"
@@ -24,7 +24,7 @@ struct OneTimeToken: Hashable, Sendable {
         text = "\(purpose.rawValue).\(account).\(Base64URL.encode(randomBytes(32)))"
     }
 
-    /// Reads what somebody presents. Nil if it has not the form of one. It may still be none of this server's.
+    /// Reads a presented token. Nil if it has not the form of one. It may still be unknown to this server.
     init?(_ text: String, for purpose: Purpose) {
         let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
         let parts = trimmed.split(separator: ".", omittingEmptySubsequences: false)
@@ -33,6 +33,6 @@ struct OneTimeToken: Hashable, Sendable {
         account = String(parts[1])
     }
 
-    /// What is stored.
+    /// The hash that is stored.
     var hash: Data { Data(SHA256.hash(data: Data(text.utf8))) }
 }

@@ -24,7 +24,7 @@ enum PasswordRules {
         }
     }
 
-    /// So that nobody makes the server hash a book.
+    /// So that no client makes the server hash a book.
     static func checkLength(_ password: String) throws(AuthRefusal) {
         guard password.utf8.count <= 1024 else {
             throw .invalidRequest("A password has at most 1024 bytes.", reason: "invalid_password")

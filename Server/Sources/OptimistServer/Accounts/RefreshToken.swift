@@ -4,11 +4,11 @@ import Crypto
 import Foundation
 import OptimistWire
 
-/// A refresh token: which session, which number, and a signature.
+/// A refresh token: its session, its number, and a signature.
 ///
-/// It is derived, not stored. The same session and number always give the same token, which is what lets a lost answer
-/// be repeated, and the database holds nothing that could be presented: a token takes the server's key, which lies in a
-/// file of its own, and the session's salt, which lies in the database.
+/// It is derived, not stored. The same session and number always give the same token, so a lost answer can be repeated,
+/// and the database holds no token that could be presented: a token takes the server's key, which lies in a file of its
+/// own, and the session's salt from the database.
 struct RefreshToken: Hashable, Sendable {
     var account: String
     var session: String

@@ -29,7 +29,7 @@ struct SecurityLog: Sendable {
         metadata["account.id"] = account.map { "\($0)" }
         metadata["session.id"] = session.map { "\($0)" }
         metadata["session.end"] = end.map { "\($0.rawValue)" }
-        // Somebody presents a token that was replaced: a copy of it may be in other hands.
+        // A client presents a token that was replaced: a copy of it may be in other hands.
         logger.log(level: event == .tokenReused ? .warning : .notice, "Security", metadata: metadata)
     }
 }

@@ -7,7 +7,7 @@ import OptimistWire
 
 /// The keys with which the server signs tokens, kept in a file of their own beside the database.
 ///
-/// A copy of the database alone, a backup say, lets nobody in.
+/// A copy of the database alone, a backup say, lets no one in.
 struct ServerKeys: Sendable {
     let access: SymmetricKey
     let refresh: SymmetricKey

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// What is known about sessions without asking the database: which have ended, and how far each has been confirmed.
+/// The sessions that have ended, and how far each has been confirmed, without asking the database.
 ///
 /// Every end passes through here before it is answered, so an access token stops working at once, not when it expires.
 final class SessionDirectory: Sendable {
@@ -16,7 +16,7 @@ final class SessionDirectory: Sendable {
 
     subscript(session: String) -> Standing? { standings.withLock { $0[session] } }
 
-    /// Takes note of what the database says. What is known already is newer.
+    /// Notes a record of the database. Entries that are here already are newer.
     func learn(_ record: SessionRecord) -> Standing {
         standings.withLock { standings in
             if let known = standings[record.id] { return known }

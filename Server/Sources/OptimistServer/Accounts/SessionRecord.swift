@@ -12,12 +12,12 @@ enum SessionEnd: String, Sendable {
     case accountDeleted = "account_deleted"
 }
 
-/// A device's session: a family of refresh tokens, each of which follows from the one before.
+/// A device's session: a family of refresh tokens. Each follows from the one before.
 ///
 /// Tokens are numbered. Only the newest may be used, with one exception: a device that lost the answer may present the
 /// one before, and gets the same successor again, until that successor has been used. A successor counts as used when
-/// it is presented itself, or when an access token that came with it is: whoever holds the older token after that has
-/// it from somebody else.
+/// it is presented itself, or when an access token that came with it is: a client that presents the older token after
+/// that has a copy of it.
 struct SessionRecord: Sendable, Equatable {
     var account: String
     var id: String
@@ -27,18 +27,18 @@ struct SessionRecord: Sendable, Equatable {
     var salt: [UInt8]
     /// The number of the newest refresh token.
     var generation: Int
-    /// The newest number of which an access token has been used.
+    /// The newest number with an access token that has been used.
     var confirmed: Int
     /// When the newest refresh token was made, in seconds since 1970.
     var refreshedAt: Double
     var ended: SessionEnd?
-    /// When somebody signed in, in seconds since 1970. Nil: before servers noted that.
+    /// The time of the sign-in, in seconds since 1970. Nil: before servers noted that.
     var begunAt: Double?
 
     /// Decides what becomes of a refresh token, whose signature is right.
     ///
-    /// One with a number that this record has not come to was made here too, before the database went back to a backup. It
-    /// is taken, and numbering goes on after it: nobody but the server can make one.
+    /// A token with a number that this record has not come to was made here too, before the database went back to a
+    /// backup. It is taken, and numbering goes on after it: only the server can make one.
     ///
     /// - Parameters:
     ///   - presented: Its number.

@@ -5,7 +5,7 @@ import NIOCore
 
 /// Whose an address is, for the limits that count by person.
 enum AddressOwner {
-    /// Returns an IPv4 address, or the network of an IPv6 address. What is no address is returned as it is.
+    /// Returns an IPv4 address, or the network of an IPv6 address. Any other text is returned as it is.
     ///
     /// One person is given a whole /64, and could otherwise come as often as there are addresses in it. An IPv4 address
     /// that is written as an IPv6 one counts as itself.

@@ -39,7 +39,7 @@ final class Binding: Sendable {
         for waiter in waiters { waiter.resume(with: result) }
     }
 
-    /// - Returns: Whether it may run: nobody has shut it down already.
+    /// - Returns: Whether it may run: false if it has been shut down already.
     func begin(_ group: ServiceGroup) -> Bool {
         state.withLock { state in
             state.group = group

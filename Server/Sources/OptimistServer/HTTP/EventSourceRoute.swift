@@ -25,13 +25,13 @@ extension Routes {
             listener: Listener(
                 account: identity.account, session: identity.session,
                 types: types == "*" ? nil : Set(types.split(separator: ",").map(String.init))),
-            // 0 means none. Nobody is pinged more than once a second or less than every five minutes.
+            // 0 means no pings. No client is pinged more than once a second or less than every five minutes.
             pingSeconds: ping == 0 ? nil : min(max(ping, 1), 300), closesAfterState: query["closeafter"] == "state")
         return Response(
             status: .ok,
             headers: [
                 .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store",
-                // It is closed when the stream ends: nobody is to send another request on it just then.
+                // It is closed when the stream ends: the client must not send another request on it just then.
                 .connection: "close",
             ],
             body: .init { writer in

@@ -56,7 +56,7 @@ enum AcceptLanguage {
             .map(\.element.tag)
     }
 
-    /// Reads `en-GB;q=0.8`. Nil for what is not wanted at all, or makes no sense.
+    /// Reads `en-GB;q=0.8`. Nil for a language that is not wanted at all, or for text that makes no sense.
     private static func weigh(_ entry: Substring) -> (tag: Substring, weight: Double)? {
         let parts = entry.split(separator: ";").map { $0.drop { $0 == " " } }
         guard let tag = parts.first?.prefix(while: { $0 != " " }) else { return nil }

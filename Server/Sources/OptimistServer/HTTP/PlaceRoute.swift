@@ -8,7 +8,7 @@ import OptimistWire
 
 /// `GET /places?lat=35.68&lon=139.76&lang=ja,en`: what the nearest populated place is called.
 ///
-/// The answer is the same for everybody, and changes with the gazetteer only: caches may keep it, also shared ones.
+/// The answer is the same for all callers, and changes with the gazetteer only: caches may keep it, also shared ones.
 ///
 /// > Source: RFC 9110 §12.5.4 and §13.1.2, RFC 9111 §5.2.2.9.
 extension Routes {

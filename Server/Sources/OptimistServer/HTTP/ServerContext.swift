@@ -16,7 +16,7 @@ struct ServerContext: RequestContext {
         channel = source.channel
     }
 
-    /// The address of whoever is at the other end of the connection: a proxy's, if there is one.
+    /// The address of the other end of the connection: a proxy's, if there is one.
     var peerAddress: String { channel.remoteAddress?.ipAddress ?? "unknown" }
 }
 
