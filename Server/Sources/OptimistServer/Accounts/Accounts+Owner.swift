@@ -13,11 +13,8 @@ extension Accounts {
     {
         try limit(caller)
         guard let account = try await store.account(id: identity.account) else { throw deleted }
-        try limit(account: account.email, caller)
-        guard try await isRight(password, account.password) else {
-            log.note(.passwordRefused, caller, account: account.id, session: identity.session)
-            throw AuthRefusal.wrongOwnPassword
-        }
+        try limit(account: account.email)
+        guard try await isRight(password, account.password) else { throw AuthRefusal.wrongOwnPassword }
         byAccount.withLock { $0.forgive(account.email.lowercased()) }
         return account
     }
@@ -28,20 +25,24 @@ extension Accounts {
     func changePassword(
         _ identity: Identity, from old: String, to new: String, _ caller: Caller
     ) async throws {
-        let account = try await confirm(identity, password: old, caller)
-        try PasswordRules.check(new, email: account.email)
-        let hash = try await hash(new)
-        guard
-            let ended = try await store.setPassword(of: account, to: hash, keeping: identity.session, at: time)
-        else { throw AuthRefusal.wrongOwnPassword }
-        log.note(.passwordChanged, caller, account: account.id, session: identity.session)
-        for session in ended { announce(account.id, session, .passwordChanged, caller) }
+        try await refusing(as: .passwordRefused, caller, about: Subject(identity)) { _ in
+            let account = try await confirm(identity, password: old, caller)
+            try PasswordRules.check(new, email: account.email)
+            let hash = try await hash(new)
+            guard
+                let ended = try await store.setPassword(of: account, to: hash, keeping: identity.session, at: time)
+            else { throw AuthRefusal.wrongOwnPassword }
+            log.note(.passwordChanged, caller, account: account.id, session: identity.session)
+            for session in ended { announce(account.id, session, .passwordChanged, caller) }
+        }
     }
 
     /// Deletes the account with its rows and sessions. Every device hears `account_deleted`.
     func deleteAccount(_ identity: Identity, password: String, _ caller: Caller) async throws {
-        let account = try await confirm(identity, password: password, caller)
-        guard try await delete(account.id, if: account, caller) else { throw AuthRefusal.wrongOwnPassword }
+        try await refusing(as: .passwordRefused, caller, about: Subject(identity)) { _ in
+            let account = try await confirm(identity, password: password, caller)
+            guard try await delete(account.id, if: account, caller) else { throw AuthRefusal.wrongOwnPassword }
+        }
     }
 
     /// - Parameter account: See ``AccountStore/delete(account:if:at:)``.
@@ -74,5 +75,11 @@ extension Accounts {
                 "isCurrent": .bool(record.id == session),
             ]
         }
+    }
+}
+
+extension Accounts.Subject {
+    fileprivate init(_ identity: Accounts.Identity) {
+        self.init(account: identity.account, session: identity.session)
     }
 }

@@ -12,14 +12,15 @@ extension Accounts {
     /// Has a reset token delivered to an address, if there is such an account. Nobody is told whether there is.
     ///
     /// - Throws: ``AuthRefusal``, when nothing delivers tokens or too many were asked for.
-    func forget(_ email: String, from caller: Caller) throws {
-        try limit(caller)
-        guard let forgetful else { throw AuthRefusal.noResets }
-        if let wait = resetsByAddress.withLock({ $0.attempt(email.lowercased(), now: elapsed()) }) {
-            log.note(.throttled, caller)
-            throw AuthRefusal.tooMany(wait)
+    func forget(_ email: String, from caller: Caller) async throws {
+        try await refusing(as: .resetRefused, caller) { _ in
+            try limit(caller)
+            guard let forgetful else { throw AuthRefusal.noResets }
+            if let wait = resetsByAddress.withLock({ $0.attempt(email.lowercased(), now: elapsed()) }) {
+                throw AuthRefusal.tooMany(wait)
+            }
+            forgetful.add(email)
         }
-        forgetful.add(email)
     }
 
     /// Makes a token with which an account's password can be reset once.
@@ -37,21 +38,21 @@ extension Accounts {
     ///
     /// A password that is refused does not use up the token.
     func reset(_ text: String, to password: String, from caller: Caller) async throws {
-        try limit(caller)
-        guard let token = OneTimeToken(text, for: .reset),
-            let account = try await store.account(reset: token, at: time)
-        else {
-            log.note(.resetRefused, caller)
-            throw AuthRefusal.invalidReset
+        try await refusing(as: .resetRefused, caller) { subject in
+            try limit(caller)
+            guard let token = OneTimeToken(text, for: .reset),
+                let account = try await store.account(reset: token, at: time)
+            else { throw AuthRefusal.invalidReset }
+            subject.account = account.id
+            try PasswordRules.check(password, email: account.email)
+            let hash = try await hash(password)
+            guard
+                let ended = try await store.setPassword(
+                    of: account, to: hash, keeping: nil, spending: token, at: time)
+            else { throw AuthRefusal.invalidReset }
+            byAccount.withLock { $0.forgive(account.email.lowercased()) }
+            log.note(.passwordChanged, caller, account: account.id)
+            for session in ended { announce(account.id, session, .passwordChanged, caller) }
         }
-        try PasswordRules.check(password, email: account.email)
-        let hash = try await hash(password)
-        guard
-            let ended = try await store.setPassword(
-                of: account, to: hash, keeping: nil, spending: token, at: time)
-        else { throw AuthRefusal.invalidReset }
-        byAccount.withLock { $0.forgive(account.email.lowercased()) }
-        log.note(.passwordChanged, caller, account: account.id)
-        for session in ended { announce(account.id, session, .passwordChanged, caller) }
     }
 }

@@ -35,8 +35,8 @@ extension Accounts {
     }
 
     func signUp(_ entry: Entry, from caller: Caller) async throws -> JSON {
-        try limit(caller)
-        do {
+        try await refusing(as: .signUpRefused, caller) { _ in
+            try limit(caller)
             let invitation = try await admission(entry)
             try PasswordRules.check(entry.password, email: entry.email)
             let account = AccountStore.Account(
@@ -44,9 +44,6 @@ extension Accounts {
             let session = newSession(account.id, entry)
             try await store.add(account, session, spending: invitation, at: now())
             return try await grant(session)
-        } catch let refusal as AuthRefusal {
-            log.note(.signUpRefused, caller)
-            throw refusal
         }
     }
 
@@ -68,32 +65,32 @@ extension Accounts {
     }
 
     func signIn(_ entry: Entry, from caller: Caller) async throws -> JSON {
-        try limit(caller)
-        try limit(account: entry.email, caller)
-        let account = try await store.account(email: entry.email)
-        guard try await isRight(entry.password, account?.password), let account else {
-            log.note(.signInRefused, caller, account: account?.id)
-            throw AuthRefusal.wrongPassword
+        try await refusing(as: .signInRefused, caller) { subject in
+            try limit(caller)
+            try limit(account: entry.email)
+            let account = try await store.account(email: entry.email)
+            subject.account = account?.id
+            guard try await isRight(entry.password, account?.password), let account else {
+                throw AuthRefusal.wrongPassword
+            }
+            byAccount.withLock { $0.forgive(entry.email.lowercased()) }
+            let session = newSession(account.id, entry)
+            // Nil: the password was changed, or the account deleted, while the one that was typed was being checked.
+            guard let ended = try await store.begin(session, of: account, isOnlyOne: settings.allowsOneDeviceOnly)
+            else { throw AuthRefusal.wrongPassword }
+            for session in ended { announce(account.id, session, .signedInElsewhere, caller) }
+            return try await grant(session)
         }
-        byAccount.withLock { $0.forgive(entry.email.lowercased()) }
-        let session = newSession(account.id, entry)
-        guard let ended = try await store.begin(session, of: account, isOnlyOne: settings.allowsOneDeviceOnly) else {
-            throw AuthRefusal.wrongPassword
-        }
-        for session in ended { announce(account.id, session, .signedInElsewhere, caller) }
-        return try await grant(session)
     }
 
     func limit(_ caller: Caller) throws {
         guard let wait = byAddress.withLock({ $0.attempt(caller.throttleKey, now: elapsed()) }) else { return }
-        log.note(.throttled, caller)
         throw AuthRefusal.tooMany(wait)
     }
 
     /// - Parameter email: Of an account, or of none: whoever tries learns nothing from that.
-    func limit(account email: String, _ caller: Caller) throws {
+    func limit(account email: String) throws {
         guard let wait = byAccount.withLock({ $0.attempt(email.lowercased(), now: elapsed()) }) else { return }
-        log.note(.throttled, caller)
         throw AuthRefusal.tooMany(wait)
     }
 

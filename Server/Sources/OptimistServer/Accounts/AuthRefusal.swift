@@ -58,6 +58,8 @@ struct AuthRefusal: Error, Hashable, Sendable {
         status: 503, error: "temporarily_unavailable", description: "Too many people are signing in at this moment.",
         retryAfterSeconds: 2)
 
+    var isForTooMany: Bool { status == 429 }
+
     var json: JSON {
         var object: JSONObject = ["error": .string(error), "error_description": .string(description)]
         if let reason { object.append("reason", .string(reason)) }

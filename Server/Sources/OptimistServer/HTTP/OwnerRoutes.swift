@@ -37,7 +37,7 @@ extension Routes {
         }
         router.post("/auth/forgot-password") { request, context in
             let body = try await json(request, context)
-            try accounts.forget(try body.text("email"), from: caller(request, context))
+            try await accounts.forget(try body.text("email"), from: caller(request, context))
             return Response(.accepted, body: Self.done)
         }
         router.post("/auth/reset-password") { request, context in
