@@ -204,6 +204,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "OptimistCore", package: "optimist"),
                 .product(name: "OptimistServing", package: "optimist"),
                 .product(name: "OptimistTesting", package: "optimist"),

@@ -4,6 +4,7 @@
 import http.client
 import json
 import socket
+import sqlite3
 import sys
 import tempfile
 import uuid
@@ -12,7 +13,7 @@ from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import Claims  # noqa: E402
-from program import Program  # noqa: E402
+from program import Program, eventually  # noqa: E402
 
 CORE, ROWS = "urn:ietf:params:jmap:core", "urn:x-optimist:rowsync"
 ERROR = "urn:ietf:params:jmap:error:"
@@ -20,8 +21,8 @@ claims = Claims()
 
 
 class Server:
-    def __init__(self, address):
-        self.host = urlsplit(address).netloc
+    def __init__(self, address, database):
+        self.host, self.database = urlsplit(address).netloc, database
 
     def request(self, method, path, body=None, headers=()):
         """Returns the status, the headers and the body as JSON."""
@@ -210,6 +211,41 @@ def asks_for_bodies(account, other):
 
 
 @claims
+def leaves_early(account, _):
+    """A write whose client leaves while it waits is not stored, and frees its place. A client that stays is answered."""
+
+    def asking(one, text):
+        body = json.dumps(one.writing(text)).encode()
+        host, port = one.server.host.split(":")
+        connection = socket.create_connection((host, int(port)), timeout=30)
+        connection.sendall(
+            f"POST /jmap/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {one.token}\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        return connection
+
+    def status():
+        return account.post(account.calling("todo/get", {"ids": []}))[0]
+
+    friend = account.server.sign_up()
+    lock = sqlite3.connect(account.server.database, isolation_level=None)
+    lock.execute("BEGIN IMMEDIATE")
+    staying, half = asking(friend, "Stays"), asking(friend, "Never")
+    half.shutdown(socket.SHUT_WR)
+    leaving = [asking(account, "Never") for _ in range(12)]  # A session has eight places.
+    eventually("all places are taken", lambda: status() == 429)
+    for connection in leaving:
+        connection.close()
+    eventually("the places are free", lambda: status() == 200)
+    lock.execute("ROLLBACK")
+    lock.close()
+    with staying, half:
+        assert staying.recv(4096).startswith(b"HTTP/1.1 200 ") and half.recv(4096).startswith(b"HTTP/1.1 503 ")
+    rows = friend.answer("todo/get", {"ids": None})[1]["list"]
+    assert sorted(row["content"] for row in rows) == ["Stays", "Was there before"], rows
+    assert account.changes() == account.before, "something was stored"
+
+
+@claims
 def unknown_methods(account, _):
     """An unknown method or table, and arguments that are not an object, fail their call only."""
     for method in ("todo/query", "todo/", "/set", "todo/set/set", "x" * 10_000, "sqlite_master/get", "note/set",
@@ -305,5 +341,6 @@ def stays_up(account, other):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder, Program("serve", "--port", "0", "--data", folder) as program:
-        server = Server(program.find(r"Optimist serves (http://127\.0\.0\.1:\d+)"))
+        address = program.find(r"Optimist serves (http://127\.0\.0\.1:\d+)")
+        server = Server(address, Path(folder) / "optimist.sqlite")
         claims.run(server.sign_up(), server.sign_up())

@@ -129,6 +129,61 @@ struct WriteTurnsTests {
         #expect(try await pool.read { try Int.fetchAll($0, sql: "SELECT n FROM t ORDER BY n") } == [1, 2, 3])
     }
 
+    @Test func `what is taken out of the queue holds up nobody, and its owner may come again`() {
+        var queue = WriteQueue<Int>()
+        queue.add(0, of: "slow")
+        if let turn = queue.first() { queue.finished(turn, after: .seconds(1)) }
+        for owner in ["a", "b", "slow"] {
+            for number in 0..<2 { queue.add(number, of: owner) }
+        }
+        func remove(_ number: Int, of owner: String) -> Int? { queue.remove(of: owner) { $0 == number } }
+        for owner in ["a", "slow"] {
+            for number in 0..<2 { #expect(remove(number, of: owner) == number) }
+            #expect(remove(0, of: owner) == nil)
+        }
+        #expect(queue.count == 2)
+        queue.add(2, of: "a")
+        #expect(transaction(&queue) == ["a", "b", "b"])
+        queue.add(2, of: "slow")
+        #expect(transaction(&queue) == ["slow"])
+        #expect(queue.count == 0 && queue.first() == nil)
+        // While an owner's write is being carried out, its next one is taken out.
+        for number in 0..<2 { queue.add(number, of: "a") }
+        let turn = queue.first()
+        #expect(remove(0, of: "a") == nil && remove(1, of: "a") == 1)
+        if let turn { queue.finished(turn, after: .zero) }
+        queue.add(2, of: "a")
+        #expect(transaction(&queue) == ["a"])
+    }
+
+    @Test func `a write whose caller is cancelled leaves the queue at once, and is never run`() async throws {
+        let pool = try await site.open().database.pool
+        let commits = GroupCommit(writer: pool)
+        let log = WriteLog()
+        let gate = DispatchSemaphore(value: 0)
+        defer { gate.signal() }
+        pool.asyncWriteWithoutTransaction { _ in gate.wait() }
+        @Sendable func write(_ name: String) async throws {
+            try await commits.write(of: name) { _ in log.owners.withLock { $0.append(name) } }
+        }
+        let leaving = Task { try await write("leaving") }
+        while commits.waitingCount < 1 { await Task.yield() }
+        let staying = Task { try await write("staying") }
+        while commits.waitingCount < 2 { await Task.yield() }
+        leaving.cancel()
+        await #expect(throws: CancellationError.self) { try await leaving.value }
+        let late = Task {
+            while !Task.isCancelled { await Task.yield() }
+            try await write("late")
+        }
+        late.cancel()
+        await #expect(throws: CancellationError.self) { try await late.value }
+        #expect(commits.waitingCount == 1)
+        gate.signal()
+        try await staying.value
+        #expect(log.owners.withLock(\.self) == ["staying"])
+    }
+
     @Test func `S9 a request that is too much work is 413 with the limit that it met, and the account goes on`()
         async throws
     {

@@ -80,6 +80,15 @@ struct ProblemMiddleware: RouterMiddleware {
             var response = Response(RequestProblem(error))
             response.headers[.retryAfter] = String(error.retryAfterSeconds)
             return response
+        } catch is CancellationError {
+            // The server is about to end, or the client has left. One that has closed only its side still reads this.
+            let detail = """
+                The client closed its side of the connection, or the server ends. Nothing was stored: try again, and \
+                keep the connection open until the answer has come.
+                """
+            var response = Response(RequestProblem(type: "about:blank", status: 503, detail: detail))
+            response.headers[.retryAfter] = "1"
+            return response
         } catch {
             context.logger.error("A request failed", metadata: ["error.type": "\(type(of: error))"])
             return Response(RequestProblem(type: "about:blank", status: 500, detail: "Something went wrong here."))

@@ -73,14 +73,16 @@ struct Routes: Sendable {
         }
     }
 
-    /// Reads the body, and carries it out if what it is parsed into has room.
+    /// Reads the body, and carries it out if what it is parsed into has room and its client stays.
     private func answer(
         _ request: Hummingbird.Request, _ share: MemoryShare, account: String, _ context: ServerContext
     ) async throws -> [UInt8] {
         let body = try await request.body(
             upTo: RowSync.Limit.requestBytes, deadline: bodyDeadline, context, taking: share.take)
         try share.take(body.withUnsafeBytes(ParsedSize.bytes))
-        return try await answer(body, account: account, room: share)
+        return try await context.channel.whileClientStays {
+            try await answer(body, account: account, room: share)
+        }
     }
 
     /// Carries out a request, and tells those who listen to the account what it changed.

@@ -41,7 +41,7 @@ struct WatchedChannel: ServerChildChannel {
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
             let watch = ConnectionWatch(
                 mayStay: mayStay, readerPatience: settings.readerPatience, endPatience: settings.endPatience)
-            try pipeline.addHandlers([watch, RequestHeads()], position: .after(decoder))
+            try pipeline.addHandlers([watch, RequestHeads(), DepartureWatch()], position: .after(decoder))
             return value
         }
     }

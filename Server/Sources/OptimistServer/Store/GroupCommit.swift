@@ -13,6 +13,7 @@ package final class GroupCommit: Sendable {
     /// Called once the fate of the transaction is known, with its error if it failed.
     private typealias Answer = @Sendable (_ failure: (any Error)?) -> Void
     private struct Job: Sendable {
+        var id: Int
         /// Runs inside the open transaction, perhaps twice.
         var run: @Sendable (Database) -> (failure: (any Error)?, answer: Answer)
         /// Answers without having been run, or when that was in vain.
@@ -23,6 +24,12 @@ package final class GroupCommit: Sendable {
     private struct Waiting {
         var jobs = WriteQueue<Job>()
         var isDraining = false
+        private var lastID = 0
+
+        mutating func makeID() -> Int {
+            lastID += 1
+            return lastID
+        }
     }
 
     private let writer: any DatabaseWriter
@@ -51,20 +58,35 @@ package final class GroupCommit: Sendable {
     /// - Parameters:
     ///   - owner: Whose it is. Owners take turns. Default: everybody's, as of what is always short.
     ///   - work: May be run a second time, if another one failed beside it.
-    /// - Throws: What `work` throws, and then nothing that it wrote is kept; or the error of the commit.
+    /// - Throws: What `work` throws, and then nothing that it wrote is kept; or the error of the commit. If the task is
+    ///   cancelled while the write waits, `CancellationError` at once, and `work` is never run. Once `work` has begun, it
+    ///   has to notice by itself.
     func write<Value: Sendable>(
         of owner: String = "", _ work: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
-            let job = Job { db in
-                let result = Result { try work(db) }
-                let failure: (any Error)? = if case .failure(let error) = result { error } else { nil }
-                return (failure, { failure in continuation.resume(with: failure.map { .failure($0) } ?? result) })
-            } refuse: { failure in
-                continuation.resume(throwing: failure ?? CancellationError())
+        let id = waiting.withLock { $0.makeID() }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
+                let job = Job(id: id) { db in
+                    let result = Result { try work(db) }
+                    let failure: (any Error)? = if case .failure(let error) = result { error } else { nil }
+                    return (failure, { failure in continuation.resume(with: failure.map { .failure($0) } ?? result) })
+                } refuse: { failure in
+                    continuation.resume(throwing: failure ?? CancellationError())
+                }
+                add(job, of: owner)
+                // The handler below finds nothing if the task was cancelled before.
+                if Task.isCancelled { leave(id, of: owner) }
             }
-            add(job, of: owner)
+        } onCancel: {
+            leave(id, of: owner)
         }
+    }
+
+    /// Refuses a write whose caller was cancelled, if it still waits.
+    private func leave(_ id: Int, of owner: String) {
+        let job = waiting.withLock { $0.jobs.remove(of: owner) { $0.id == id } }
+        job?.refuse(nil)
     }
 
     /// How many writes wait for the next commit.

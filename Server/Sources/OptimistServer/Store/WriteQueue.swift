@@ -10,9 +10,10 @@ struct WriteQueue<Write: Sendable>: Sendable {
         var write: Write
     }
 
-    /// What waits, by owner. An owner whose write is being carried out is here too.
+    /// What waits, by owner. An owner whose write is being carried out is here too, and one in a lane whose writes were
+    /// all removed.
     private var lines: [String: ArraySlice<Write>] = [:]
-    /// The owners with something that waits, the next one first.
+    /// The lanes: the owners with something that waits, the next one first.
     private var quick: ArraySlice<String> = []
     private var slow: ArraySlice<String> = []
     /// The owners whose last write was long.
@@ -35,8 +36,16 @@ struct WriteQueue<Write: Sendable>: Sendable {
         count += 1
     }
 
+    /// Takes out a write that still waits. Nil: it was taken before.
+    mutating func remove(of owner: String, where isMeant: (Write) -> Bool) -> Write? {
+        guard let index = lines[owner]?.firstIndex(where: isMeant) else { return nil }
+        count -= 1
+        return lines[owner]?.remove(at: index)
+    }
+
     /// The first write of a transaction. Nil: none waits.
     mutating func first() -> Turn? {
+        for lane in [\Self.quick, \Self.slow] { skipEmpty(in: lane) }
         isSlowTurn = !slow.isEmpty && (quick.isEmpty || !wasLong)
         wasLong = false
         return take(from: isSlowTurn ? \.slow : \.quick)
@@ -62,8 +71,17 @@ struct WriteQueue<Write: Sendable>: Sendable {
     }
 
     private mutating func take(from lane: WritableKeyPath<Self, ArraySlice<String>>) -> Turn? {
+        skipEmpty(in: lane)
         guard let owner = self[keyPath: lane].popFirst(), let write = lines[owner]?.popFirst() else { return nil }
         count -= 1
         return Turn(owner: owner, write: write)
+    }
+
+    /// Passes over owners whose writes were removed.
+    private mutating func skipEmpty(in lane: WritableKeyPath<Self, ArraySlice<String>>) {
+        while let owner = self[keyPath: lane].first, lines[owner]?.isEmpty != false {
+            self[keyPath: lane].removeFirst()
+            lines[owner] = nil
+        }
     }
 }
