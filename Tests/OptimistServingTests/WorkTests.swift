@@ -29,12 +29,16 @@ struct WorkTests {
         let ticks = Ticks()
         private let service: JMAPService
 
-        init(_ budget: Duration, validate: @escaping ServingSettings.Validation = { _ in nil }) {
+        init(
+            _ budget: Duration, freeStepsOfUnit: Int? = nil,
+            validate: @escaping ServingSettings.Validation = { _ in nil }
+        ) {
             var schema = ModelStore.projects
             schema.types["Todo"]?.columns["listId"]?.onDelete = .cascade
             let settings = ServingSettings(
                 schema: schema, epoch: "e1", makeRowID: { RowKey.id(0xF00) },
-                workBudget: WorkBudget(budget, freeSteps: 512, now: ticks.now), validate: validate)
+                workBudget: WorkBudget(budget, freeSteps: 512, freeStepsOfUnit: freeStepsOfUnit, now: ticks.now),
+                validate: validate)
             service = JMAPService(store: store, settings: settings) { Date(timeIntervalSince1970: 1_800_000_000) }
         }
 
@@ -91,6 +95,29 @@ struct WorkTests {
             _ = try await server.set(
                 "Todo", ["destroy": .array((start..<start + 500).map { .string(RowKey.todo($0).id) })])
         }
+        #expect(try await server.set("List", .destroy(.list)).destroyed == [RowKey.list.id])
+        #expect(try server.count("Todo") == 0)
+    }
+
+    @Test func `S9 M2 a lone delete within its steps is never refused for its time, and two rows are halved before`()
+        async throws
+    {
+        let server = Slow(.zero, freeStepsOfUnit: 3_000)
+        _ = try await server.set("List", .create([(.list, ["name": "l"])]))
+        func fill(_ numbers: Range<Int>) async throws {
+            for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: 50) {
+                _ = try await server.set("Todo", Self.todos(start..<start + 50))
+            }
+        }
+        try await fill(0..<2_000)
+        #expect(await Self.isTooMuch { try await server.set("List", .destroy(.list)) })
+        let some = (600..<2_000).map { RowKey.todo($0) }
+        for start in stride(from: 0, to: some.count, by: 50) {
+            let ids = some[start..<start + 50].map { JSON.string($0.id) }
+            _ = try await server.set("Todo", ["destroy": .array(ids)])
+        }
+        let both: JSON = ["destroy": [.string(RowKey.list.id), .string(RowKey.todo(9_999).id)]]
+        #expect(await Self.isTooMuch { try await server.set("List", both) })
         #expect(try await server.set("List", .destroy(.list)).destroyed == [RowKey.list.id])
         #expect(try server.count("Todo") == 0)
     }

@@ -62,6 +62,7 @@ struct SetEvaluation {
         self.clock = clock
         reader = RowReader(snapshot, schema: context.schema, meter: context.meter)
         units = Units(operations, groups, unreadTypes: context.unreadTypes)
+        context.meter?.canBeHalved = units.all.count > 1
         lives = Self.lives(operations)
         try reader.load(operations.lazy.flatMap { [$0.key] + context.schema.references(of: $0) })
         try evaluateRows()
