@@ -41,8 +41,8 @@ public struct ServerConfiguration: Sendable {
     public var connectionsPerAddress: Int
     /// How many bytes of memory requests and answers may take up together. Past that they are refused with 503.
     public var memoryLimit: Int
-    /// How long a client that does not read its answers is waited for: to keep its connection it has to take 64 KB in
-    /// that time.
+    /// How far a client may fall behind 8 KB a second in reading its answers. Past that the server closes the connection. So
+    /// a client holds an answer for this time at most, and a second more for each 8 KB of the answer.
     public var readerPatience: Duration
     /// How many attempts to sign in or up may come at once from one address. One more is allowed every two seconds.
     public var signInBurstPerAddress: Int

@@ -37,6 +37,12 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How much memory requests and answers may take up together.", valueName: "megabytes"))
     var memory = 512
 
+    @Option(
+        help: ArgumentHelp(
+            "How far a client may fall behind 8 KB a second in reading an answer. Past that its connection is closed.",
+            valueName: "seconds"))
+    var readerPatience = 120
+
     @Option(help: "The port to listen on. 0: any free one.")
     var port = 8090
 
@@ -87,6 +93,9 @@ struct ServeCommand: AsyncParsableCommand {
         guard (0...65_535).contains(port) else { throw ValidationError("--port is a number from 0 to 65535.") }
         guard connectionsPerAddress > 0 else { throw ValidationError("--connections-per-address is at least 1.") }
         guard (128...1_000_000).contains(memory) else { throw ValidationError("--memory is at least 128.") }
+        guard (1...86_400).contains(readerPatience) else {
+            throw ValidationError("--reader-patience is a number of seconds from 1 to 86400.")
+        }
         guard publicOrigin.map(PublicOrigin.isValid) ?? true else {
             throw ValidationError(
                 "--public-origin is a scheme and a host, such as https://sync.example.org, without a path.")
@@ -116,7 +125,8 @@ struct ServeCommand: AsyncParsableCommand {
                 isBehindProxy: behindProxy, tombstoneDays: tombstoneDays,
                 gazetteer: gazetteer.map { URL(filePath: $0) },
                 publicOrigin: publicOrigin, connectionsPerAddress: connectionsPerAddress,
-                memoryLimit: memory * 1_000_000, logger: logger))
+                memoryLimit: memory * 1_000_000,
+                readerPatience: .seconds(readerPatience), logger: logger))
         let group = ServiceGroup(
             configuration: .init(
                 services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],

@@ -7,7 +7,7 @@ import Testing
 
 @testable import OptimistServer
 
-/// What becomes of connections whose clients let the server wait.
+/// The server closes connections whose clients let it wait.
 @Suite(.timeLimit(.minutes(20)))
 struct ConnectionTests {
     private func watched() throws -> EmbeddedChannel {
@@ -22,40 +22,82 @@ struct ConnectionTests {
         .head(HTTPRequestHead(version: version, method: .POST, uri: "/", headers: HTTPHeaders(fields)))
     }
 
-    private func change(_ channel: EmbeddedChannel, isWritable: Bool) {
-        channel.isWritable = isWritable
-        channel.pipeline.fireChannelWritabilityChanged()
+    /// Writes a part of an answer. It waits until the channel is flushed.
+    private func write(_ bytes: Int, to channel: EmbeddedChannel) {
+        let part = HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(repeating: 0, count: bytes)))
+        channel.write(part, promise: nil)
     }
 
-    @Test func `a client that takes nothing for 30 s is closed, and one that takes some in time is not`() throws {
-        let channel = try watched()
-        for _ in 0..<5 {
-            change(channel, isWritable: false)
-            channel.embeddedEventLoop.advanceTime(by: .seconds(29))
-            change(channel, isWritable: true)
+    /// Lets a client take an answer in chunks, one each time, until it is closed or has taken all.
+    ///
+    /// - Returns: After how many seconds the connection is closed. Nil if it is not.
+    private func read(_ channel: EmbeddedChannel, chunk: Int, each seconds: Int64, chunks: Int64) -> Int64? {
+        for count in 1...chunks {
+            write(chunk, to: channel)
+            channel.embeddedEventLoop.advanceTime(by: .seconds(seconds))
+            guard channel.isActive else { return count * seconds }
+            channel.flush()
         }
-        channel.embeddedEventLoop.advanceTime(by: .seconds(60))
+        return nil
+    }
+
+    @Test func `a client that takes nothing for the patience is closed, and not before`() throws {
+        let channel = try watched()
+        write(32_768, to: channel)
+        channel.embeddedEventLoop.advanceTime(by: .milliseconds(29_999))
         #expect(channel.isActive)
-        change(channel, isWritable: false)
-        channel.embeddedEventLoop.advanceTime(by: .seconds(30))
+        channel.embeddedEventLoop.advanceTime(by: .milliseconds(1))
         #expect(!channel.isActive)
     }
 
+    @Test(
+        arguments: [(2_000, 5, 30...40), (4_096, 1, 59...61), (65_536, 29, 38...58)]
+            as [(Int, Int64, ClosedRange<Int64>)])
+    func `a client below the pace is closed: after the patience, and a second for each 8 KB`(
+        chunk: Int, seconds: Int64, expected: ClosedRange<Int64>
+    ) throws {
+        let end = try #require(read(try watched(), chunk: chunk, each: seconds, chunks: 200))
+        #expect(expected.contains(end), "\(end) s")
+    }
+
+    @Test(arguments: [(2_000, 100), (20_000, 1_000), (500_000, 25_000)] as [(Int, Int64)])
+    func `a client of 20 KB a second stays, whatever chunks its system takes`(
+        chunk: Int, milliseconds: Int64
+    ) throws {
+        let channel = try watched()
+        for _ in 0..<200 {
+            write(chunk, to: channel)
+            channel.embeddedEventLoop.advanceTime(by: .milliseconds(milliseconds))
+            channel.flush()
+        }
+        #expect(channel.isActive)
+    }
+
+    @Test func `while nothing waits for a client its patience does not run`() throws {
+        let channel = try watched()
+        for _ in 0..<5 {
+            #expect(read(channel, chunk: 1_000, each: 4, chunks: 6) == nil)
+            try channel.writeOutbound(HTTPServerResponsePart.end(nil))
+            channel.embeddedEventLoop.advanceTime(by: .hours(1))
+        }
+        #expect(channel.isActive)
+    }
+
     @Test func `a server that ends waits 5 s for a body, and for as long as it works on an answer itself`() throws {
-        let (sending, waiting) = (try watched(), try watched())
-        for channel in [sending, waiting] { try channel.writeInbound(head()) }
-        try waiting.writeInbound(HTTPServerRequestPart.end(nil))
-        for channel in [sending, waiting] {
+        let (sending, working) = (try watched(), try watched())
+        for channel in [sending, working] { try channel.writeInbound(head()) }
+        try working.writeInbound(HTTPServerRequestPart.end(nil))
+        for channel in [sending, working] {
             channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
             channel.embeddedEventLoop.advanceTime(by: .milliseconds(4_999))
             #expect(channel.isActive)
             channel.embeddedEventLoop.advanceTime(by: .seconds(3))
         }
-        #expect(!sending.isActive && waiting.isActive)
+        #expect(!sending.isActive && working.isActive)
         // Its answer is there, and is not read.
-        change(waiting, isWritable: false)
-        waiting.embeddedEventLoop.advanceTime(by: .seconds(1))
-        #expect(!waiting.isActive)
+        write(1_000, to: working)
+        working.embeddedEventLoop.advanceTime(by: .seconds(1))
+        #expect(!working.isActive)
     }
 
     @Test func `a body that waits to be asked for is asked for once, when a route reads it`() throws {

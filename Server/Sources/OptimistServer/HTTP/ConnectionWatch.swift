@@ -3,24 +3,30 @@
 import NIOCore
 import NIOHTTP1
 
-/// Closes a connection whose client lets the server wait: one that does not read its answers, and at the server's end also
-/// one that does not send its body.
-final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
+/// Closes a connection whose client lets the server wait: a client that takes its answers too slowly, and while the server
+/// shuts down also a client that does not send its body.
+///
+/// The watch counts the bytes that the connection has taken. Whether the channel is writable says too little: that changes
+/// only after tens of kilobytes.
+final class ConnectionWatch: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
 
     /// Whether its address may have another connection.
     private let mayStay: Bool
-    /// How long a client has to take some of what waits for it, before the server's next bytes find room.
-    private let readerPatience: TimeAmount
-    /// How long after the server has been asked to end a client may still let it wait.
+    private var pace: ReadingPace
+    /// Looks at the pace when the client's patience may be over.
+    private var look: Scheduled<Void>?
+    /// How long after the server has been asked to shut down a client may still let it wait.
     private let endPatience: TimeAmount
     private var isBodyUnderWay = false
-    private var stall: Scheduled<Void>?
     private var end: Scheduled<Void>?
 
     init(mayStay: Bool = true, readerPatience: TimeAmount, endPatience: TimeAmount) {
         self.mayStay = mayStay
-        self.readerPatience = readerPatience
+        pace = ReadingPace(patience: readerPatience)
         self.endPatience = endPatience
     }
 
@@ -29,14 +35,14 @@ final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelActive()
     }
 
-    /// Without this the system keeps megabytes that nobody has asked for yet, and says too late that some have gone: a
-    /// slow reader could not be told from one that does not read. A system that refuses keeps its own limit.
+    /// Without this limit the system takes megabytes that the client has not asked for yet, and the server learns late that
+    /// the client is slow. If the system refuses the option, it keeps its own limit.
     private func limitUnsentBytes(_ channel: any Channel) {
         let option = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: Self.unsentLowWater))
         channel.setOption(option, value: 65_536).whenFailure { _ in }
     }
 
-    /// `TCP_NOTSENT_LOWAT`, which not every C library has by name.
+    /// `TCP_NOTSENT_LOWAT`. Some C libraries do not have the name.
     #if canImport(Darwin)
         private static let unsentLowWater: CInt = 0x201
     #else
@@ -52,15 +58,31 @@ final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
     }
 
-    func channelWritabilityChanged(context: ChannelHandlerContext) {
-        stall?.cancel()
-        stall = nil
-        if !context.channel.isWritable {
-            stall = context.eventLoop.scheduleTask(in: readerPatience) { [channel = context.channel] in
-                channel.close(promise: nil)
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let (bytes, endsAnswer) =
+            switch unwrapOutboundIn(data) {
+            case .head: (0, false)
+            case .body(let body): (body.readableBytes, false)
+            case .end: (0, true)
             }
+        let loop = context.eventLoop
+        let promise = promise ?? loop.makePromise()
+        pace.wrote(at: loop.now)
+        promise.futureResult.assumeIsolated().whenComplete { [self] _ in
+            pace.took(bytes, endsAnswer: endsAnswer, at: loop.now)
         }
-        context.fireChannelWritabilityChanged()
+        lookLater(context)
+        context.write(data, promise: promise)
+    }
+
+    /// Makes sure that the pace is looked at when it may be over.
+    private func lookLater(_ context: ChannelHandlerContext) {
+        guard look == nil, let end = pace.end else { return }
+        look = context.eventLoop.assumeIsolated().scheduleTask(deadline: end) { [self] in
+            look = nil
+            guard let end = pace.end, end <= context.eventLoop.now else { return lookLater(context) }
+            context.close(promise: nil)
+        }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -68,10 +90,10 @@ final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// Looks once the time is up, and every second from then on: an answer may begin later.
+    /// Looks once the time is up, and then every second: an answer may begin later.
     private func closeIfWaiting(_ context: ChannelHandlerContext, in time: TimeAmount) {
         end = context.eventLoop.assumeIsolated().scheduleTask(in: time) { [self] in
-            guard !isBodyUnderWay, context.channel.isWritable else { return context.close(promise: nil) }
+            guard !isBodyUnderWay, !pace.isWaiting else { return context.close(promise: nil) }
             closeIfWaiting(context, in: .seconds(1))
         }
     }
@@ -84,7 +106,7 @@ final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
     func handlerRemoved(context: ChannelHandlerContext) { stop() }
 
     private func stop() {
-        stall?.cancel()
+        look?.cancel()
         end?.cancel()
     }
 }
