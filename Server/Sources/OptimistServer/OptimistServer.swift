@@ -78,7 +78,7 @@ public final class OptimistServer: Service {
             now: surroundings.now)
         routes = Routes(
             service: service, accounts: registry, pokes: pokes, gazetteer: gazetteer, surroundings: surroundings,
-            memory: MemoryRoom(limit: configuration.memoryLimit), isBehindProxy: configuration.isBehindProxy,
+            memory: MemoryRoom(memory: configuration.memoryLimit), isBehindProxy: configuration.isBehindProxy,
             publicOrigin: configuration.publicOrigin, bodyDeadline: TimeAmount(configuration.bodyTimeout),
             readiness: try Readiness(database: path, file: file, now: surroundings.now))
     }

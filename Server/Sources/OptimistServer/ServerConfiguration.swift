@@ -39,7 +39,10 @@ public struct ServerConfiguration: Sendable {
     public var publicOrigin: String?
     /// How many connections one address may have at once. Further ones are closed. Behind a proxy there is no such limit.
     public var connectionsPerAddress: Int
-    /// How many bytes of memory requests and answers may take up together. Past that they are refused with 503.
+    /// How many bytes of memory all requests and answers together may take up. 128 MB of them are for requests that are being
+    /// carried out. The rest is for bodies and answers that wait for slow clients; when it is taken, the server refuses large
+    /// requests with 503. A small request of an account that holds nothing always has room. At least 256 MB, which is a
+    /// precondition when the server starts.
     public var memoryLimit: Int
     /// How far a client may fall behind 8 KB a second in reading its answers. Past that the server closes the connection. So
     /// a client holds an answer for this time at most, and a second more for each 8 KB of the answer.

@@ -34,7 +34,13 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "How many connections one address may have at once. Behind a proxy there is no such limit.")
     var connectionsPerAddress = 512
 
-    @Option(help: ArgumentHelp("How much memory requests and answers may take up together.", valueName: "megabytes"))
+    @Option(
+        help: ArgumentHelp(
+            "How much memory requests and answers may take up together, at least 256.",
+            discussion: """
+                128 MB are for requests that are being carried out. The rest is for bodies and answers that wait for slow \
+                clients. When it is taken, large requests get 503, and small ones are still answered.
+                """, valueName: "megabytes"))
     var memory = 512
 
     @Option(
@@ -92,7 +98,10 @@ struct ServeCommand: AsyncParsableCommand {
     func validate() throws {
         guard (0...65_535).contains(port) else { throw ValidationError("--port is a number from 0 to 65535.") }
         guard connectionsPerAddress > 0 else { throw ValidationError("--connections-per-address is at least 1.") }
-        guard (128...1_000_000).contains(memory) else { throw ValidationError("--memory is at least 128.") }
+        guard (256...1_000_000).contains(memory) else {
+            throw ValidationError(
+                "--memory is at least 256: 128 MB for requests that are being carried out, the rest for slow clients.")
+        }
         guard (1...86_400).contains(readerPatience) else {
             throw ValidationError("--reader-patience is a number of seconds from 1 to 86400.")
         }

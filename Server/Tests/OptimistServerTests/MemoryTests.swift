@@ -9,39 +9,57 @@ import Testing
 /// The memory that requests and answers share.
 @Suite(.timeLimit(.minutes(20)))
 struct MemoryTests {
-    @Test func `an account takes no more than is left, so that a newcomer always finds room`() {
-        var ledger = MemoryLedger(limit: 100)
+    @Test func `an account holds no more than it leaves, so that a newcomer always finds room`() {
+        var ledger = MemoryLedger(limit: 100, allowance: 0)
         let takes = [("a", 50), ("a", 1), ("b", 25), ("b", 1), ("c", 10)].map { ledger.take($0.1, for: $0.0, own: 0) }
         #expect(takes == [true, false, true, false, true])
         ledger.add(-50, to: "a")
         let isBack = ledger.take(30, for: "a", own: 0)
         #expect(isBack && ledger.total == 65)
+        let isTooMuch = ledger.take(35, for: "d", own: 0)
+        #expect(!isTooMuch)
     }
 
     @Test func `a request that is alone is let in whatever its size`() {
-        var ledger = MemoryLedger(limit: 100)
+        var ledger = MemoryLedger(limit: 100, allowance: 0)
         let takes = [("a", 30, 0), ("a", 400, 30), ("b", 1, 0)].map { ledger.take($0.1, for: $0.0, own: $0.2) }
         #expect(takes == [true, true, false])
     }
 
-    @Test func `what evaluations set aside does not count for their account`() {
-        var ledger = MemoryLedger(limit: 512)
-        let areSet = (0..<8).map { _ in ledger.setAside(64, for: "a", own: 0) }
-        #expect(!areSet.contains(false))
-        ledger.giveBack(8 * 64)
-        #expect(ledger.total == 0)
+    @Test func `an account always has its allowance, whatever other accounts hold`() {
+        var ledger = MemoryLedger(limit: 100, allowance: 8)
+        ledger.add(130, to: "a")
+        let takes = [("b", 8), ("b", 1), ("a", 1), ("c", 7), ("c", 1)].map { ledger.take($0.1, for: $0.0, own: 0) }
+        #expect(takes == [true, false, false, true, true])
+    }
+
+    @Test func `four accounts with eight unread answers each leave a fifth account its pages`() throws {
+        let room = MemoryRoom(memory: 512_000_000)
+        var unread: [MemoryShare] = []
+        for request in 0..<32 {
+            let share = room.share(of: "\(request % 4)")
+            guard (try? share.takeAnswer(114_000_000)) != nil else { continue }
+            share.keep(answer: 57_000_000)
+            unread.append(share)
+        }
+        #expect(room.total <= room.limit && unread.count >= 3)
+        let newcomer = room.share(of: "newcomer")
+        try newcomer.take(1_000_000)
+        #expect(newcomer.beginAnswer() > 1_000_000)
+        try newcomer.takeAnswer(10_000_000)
     }
 
     @Test func `a share is given back when its request is done, or nobody holds it any more`() throws {
-        let room = MemoryRoom(limit: 1_000)
+        let room = MemoryRoom(memory: MemoryRoom.least)
         let share = room.share(of: "a")
         try share.take(100)
-        try share.beginAnswer(upTo: 500)
-        #expect(room.total == 600)
         // A transaction that runs again evaluates twice.
-        share.endAnswer(of: 50, upTo: 500)
-        try share.beginAnswer(upTo: 500)
-        share.endAnswer(of: 50, upTo: 500)
+        for _ in 0..<2 {
+            #expect(share.beginAnswer() > 1_000_000)
+            try share.takeAnswer(30)
+            try share.takeAnswer(20)
+            #expect(room.total == 150)
+        }
         share.keep(answer: 50)
         #expect(room.total == 50)
         share.leave()
@@ -50,26 +68,80 @@ struct MemoryTests {
         #expect(room.total == 0)
     }
 
-    @Test func `while others hold the memory a request gets 503 with Retry-After, and nothing is stored`() async throws
+    private func create(_ person: Person, rows: Range<Int>) -> JSON {
+        let content = JSON.string(String(repeating: "x", count: 60_000))
+        let todos = rows.map { (RowKey.id($0), JSON.object(["content": content])) }
+        return Request(methodCalls: [
+            Invocation(
+                "todo/set", ["accountId": .string(person.account), "create": .object(JSONObject(todos))], callID: "0")
+        ]).json
+    }
+
+    private func changes(_ person: Person, since state: String) -> JSON {
+        Request(methodCalls: [
+            Invocation(
+                "todo/changes",
+                ["accountId": .string(person.account), "sinceState": .string(state), "inline": true], callID: "0")
+        ]).json
+    }
+
+    @Test func `while others hold the memory a large request gets 503 with Retry-After, and nothing is stored`()
+        async throws
     {
         let site = Site()
-        try await site.serving(change: { $0.memoryLimit = 1_000_000 }) { server, http async throws in
+        try await site.serving { server, http async throws in
             let person = try await http.signUp()
-            let create = Request(methodCalls: [
-                Invocation(
-                    "todo/set", ["accountId": .string(person.account), "create": [RowKey.id(1): ["content": "x"]]],
-                    callID: "0")
-            ])
             let held = server.routes.memory.share(of: "another")
-            try held.take(990_000)
-            let refused = try await http.post("/jmap/", create.json, token: person.access)
+            held.keep(answer: server.routes.memory.limit)
+            let refused = try await http.post("/jmap/", create(person, rows: 0..<5), token: person.access)
             #expect(refused.status == 503 && refused.headers["retry-after"] == ["1"])
             #expect(refused.json["detail"]?.string?.contains("memory") == true)
             #expect(try await server.rows(account: person.account, type: "todo").isEmpty)
-            #expect(try await http.get("/healthz").status == 200)
             held.leave()
-            #expect(try await http.post("/jmap/", create.json, token: person.access).status == 200)
-            #expect(server.routes.memory.total == 0)
+            let taken = try await http.post("/jmap/", create(person, rows: 0..<5), token: person.access)
+            #expect(taken.status == 200)
+            while server.routes.memory.total > 0 { await Task.yield() }
+        }
+    }
+
+    @Test(arguments: [-32_000_000, 0, 64_000_000])
+    func `while unread answers hold the memory, an account that holds nothing gets small answers at once`(
+        beyond: Int
+    ) async throws {
+        let site = Site()
+        try await site.serving { server, http async throws in
+            let person = try await http.signUp()
+            let held = server.routes.memory.share(of: "another")
+            held.keep(answer: server.routes.memory.limit + beyond)
+            let echo = Request(methodCalls: [Invocation("Core/echo", ["a": 1], callID: "0")])
+            #expect(try await http.post("/jmap/", echo.json, token: person.access).status == 200)
+            #expect(try await http.post("/jmap/", create(person, rows: 0..<1), token: person.access).status == 200)
+            #expect(try await server.rows(account: person.account, type: "todo").count == 1)
+            #expect(try await http.get("/healthz").status == 200)
+        }
+    }
+
+    @Test func `while unread answers hold the memory, a pull gets smaller pages and ends`() async throws {
+        let site = Site()
+        try await site.serving { server, http async throws in
+            let person = try await http.signUp()
+            for start in 0..<10 {
+                let rows = create(person, rows: start..<start + 1)
+                #expect(try await http.post("/jmap/", rows, token: person.access).status == 200)
+            }
+            let held = server.routes.memory.share(of: "another")
+            held.keep(answer: server.routes.memory.limit)
+            var (state, pages, rows) = ("\(server.database.epoch).0", 0, 0)
+            while pages < 20 {
+                let answer = try await http.post("/jmap/", changes(person, since: state), token: person.access)
+                #expect(answer.status == 200)
+                let page = try #require(Response(json: answer.json)?.methodResponses.first?.arguments)
+                pages += 1
+                rows += page["list"]?.array?.count ?? 0
+                state = try #require(page["newState"]?.string)
+                if page["hasMoreChanges"] == false { break }
+            }
+            #expect(rows == 10 && (5...10).contains(pages), "\(rows) rows in \(pages) pages")
         }
     }
 

@@ -1,15 +1,16 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Where the memory for an answer comes from. Its methods are called by the evaluation of one request, perhaps more than
-/// once, as a transaction may run again; each beginning has its end.
+/// Where the memory for the answer to one request comes from. The evaluation of the request calls its methods, from one
+/// thread at a time.
 public protocol AnswerRoom: Sendable {
-    /// Sets memory aside before anything is evaluated.
+    /// Begins an evaluation, and gives back what an earlier evaluation took: a transaction may run again.
     ///
-    /// - Throws: An error when there is none. Then the request is not carried out, and the error is its caller's.
-    func beginAnswer(upTo bytes: Int) throws
+    /// - Returns: About how many bytes of rows the pages of the answer may have. A page has one row at least.
+    func beginAnswer() -> Int
 
-    /// Gives back what was set aside, but for what the answer takes up.
+    /// Takes memory for one more part of the answer.
     ///
-    /// - Parameter bytes: The answer's size. Zero if there is none.
-    func endAnswer(of bytes: Int, upTo limit: Int)
+    /// - Throws: An error when there is no memory. Then the server does not carry out the request, and the caller of
+    ///   ``JMAPService/answer(_:account:room:)`` gets the error.
+    func takeAnswer(_ bytes: Int) throws
 }

@@ -29,12 +29,14 @@ struct Exchange {
     let origins: Set<String>
     /// The state before anything was done.
     let opening: SyncState
-    /// How much room the rows of this request's pages may still take up. Each has room for one row at least.
-    var pageRoom = AnswerLimit.pageBytes
+    /// Where the memory for the answers comes from. Nil: there is no bound but that of one answer.
+    let room: (any AnswerRoom)?
+    /// How many bytes of rows the pages of this request may still have. A page has one row at least.
+    var pageRoom: Int
 
     init(
         _ request: Request, account: String, settings: ServingSettings, snapshot: any AccountSnapshot,
-        transaction: (any AccountTransaction)?, clock: ServerClock
+        transaction: (any AccountTransaction)?, clock: ServerClock, room: (any AnswerRoom)? = nil
     ) {
         self.request = request
         self.account = account
@@ -46,6 +48,8 @@ struct Exchange {
         vocabulary = Vocabulary(settings.schema, version: request.schemaVersion)
         origins = Set(request.origins.isEmpty ? request.device.map { [$0] } ?? [] : request.origins)
         opening = SyncState(epoch: settings.epoch, seq: snapshot.seq)
+        self.room = room
+        pageRoom = min(AnswerLimit.pageBytes, room?.beginAnswer() ?? .max)
     }
 
     var schema: Schema { settings.schema }
@@ -54,7 +58,8 @@ struct Exchange {
 
     /// Carries out every call, in order.
     ///
-    /// - Throws: ``RequestProblem`` `pushRewound`, ``WorkStopped``, or the database's error. Then nothing must be kept.
+    /// - Throws: ``RequestProblem`` `pushRewound`, ``WorkStopped``, what the room throws, or the database's error. Then
+    ///   nothing must be kept.
     mutating func run() throws {
         if let number = request.push, let device = request.device, let transaction {
             guard try transaction.notePush(number, device: device, day: clock.day) else {
@@ -62,16 +67,18 @@ struct Exchange {
             }
         }
         answers.reserveCapacity(request.methodCalls.count)
-        var room = AnswerLimit.requestBytes
+        var bytesLeft = AnswerLimit.requestBytes
         for (index, call) in request.methodCalls.enumerated() {
             do {
                 let answer = try answer(call, at: index)
                 try snapshot.meter?.step(bytes: answer.arguments.count)
                 // A /set has been carried out: its answer always goes out.
-                if answer.arguments.count > room, !call.isSet {
+                if answer.arguments.count > bytesLeft, !call.isSet {
                     throw MethodError.requestTooLarge("The answers to this request are too large: ask in smaller ones.")
                 }
-                room -= answer.arguments.count
+                // Twice: the text of the whole response is made beside the answers.
+                try room?.takeAnswer(2 * answer.arguments.count)
+                bytesLeft -= answer.arguments.count
                 answers.append(answer)
             } catch let error as MethodError {
                 noteUnread(call)

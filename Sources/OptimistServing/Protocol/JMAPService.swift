@@ -96,16 +96,12 @@ public final class JMAPService: Sendable {
         transaction: (any AccountTransaction)?
     ) throws -> Done {
         try snapshot.meter?.look()
-        try room?.beginAnswer(upTo: AnswerLimit.requestBytes)
-        var size = 0
-        defer { room?.endAnswer(of: size, upTo: AnswerLimit.requestBytes) }
         let clock = ServerClock(hybrid: hybrid.withLock(\.self), milliseconds: now().millisecondsSince1970)
         var exchange = Exchange(
-            request, account: account, settings: settings, snapshot: snapshot, transaction: transaction, clock: clock)
+            request, account: account, settings: settings, snapshot: snapshot, transaction: transaction, clock: clock,
+            room: room)
         try exchange.run()
         hybrid.withLock { $0.witness(exchange.clock.hybrid.last) }
-        // Twice: the whole text is made beside them.
-        size = 2 * exchange.answers.reduce(0) { $0 + $1.arguments.count }
         return Done(
             answers: exchange.answers, createdIDs: request.createdIDs.map { _ in exchange.createdIDs },
             changedTypes: exchange.changedTypes, state: exchange.state)

@@ -5,34 +5,50 @@ import OptimistWire
 import Synchronization
 
 /// The memory that the bodies, parsed requests and answers of all sessions share.
+///
+/// Requests that are being evaluated have a room of their own: few run at a time and each ends soon, so slow readers cannot
+/// take that room. Everything that may wait for a client is counted here.
 final class MemoryRoom: Sendable {
+    /// What evaluations need at most: a page for each of the database's readers, and the answers to one request that writes.
+    static let evaluations = 128_000_000
+    /// The least that a server can work with: half of it for evaluations, half for what waits for clients.
+    static let least = 2 * evaluations
+    /// How much an account always gets: enough for a small request, and about as much as its connection's buffers take up.
+    static let allowance = 256_000
+
     private let ledger: Mutex<MemoryLedger>
 
-    /// - Parameter limit: In bytes. What SQLite and the connections need comes on top.
-    init(limit: Int) { ledger = Mutex(MemoryLedger(limit: limit)) }
+    /// - Parameter memory: For evaluations and everything else, in bytes. What SQLite and the connections need comes on top.
+    init(memory: Int) {
+        precondition(memory >= Self.least, "The memory limit is at least \(Self.least) bytes.")
+        ledger = Mutex(MemoryLedger(limit: memory - Self.evaluations, allowance: Self.allowance))
+    }
+
+    /// How much all accounts together may hold, without their allowances.
+    var limit: Int { ledger.withLock { $0.limit } }
 
     var total: Int { ledger.withLock { $0.total } }
 
     /// Begins to count what a request of the account holds.
     func share(of account: String) -> MemoryShare { MemoryShare(room: self, account: account) }
 
-    fileprivate func change(_ body: (inout MemoryLedger) -> Void) { ledger.withLock { body(&$0) } }
-
-    fileprivate func ask(_ body: (inout MemoryLedger) -> Bool) throws(RequestProblem) {
-        guard ledger.withLock({ body(&$0) }) else {
-            throw RequestProblem(
-                type: "about:blank", status: 503,
-                detail: "The server's memory is taken by requests and unread answers. Nothing was stored: try again.")
-        }
+    fileprivate func withLedger<Value: Sendable>(_ body: (inout MemoryLedger) -> Value) -> Value {
+        ledger.withLock { body(&$0) }
     }
 }
 
-/// What one request holds of the memory: its body, then what it is parsed into, then its answer. All is given back after
-/// ``leave()``, or when nobody holds the share any more.
+/// How much memory one request holds: its body, then what the body is parsed into, then its answer. The share gives all of it
+/// back after ``leave()``, or when it is deallocated.
 final class MemoryShare: AnswerRoom {
+    private struct Held {
+        var request = 0
+        var answer = 0
+        var total: Int { request + answer }
+    }
+
     private let room: MemoryRoom
     private let account: String
-    private let held = Mutex(0)
+    private let held = Mutex(Held())
 
     init(room: MemoryRoom, account: String) {
         self.room = room
@@ -42,33 +58,42 @@ final class MemoryShare: AnswerRoom {
     deinit { leave() }
 
     /// - Throws: ``RequestProblem`` with status 503 if there is no room.
-    func take(_ bytes: Int) throws(RequestProblem) {
-        try held.withLock { held throws(RequestProblem) in
-            try room.ask { $0.take(bytes, for: account, own: held) }
-            held += bytes
-        }
-    }
+    func take(_ bytes: Int) throws(RequestProblem) { try take(bytes, \.request) }
 
-    func beginAnswer(upTo bytes: Int) throws {
-        let own = held.withLock(\.self)
-        try room.ask { $0.setAside(bytes, for: account, own: own) }
-    }
-
-    func endAnswer(of bytes: Int, upTo limit: Int) {
+    /// A page gets a quarter of the account's room: its text may be larger than its rows, and is made beside them.
+    func beginAnswer() -> Int {
         held.withLock { held in
-            room.change { ledger in
-                ledger.giveBack(limit)
-                ledger.add(bytes, to: account)
+            let answer = held.answer
+            held.answer = 0
+            return room.withLedger { ledger in
+                ledger.add(-answer, to: account)
+                return ledger.room(for: account) / 4
             }
-            held += bytes
         }
     }
 
-    /// The request is done: only its answer is held, and nothing is refused.
+    func takeAnswer(_ bytes: Int) throws { try take(bytes, \.answer) }
+
+    private func take(_ bytes: Int, _ part: WritableKeyPath<Held, Int>) throws(RequestProblem) {
+        let isTaken = held.withLock { held in
+            let own = held.total
+            let isTaken = room.withLedger { $0.take(bytes, for: account, own: own) }
+            if isTaken { held[keyPath: part] += bytes }
+            return isTaken
+        }
+        guard isTaken else {
+            throw RequestProblem(
+                type: "about:blank", status: 503,
+                detail: "The server's memory is taken by requests and unread answers. Nothing was stored: try again.")
+        }
+    }
+
+    /// The request is done, and only its answer is held. This is never refused.
     func keep(answer bytes: Int) {
         held.withLock { held in
-            room.change { $0.add(bytes - held, to: account) }
-            held = bytes
+            let change = bytes - held.total
+            room.withLedger { $0.add(change, to: account) }
+            held = Held(request: 0, answer: bytes)
         }
     }
 

@@ -1,16 +1,16 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// How much memory a JSON text takes up once it is parsed, told from its bytes.
+/// Estimates how much memory a JSON text takes up once it is parsed.
 ///
-/// A text of ten megabytes may become thirty times as large: each of its values and each of its lists has a place of its
-/// own. So they are counted before anything is parsed.
+/// A text of ten megabytes may become thirty times as large, since each value and each list has a place of its own. So the
+/// server counts values and lists before it parses anything.
 enum ParsedSize {
-    /// What one value takes up in the list that holds it, as lists double when they grow.
+    /// How much one value takes up in the list that holds it. Lists double when they grow.
     private static let valueBytes = 32
-    /// What a list or an object takes up beside its members.
+    /// How much a list or an object takes up beside its members.
     private static let listBytes = 48
 
-    /// Returns about how many bytes, more rather than less. What is no JSON has a size too.
+    /// Returns the estimate in bytes, rather too much than too little. A text that is not JSON has an estimate too.
     static func bytes(of text: UnsafeRawBufferPointer) -> Int {
         var (values, lists) = (1, 0)
         var position = 0

@@ -9,7 +9,7 @@ final class RequestSlots: Sendable {
     private let inFlight = Mutex<[String: Int]>([:])
     private let limit = RowSync.Limit.concurrentRequests
 
-    /// One request's place. It is free again after ``leave()``, or when nobody holds the slot any more.
+    /// One request's place. It is free again after ``leave()``, or when the slot is deallocated.
     final class Slot: Sendable {
         private let free: @Sendable () -> Void
         private let isTaken = Mutex(true)
