@@ -18,22 +18,19 @@ extension Hummingbird.Response {
 
     /// An answer that is written piece by piece, as fast as the client reads it.
     ///
-    /// - Parameter end: Called once the last piece is on its way, or the client has left.
+    /// - Parameter end: Called when the last piece is on its way, or when the client has left.
     init(body: [UInt8], until end: @escaping @Sendable () -> Void) {
         self.init(
             status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
             body: ResponseBody(contentLength: body.count) { writer in
                 defer { end() }
-                for start in stride(from: 0, to: body.count, by: Self.pieceBytes) {
-                    let piece = body[start..<min(start + Self.pieceBytes, body.count)]
+                for start in stride(from: 0, to: body.count, by: AnswerPieces.bytes) {
+                    let piece = body[start..<min(start + AnswerPieces.bytes, body.count)]
                     try await writer.write(ByteBuffer(bytes: piece))
                 }
                 try await writer.finish(nil)
             })
     }
-
-    /// The connection holds two or three pieces. The next one waits until there is room.
-    private static let pieceBytes = 32_768
 
     init(_ problem: RequestProblem) {
         self.init(.init(code: problem.status), type: "application/problem+json", body: problem.json.bytes)
@@ -50,7 +47,7 @@ extension Hummingbird.Response {
     }
 }
 
-/// Turns whatever a route throws into the answer that the protocol has for it. Nothing of an error's inside leaves.
+/// Turns the error that a route throws into the answer that the protocol has for it. Details of the error stay inside.
 struct ProblemMiddleware: RouterMiddleware {
     typealias Context = ServerContext
 

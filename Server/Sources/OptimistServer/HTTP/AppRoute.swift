@@ -2,8 +2,9 @@
 
 public import HTTPTypes
 public import Hummingbird
+import NIOCore
 
-/// A route of an app's own, beside the server's, for whoever is signed in.
+/// A route of an app's own beside the server's routes, for users who are signed in.
 ///
 /// ```swift
 /// configuration.routes = [
@@ -11,32 +12,42 @@ public import Hummingbird
 /// ]
 /// ```
 ///
-/// Who is not signed in gets 401 before the route hears of it. What it throws is answered as the server's own errors are:
-/// Hummingbird's `HTTPError` with its status, anything else with 500 and nothing of what it says.
+/// A request without a valid token gets 401, and the route is not called. The server reads the whole body first, as it reads
+/// the bodies of its own requests: a body with a `Content-Encoding` is 415, a body that is too large 413, and a client that
+/// sends `Expect: 100-continue` is told to go on. Body and answer count for ``ServerConfiguration/memoryLimit``: if there is
+/// no room for them, the request gets 503 with `Retry-After`.
+///
+/// If the route throws Hummingbird's `HTTPError`, the server answers with the error's status. Any other error is 500, and the
+/// answer has none of its text.
 public struct AppRoute: Sendable {
-    /// A request that somebody has sent who is signed in.
+    /// A request of a signed-in user.
     public struct Call: Sendable {
+        /// The request. Its body is there as a whole.
         public let request: Request
-        /// What the path's parameters are.
+        /// The values of the path's parameters.
         public let parameters: Parameters
-        /// Whose it is.
+        /// The user's account.
         public let account: String
     }
 
     let method: HTTPRequest.Method
     let path: RouterPath
+    let maxBodyBytes: Int
     let answer: @Sendable (Call) async throws -> Response
 
     /// - Parameters:
-    ///   - path: None of the server's own, which is a precondition where the server starts.
+    ///   - path: Must not be one of the server's own paths. That is a precondition when the server starts.
     ///   - method: Default: GET.
-    ///   - answer: Called for each request, several at a time.
+    ///   - maxBodyBytes: How large a request's body may be. Default: 10 MB.
+    ///   - answer: Called for each request, several at a time. If the answer is 503 for want of memory, the call was made all
+    ///     the same.
     public init(
-        _ path: RouterPath, method: HTTPRequest.Method = .get,
+        _ path: RouterPath, method: HTTPRequest.Method = .get, maxBodyBytes: Int = 10_000_000,
         answer: @escaping @Sendable (Call) async throws -> Response
     ) {
         self.method = method
         self.path = path
+        self.maxBodyBytes = maxBodyBytes
         self.answer = answer
     }
 }
@@ -45,8 +56,18 @@ extension Routes {
     func add(_ route: AppRoute, to router: Router<ServerContext>) {
         router.on(route.path, method: route.method) { request, context in
             let identity = try await accounts.identify(request.bearerToken)
-            return try await route.answer(
+            let share = memory.share(of: identity.account)
+            let body = try await request.body(
+                upTo: route.maxBodyBytes, deadline: bodyDeadline, context, taking: share.take)
+            var request = request
+            request.body = RequestBody(buffer: ByteBuffer(body))
+            var response = try await route.answer(
                 AppRoute.Call(request: request, parameters: context.parameters, account: identity.account))
+            let bytes = response.body.contentLength ?? 0
+            try share.take(bytes)
+            share.keep(answer: bytes)
+            response.body = response.body.inPieces(until: share.leave)
+            return response
         }
     }
 }

@@ -7,14 +7,14 @@ import OptimistServing
 import OptimistWire
 
 extension Hummingbird.Request {
-    /// Reads the whole body. A client that waits for it is told to send it now.
+    /// Reads the whole body. If the client waits to be asked for it, the server asks now.
     ///
     /// - Parameters:
     ///   - maxBytes: A larger one is refused, before it is read if its length is announced.
     ///   - deadline: How long the client has to send it. After that the connection is closed.
-    ///   - take: Called before bytes are kept, with their number. What it throws ends the reading.
-    /// - Throws: ``RequestProblem`` `limit` with status 413; with status 415 for a coded body; with status 400 when the body
-    ///   breaks off.
+    ///   - take: Called with a number of bytes before they are kept. An error from it ends the reading.
+    /// - Throws: ``RequestProblem`` `limit` with status 413; with status 415 for a body with a content coding; with status 400
+    ///   when the body breaks off; any error of `take`.
     func body(
         upTo maxBytes: Int, deadline: TimeAmount, _ context: ServerContext,
         taking take: (Int) throws(RequestProblem) -> Void = { _ in }
@@ -32,7 +32,7 @@ extension Hummingbird.Request {
             for try await part in body {
                 guard whole.readableBytes + part.readableBytes <= maxBytes else { throw tooLarge }
                 try take(part.readableBytes)
-                // At once as large as announced: a buffer that grows has its bytes twice for a while.
+                // Reserve the announced size at once: a buffer that grows holds its bytes twice for a while.
                 if whole.readableBytes == 0, let announced { whole.reserveCapacity(announced) }
                 whole.writeImmutableBuffer(part)
             }
@@ -42,12 +42,12 @@ extension Hummingbird.Request {
         } catch let error as CancellationError {
             throw error
         } catch {
-            // Broken off, or not framed as HTTP frames bodies.
+            // The body broke off, or its framing is wrong.
             throw RequestProblem(type: "about:blank", status: 400, detail: "The body cannot be read to its end.")
         }
     }
 
-    /// A body that is packed would be read as what it is not.
+    /// The server cannot decode bodies. It refuses a coded one instead of misreading it.
     private func checkCoding() throws(RequestProblem) {
         let codings = headers[values: .contentEncoding].flatMap { $0.split { $0 == "," || $0 == " " } }
         guard codings.allSatisfy({ $0.lowercased() == "identity" }) else {
