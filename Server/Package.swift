@@ -15,7 +15,7 @@ let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 
 // The client's own tests, through a link: one build compiles client and server, and tests both. The client's package
-// has them too, for whoever works on it alone.
+// has them too, for work on it alone.
 let clientTests: [Target] = [
     .target(name: "ChildProcess", path: "Tests/Client/ChildProcess", swiftSettings: settings),
     .target(name: "TestForm", path: "Tests/Client/TestForm", swiftSettings: settings),

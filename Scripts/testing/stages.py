@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""What is built and tested, in which order, at each level."""
+"""The builds and tests of each level, in their order."""
 
 import os
 import platform
@@ -77,7 +77,7 @@ def unit_tests(name, level, *which):
 
 
 def checks():
-    """What needs no build."""
+    """The stages that need no build."""
     return [
         Stage("Python packages", ["Scripts/venv"], alone=True),
         Stage("documents", ["Scripts/check-docs"]),

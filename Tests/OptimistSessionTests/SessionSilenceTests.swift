@@ -113,7 +113,7 @@ struct SessionSilenceTests {
 }
 
 extension Bench {
-    /// Does something, and moves the clock towards the next who sleeps whenever somebody does: in small steps, so that a far
+    /// Does something, and moves the clock towards the next sleeper whenever a task sleeps: in small steps, so that a far
     /// deadline does not pass while work that could go on has not had its turn.
     func whileTimePasses<Result: Sendable>(
         _ work: @escaping @Sendable () async throws -> Result

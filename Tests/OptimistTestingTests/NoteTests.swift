@@ -5,7 +5,6 @@ import GRDB
 import Optimist
 import OptimistTesting
 import OptimistWire
-import TestForm
 import Testing
 
 struct NoteTests {
@@ -28,7 +27,7 @@ struct NoteTests {
     static let schema = Schema(
         id: "notes", types: ["note": TypeSchema(columns: ["text": ColumnSchema(.string, isRequired: true)])])
 
-    @Test(arguments: 1...TestForm.of(short: 4, full: 20) as ClosedRange<UInt64>)
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func `a note reaches the other device`(seed: UInt64) throws {
         let simulation = try Simulation(seed: seed, app: Self.app, schema: Self.schema)
         defer { simulation.end() }

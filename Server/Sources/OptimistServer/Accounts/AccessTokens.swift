@@ -7,7 +7,7 @@ import Synchronization
 
 /// Makes and checks access tokens: JSON Web Tokens that live for minutes, signed with HMAC-SHA256.
 ///
-/// Nobody else reads them, so this is the one algorithm and the one header that there is. A token whose signature has been
+/// No other program reads them, so this is the one algorithm and the one header that there is. A token whose signature has been
 /// checked is remembered by its hash for as long as it lives.
 ///
 /// > Source: RFC 7515 §3.1, compact serialization; RFC 7519.
