@@ -16,7 +16,7 @@ struct Exchange {
     var clock: ServerClock
     /// The ids of rows by creation id.
     var createdIDs: [String: String]
-    /// The types of /set calls that could not be read: whoever shares a group with their rows must not be applied.
+    /// The types of /set calls that could not be read: groups that share rows with them must not be applied.
     var unreadTypes: Set<String> = []
     /// The types in which rows changed.
     var changedTypes: Set<String> = []

@@ -28,7 +28,7 @@ final class AccessTokens: Sendable {
     let lifetime: Int
     private let key: SymmetricKey
     private let verified = Mutex<[SHA256Digest: Claims]>([:])
-    /// What is refused before its time has passed, and when it will have. Forgotten at a restart.
+    /// The tokens that are refused before their time has passed, and when it will have. Forgotten at a restart.
     private let expired = Mutex<[SHA256Digest: Claims]>([:])
     private let maxVerified = 50_000
 

@@ -26,8 +26,8 @@ extension Accounts {
         throw AuthRefusal.invalidGrant("The session has ended.", record.ended)
     }
 
-    /// Forgets sessions that have been over for so long that nobody is told why any more: they have lain unused for twice as
-    /// long as they may.
+    /// Forgets sessions that have been over for so long that their devices no longer hear why: they have lain unused
+    /// for twice as long as they may.
     func forgetSessions() async throws {
         try await store.forgetSessions(refreshedBefore: time - 2 * settings.refreshLifetimeSeconds)
         try await store.forgetTokens(endedBefore: time)
@@ -74,7 +74,7 @@ extension Accounts {
 
     /// Refuses a session's tokens from now on, tells its device, and writes it down.
     ///
-    /// - Parameter caller: Who has ended it. Nil: an operator.
+    /// - Parameter caller: The caller who has ended it. Nil: an operator.
     func announce(_ account: String, _ session: String, _ reason: SessionEnd, _ caller: Caller?) {
         directory.end(session, reason)
         pokes.ended(account: account, session: session, reason: reason)

@@ -4,7 +4,7 @@ import Foundation
 import OptimistWire
 import Synchronization
 
-/// What somebody who is signed in may do with the account: another password, the list of sessions, the end.
+/// The acts of a signed-in user on the account: another password, the list of sessions, the end.
 extension Accounts {
     /// Checks that it is still the owner who holds the device.
     ///
@@ -54,8 +54,8 @@ extension Accounts {
         return true
     }
 
-    /// Goes on with what was being erased when the server stopped, and forgets the names of accounts about which no device
-    /// asks any more.
+    /// Continues the erasures that were under way when the server stopped, and forgets the names of accounts that no
+    /// device asks about.
     func eraseDeleted() async throws {
         for account in try await store.accountsToErase() { try await store.erase(account: account) }
         try await store.forgetAccounts(deletedBefore: time - 2 * settings.refreshLifetimeSeconds)

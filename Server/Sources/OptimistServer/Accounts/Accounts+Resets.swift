@@ -9,7 +9,8 @@ extension Accounts {
     /// How long a reset token is good: an hour, in seconds.
     static let resetLifetime = 3600.0
 
-    /// Has a reset token delivered to an address, if there is such an account. Nobody is told whether there is.
+    /// Has a reset token delivered to an address, if there is such an account. The caller does not learn whether there
+    /// is.
     ///
     /// - Throws: ``AuthRefusal``, when nothing delivers tokens or too many were asked for.
     func forget(_ email: String, from caller: Caller) async throws {

@@ -5,7 +5,7 @@ import OptimistWire
 import Synchronization
 
 extension Accounts {
-    /// What somebody types to sign up or in, and on which device.
+    /// The input of a sign-up or a sign-in, and the device.
     struct Entry: Sendable {
         var email: String
         var password: String
@@ -49,8 +49,8 @@ extension Accounts {
 
     /// The invitation that a sign-up uses up. Nil: it needs none.
     ///
-    /// It is looked at before the password is hashed: somebody who may not sign up costs the server next to nothing, and
-    /// does not learn which addresses have an account.
+    /// It is looked at before the password is hashed: a stranger who may not sign up costs the server next to nothing,
+    /// and does not learn which addresses have an account.
     private func admission(_ entry: Entry) async throws -> OneTimeToken? {
         switch settings.signUp {
         case .open: return nil
@@ -88,7 +88,7 @@ extension Accounts {
         throw AuthRefusal.tooMany(wait)
     }
 
-    /// - Parameter email: Of an account, or of none: whoever tries learns nothing from that.
+    /// - Parameter email: An address with or without an account: the limit does not tell the caller which.
     func limit(account email: String) throws {
         guard let wait = byAccount.withLock({ $0.attempt(email.lowercased(), now: elapsed()) }) else { return }
         throw AuthRefusal.tooMany(wait)

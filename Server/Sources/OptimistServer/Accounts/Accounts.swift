@@ -14,7 +14,7 @@ final class Accounts: Sendable {
         var signUp: SignUpMode
         var attemptsPerAddress: AttemptLimiter
         var attemptsPerAccount: AttemptLimiter
-        /// Of messages with a reset token to one email address.
+        /// Limits messages with a reset token to one email address.
         var resetsPerAddress: AttemptLimiter
     }
 
@@ -32,7 +32,7 @@ final class Accounts: Sendable {
     let byAccount: Mutex<AttemptLimiter>
     let resetsByAddress: Mutex<AttemptLimiter>
     let log: SecurityLog
-    /// Who has asked for a reset token. Nil: nothing delivers them.
+    /// The users who have asked for a reset token. Nil: nothing delivers them.
     let forgetful: ForgottenPasswords?
 
     /// - Parameter forgetful: Nil: only an operator hands out reset tokens.
@@ -66,7 +66,7 @@ final class Accounts: Sendable {
 // MARK: - Knowing who asks
 
 extension Accounts {
-    /// Who sends a request.
+    /// The sender of a request.
     struct Identity: Hashable, Sendable {
         var account: String
         var session: String

@@ -9,7 +9,7 @@ struct AuthRefusal: Error, Hashable, Sendable {
     var status: Int
     var error: String
     var description: String
-    /// What a device can act on: why its session has ended, or what is wrong with what was typed.
+    /// A code that a device can act on: why its session has ended, or which input is wrong.
     var reason: String?
     var retryAfterSeconds: Int?
 

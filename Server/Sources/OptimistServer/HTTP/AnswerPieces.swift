@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// Writes a body in small pieces, so that each piece waits until the client has read most of what came before.
+/// Writes a body in small pieces, so that each piece waits until the client has read most of the earlier ones.
 struct AnswerPieces: ResponseBodyWriter {
     /// The connection holds two or three pieces. The next one waits until there is room.
     static let bytes = 32_768

@@ -3,7 +3,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// Hears when the client of a connection leaves, and gives up what the server does for it: nobody will read the answer.
+/// Hears when the client of a connection leaves, and stops the server's work for it: the client will not read the
+/// answer.
 ///
 /// A client has left when it closes its connection, or only its side of it. The server cannot tell these two apart before
 /// it writes, which is too late. Hummingbird carries on in both cases, and its own way to notice closes the connection

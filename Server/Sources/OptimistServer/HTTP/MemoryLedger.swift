@@ -27,7 +27,7 @@ struct MemoryLedger {
 
     /// Takes memory for an account.
     ///
-    /// - Parameter own: How much of what is held belongs to the request that asks.
+    /// - Parameter own: How much of the held memory belongs to the request that asks.
     /// - Returns: False if there is no room. Then nothing was taken.
     mutating func take(_ bytes: Int, for account: String, own: Int) -> Bool {
         guard total == own || bytes <= room(for: account) else { return false }

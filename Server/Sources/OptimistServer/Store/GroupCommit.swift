@@ -6,9 +6,10 @@ import Synchronization
 
 /// Lets writes that arrive together share one disk commit.
 ///
-/// While one transaction is being made durable, those that arrive queue up, and those that are short share the next one. Each
-/// is answered after the commit. One that fails is nobody else's concern: if it had already written something, the shared
-/// transaction is undone and everybody in it runs again alone, so there need be no savepoint for each.
+/// While one transaction is being made durable, writes that arrive queue up, and the short ones share the next
+/// transaction. Each is answered after the commit. A write that fails does not concern the others: if it had already
+/// written something, the shared transaction is undone and all its writes run again alone, so that none needs a
+/// savepoint.
 package final class GroupCommit: Sendable {
     /// Called once the fate of the transaction is known, with its error if it failed.
     private typealias Answer = @Sendable (_ failure: (any Error)?) -> Void
@@ -56,7 +57,7 @@ package final class GroupCommit: Sendable {
     /// Runs `work` in a transaction, and returns once that is durable.
     ///
     /// - Parameters:
-    ///   - owner: Whose it is. Owners take turns. Default: everybody's, as of what is always short.
+    ///   - owner: The owner of the write. Owners take turns. Default: shared by all, for writes that are always short.
     ///   - work: May be run a second time, if another one failed beside it.
     /// - Throws: What `work` throws, and then nothing that it wrote is kept; or the error of the commit. If the task is
     ///   cancelled while the write waits, `CancellationError` at once, and `work` is never run. Once `work` has begun, it

@@ -1,9 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Decides whose write comes next, so that one owner's many writes, or long ones, do not hold up everybody else's.
+/// Decides which owner's write comes next, so that one owner's many writes, or long ones, do not hold up the others.
 ///
-/// Owners take turns. Whoever had the writer for long the last time gets transactions of their own, one after each that
-/// the others share: so a short write waits for one long one at most.
+/// Owners take turns. An owner who had the writer for long the last time gets transactions of its own, one after each
+/// that the others share: so a short write waits for one long one at most.
 struct WriteQueue<Write: Sendable>: Sendable {
     struct Turn: Sendable {
         var owner: String
@@ -20,7 +20,7 @@ struct WriteQueue<Write: Sendable>: Sendable {
     private var slowOwners: Set<String> = []
     /// Whether the present transaction is a slow owner's.
     private var isSlowTurn = false
-    /// Whether somebody had the writer for long in the present transaction: then it is the others' turn.
+    /// Whether one owner had the writer for long in the present transaction: then it is the others' turn.
     private var wasLong = false
     /// How many writes wait.
     private(set) var count = 0
