@@ -45,13 +45,13 @@ def comments(file, text):
 
 
 def unknown_numbers(file, text, rules):
-    """The numbers in a text that look like those of rules and are none, each with the file that has it."""
+    """The numbers in a text that look like a rule's without a rule of that number, each with its file."""
     numbers = sorted(set(NUMBER.findall(text)) - set(rules))
     return [f"{file}: {number} is no rule of Documentation/Promises.md." for number in numbers]
 
 
 def problems(rules, tests, texts, current):
-    """What does not fit, as sentences. `texts` maps files to what is looked through for numbers of rules."""
+    """The faults, as sentences. `texts` maps files to the texts that are searched for numbers of rules."""
     found = []
     for rule, proofs in tests_by_rule(rules, tests).items():
         if not proofs and not re.search(r"(?<!\*)\*[^*]+\*(?!\*)", rules[rule]):

@@ -59,7 +59,7 @@ def python_functions(text):
 
 
 def problems(sources):
-    """What is too long, as sentences. `sources` maps files to their texts."""
+    """The files and functions that are too long, as sentences. `sources` maps files to their texts."""
     for file, text in sources.items():
         lines = text.count("\n")
         if lines > FILE_LINES:

@@ -58,7 +58,7 @@ def blank(text):
 
 
 def split(text):
-    """The code, in which comments and strings are blank, and the comments, each with the line on which it begins."""
+    """The code with blank comments and strings, and the comments, each with its first line."""
     code, comments, at = [], [], 0
     while token := TOKEN.search(text, at):
         code.append(text[at : token.start()])

@@ -126,7 +126,7 @@ def turns_in(paragraph):
 
 @dataclass
 class Count:
-    """What was counted in a folder."""
+    """The count of a folder."""
 
     words: int = 0
     turns: int = 0
