@@ -5,15 +5,24 @@
 /// Clocks have one order everywhere: by stamp, then by the bytes of the device id. On the wire a clock is
 /// 16 hexadecimal digits, a hyphen and the device id, which compare as ASCII in that same order.
 public struct Clock: Hashable, Sendable {
+    /// The moment of the write, by the writer's hybrid logical clock.
     public var stamp: Stamp
+    /// The id of the device that wrote, 1 to 64 ASCII letters and digits, or `server` for a write that the server
+    /// stamped.
+    ///
+    /// This property is not checked. ``init(_:)`` and ``isDeviceID(_:)`` check ids that come from elsewhere.
     public var device: String
 
+    /// Makes a clock from its two parts, unchecked: the caller passes an id for which ``isDeviceID(_:)`` is true.
     public init(stamp: Stamp, device: String) {
         self.stamp = stamp
         self.device = device
     }
 
-    /// Reads the wire form. Nil unless it is 16 lower-case hexadecimal digits, a hyphen, and 1 to 64 letters or digits.
+    /// Reads the wire form, such as `019ab3c4d5e60000-7Kp3Xa90Qz`.
+    ///
+    /// Returns nil unless the text is 16 lower-case hexadecimal digits that fit in 63 bits, a hyphen, and 1 to 64 ASCII
+    /// letters or digits.
     public init?(_ text: some StringProtocol) {
         let bytes = text.utf8
         guard (18...81).contains(bytes.count) else { return nil }
@@ -33,7 +42,7 @@ public struct Clock: Hashable, Sendable {
         self.init(stamp: Stamp(rawValue: Int64(raw)), device: device)
     }
 
-    /// Whether a text can be a device id: 1 to 64 letters and digits of ASCII.
+    /// Whether a text can be a device id: 1 to 64 ASCII letters and digits.
     public static func isDeviceID(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -54,7 +63,7 @@ extension Clock: Comparable {
 }
 
 extension Clock: CustomStringConvertible {
-    /// The wire form.
+    /// The wire form, which ``init(_:)`` reads back.
     public var description: String {
         let hex = String(stamp.rawValue, radix: 16)
         return String(repeating: "0", count: 16 - hex.utf8.count) + hex + "-" + device

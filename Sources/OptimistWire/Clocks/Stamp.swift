@@ -5,15 +5,25 @@ public struct Stamp: Hashable, Comparable, Sendable {
     /// Milliseconds in the upper 48 bits, the counter in the lower 16. Positive until the year 6429.
     public let rawValue: Int64
 
-    /// Earlier than every stamp that a clock gives.
+    /// A stamp earlier than every stamp that a clock gives.
     public static let zero = Stamp(rawValue: 0)
 
+    /// Makes a stamp from its 64 bits, as ``rawValue`` gives them. The value is not checked.
     public init(rawValue: Int64) { self.rawValue = rawValue }
+    /// Makes a stamp from a time of day and a counter.
+    ///
+    /// - Parameters:
+    ///   - milliseconds: Milliseconds since 1970 in UTC, from 0 up to 2^47 - 1. The upper bits of larger values are
+    ///     lost.
+    ///   - counter: Tells apart the stamps of one millisecond. Default: 0.
     public init(milliseconds: Int64, counter: UInt16 = 0) { rawValue = milliseconds << 16 | Int64(counter) }
 
+    /// The time of day, in milliseconds since 1970 in UTC. It may run ahead of the writer's clock, if that went
+    /// backwards or the counter was full.
     public var milliseconds: Int64 { rawValue >> 16 }
+    /// Tells apart the stamps of one millisecond, in their order.
     public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
-    /// The next stamp. When the counter is full, the milliseconds move on.
+    /// The next stamp. When the counter is full, the milliseconds advance by one.
     public var successor: Stamp { Stamp(rawValue: rawValue + 1) }
 
     public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
@@ -26,16 +36,20 @@ public struct HybridClock: Sendable, Equatable {
     /// The last stamp given or seen.
     public private(set) var last: Stamp
 
+    /// Makes a clock that gives stamps later than `last`.
+    ///
+    /// - Parameter last: The last stamp that the device gave or saw, which it stored. Default: none.
     public init(last: Stamp = .zero) { self.last = last }
 
-    /// Returns a stamp later than every one given or seen before.
+    /// Returns a stamp later than every stamp given or seen before.
     ///
-    /// - Parameter milliseconds: The time of day, since 1970. A wrong one is followed forwards, never backwards.
+    /// - Parameter milliseconds: The time of day, in milliseconds since 1970 in UTC. If it went backwards, the clock
+    ///   stays ahead of it and only counts.
     public mutating func tick(milliseconds: Int64) -> Stamp {
         last = max(last.successor, Stamp(milliseconds: milliseconds))
         return last
     }
 
-    /// Takes note of another machine's stamp, so that the next tick is later.
+    /// Notes another machine's stamp, so that the next tick is later. An earlier stamp changes nothing.
     public mutating func witness(_ stamp: Stamp) { last = max(last, stamp) }
 }

@@ -4,12 +4,19 @@
 ///
 /// Whole numbers that fit are `int`; every other number is a `double`, which is always finite.
 public enum JSON: Hashable, Sendable {
+    /// `null`.
     case null
+    /// `true` or `false`.
     case bool(Bool)
+    /// A whole number of 64 bits, written without a fraction and exponent.
     case int(Int64)
+    /// Every other number. It is finite: the reader refuses the others, and writing one is a programming error.
     case double(Double)
+    /// A text. Two texts are equal if their UTF-8 is.
     case string(String)
+    /// A list.
     case array([JSON])
+    /// An object, with its members in the order in which they were written.
     case object(JSONObject)
 }
 
@@ -29,15 +36,21 @@ extension JSON {
         }
     }
 
+    /// Whether this is `null`.
     public var isNull: Bool { self == .null }
 
+    /// The text, or nil if this is no string.
     public var string: String? { if case .string(let value) = self { value } else { nil } }
+    /// The truth value, or nil if this is neither `true` nor `false`.
     public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+    /// The whole number, or nil if this is another value. A number written as `1.0` is a ``double``, not an `int`.
     public var int: Int64? { if case .int(let value) = self { value } else { nil } }
+    /// The elements, or nil if this is no array.
     public var array: [JSON]? { if case .array(let value) = self { value } else { nil } }
+    /// The members, or nil if this is no object.
     public var object: JSONObject? { if case .object(let value) = self { value } else { nil } }
 
-    /// The number, whether or not it is whole.
+    /// The number, whole or not, or nil if this is another value. A whole number beyond 2^53 is rounded.
     public var double: Double? {
         switch self {
         case .int(let value): Double(value)

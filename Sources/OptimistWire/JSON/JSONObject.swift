@@ -5,15 +5,27 @@
 /// Two objects are equal when they have the same members, in whatever order. Looking a member up walks the list:
 /// the objects of the protocol are small, and its large maps are only walked.
 public struct JSONObject: Sendable {
+    /// A name and its value.
     public typealias Member = (key: String, value: JSON)
 
+    /// All members, in order.
     public private(set) var members: [Member]
 
+    /// Makes an object of members in the given order. Without an argument it is empty.
+    ///
+    /// - Parameter members: Each name once. A name that comes twice is not noticed, and readers refuse the text.
     public init(_ members: [Member] = []) { self.members = members }
 
+    /// How many members there are.
     public var count: Int { members.count }
+    /// Whether there are no members.
     public var isEmpty: Bool { members.isEmpty }
 
+    /// The first member of a name, or nil if there is none.
+    ///
+    /// Setting a value replaces the member in its place or appends a new one. Setting nil removes it.
+    ///
+    /// - Complexity: O(n) for n members.
     public subscript(key: String) -> JSON? {
         get { members.firstIndex { $0.key == key }.map { members[$0].value } }
         set {
@@ -27,7 +39,7 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// Adds a member that is known not to be there yet, without looking.
+    /// Appends a member without looking whether the name is there already: the caller knows that it is not.
     public mutating func append(_ key: String, _ value: JSON) { members.append((key, value)) }
 }
 

@@ -1,21 +1,24 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 extension JSON {
-    /// The compact UTF-8 text, members in the order in which they stand.
+    /// The compact UTF-8 text, with members in the order in which they stand.
+    ///
+    /// > Important: A ``JSON/double(_:)`` that is infinite or no number stops the program: JSON has no such values.
     public var bytes: [UInt8] {
         var output: [UInt8] = []
         write(to: &output)
         return output
     }
 
-    /// The compact UTF-8 text with sorted members: equal values have equal bytes.
+    /// The compact UTF-8 text with sorted members, so that equal values have equal bytes.
     public var canonicalBytes: [UInt8] {
         var output: [UInt8] = []
         sorted.write(to: &output)
         return output
     }
 
-    /// Appends the compact UTF-8 text.
+    /// Appends the compact UTF-8 text to `output`. The rule of ``bytes`` for numbers that are not finite holds here
+    /// too.
     public func write(to output: inout [UInt8]) {
         switch self {
         case .null: output.append(contentsOf: "null".utf8)

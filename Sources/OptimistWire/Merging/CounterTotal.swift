@@ -5,9 +5,12 @@
 /// > Source: Shapiro, Preguiça, Baquero and Zawirski, "Conflict-free Replicated Data Types", SSS 2011: a counter as a map
 /// > of what each replica has added.
 public struct CounterTotal: Hashable, Sendable {
+    /// The sum of all that the origin has added, negative amounts included. At most ``CounterPatch/limit`` either way.
     public var total: Int64
+    /// The clock of the origin's latest addition.
     public var clock: Clock
 
+    /// Makes a total from its parts.
     public init(_ total: Int64, _ clock: Clock) {
         self.total = total
         self.clock = clock
@@ -20,7 +23,8 @@ public struct CounterTotal: Hashable, Sendable {
 }
 
 extension MergeRow {
-    /// What a counter shows: the sum of all origins, kept within 64 bits.
+    /// The value of a counter that an app shows: the sum over all origins, clamped to 64 bits. Zero for a column
+    /// without totals.
     public func sum(of counter: String) -> Int64 {
         (counters[counter] ?? [:]).values.reduce(0) { sum, total in
             let (result, overflows) = sum.addingReportingOverflow(total.total)

@@ -2,9 +2,12 @@
 
 /// A column's value and the clock of its last write.
 public struct Cell: Hashable, Sendable {
+    /// The value that was written. Null is a value like any other.
     public var value: JSON
+    /// The clock of the write that set ``value``.
     public var clock: Clock
 
+    /// Makes a cell from its parts.
     public init(_ value: JSON, _ clock: Clock) {
         self.value = value
         self.clock = clock
@@ -22,15 +25,16 @@ public struct Cell: Hashable, Sendable {
 /// Merging is a join: commutative, associative and idempotent. Whatever order the versions of a row arrive in, and however
 /// often, every device and the server end with the same row.
 public struct MergeRow: Hashable, Sendable {
-    /// Which life the row is in. Odd: alive. Even: deleted. Zero: never heard of.
+    /// Which life the row is in. Odd: alive. Even: deleted. Zero: the row was never heard of.
     public var generation: Int
-    /// The columns of this life. Of a deleted row: those of the life that ended, which nobody is shown.
+    /// The columns of this life, by name. A deleted row keeps the columns of the life that ended, which no user sees.
     public var cells: [String: Cell]
-    /// When the row was deleted. Nil while it is alive.
+    /// The clock of the delete. Nil while the row is alive.
     public var deletion: Clock?
-    /// The counters of this life: of each column, the running total of every origin.
+    /// The counters of this life: by column, the running total of every origin, by its device id.
     public var counters: [String: [String: CounterTotal]]
 
+    /// Makes a row from its parts. Without arguments it is a row that was never heard of.
     public init(
         generation: Int = 0, cells: [String: Cell] = [:], deletion: Clock? = nil,
         counters: [String: [String: CounterTotal]] = [:]
@@ -41,6 +45,7 @@ public struct MergeRow: Hashable, Sendable {
         self.counters = counters
     }
 
+    /// Whether the row exists for an app: its generation is odd.
     public var isAlive: Bool { generation % 2 == 1 }
 
     /// What merging changed, and what it refused.
@@ -52,6 +57,7 @@ public struct MergeRow: Hashable, Sendable {
         /// The incoming columns that lost against a different, newer value.
         public var refused: Set<String> = []
 
+        /// Whether the row differs from what it was before the merge.
         public var changedAnything: Bool { lifeChanged || !taken.isEmpty }
     }
 

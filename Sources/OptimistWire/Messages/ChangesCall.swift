@@ -2,12 +2,18 @@
 
 /// The arguments of `T/changes`. With `inline` the answer carries the rows themselves.
 public struct ChangesCall: Hashable, Sendable {
+    /// The account whose rows are asked for: one of ``SessionResource/accounts``.
     public var accountID: String
+    /// The state up to which the client has everything: ``SessionResource/initialState``, or the `newState` of an
+    /// earlier answer.
     public var sinceState: String
-    /// The most rows to answer with. Nil: the server's default.
+    /// The most rows to answer with, from 1 on. Nil: the server's default, ``RowSync/Limit/pageRows``. The server
+    /// lowers a value above its own limit.
     public var maxChanges: Int?
+    /// Whether the answer carries the rows themselves. RS only. Without it the answer has ids, as in RFC 8620 §5.2.
     public var isInline: Bool
 
+    /// Makes the arguments. The defaults ask for whole rows, as many as the server sends in one page.
     public init(accountID: String, sinceState: String, maxChanges: Int? = nil, isInline: Bool = true) {
         self.accountID = accountID
         self.sinceState = sinceState
@@ -15,7 +21,8 @@ public struct ChangesCall: Hashable, Sendable {
         self.isInline = isInline
     }
 
-    /// Reads the arguments. Nil if they are not those of a /changes, or one of them is of the wrong type.
+    /// Reads the arguments. Returns nil if `accountId` or `sinceState` is missing, or if a known member is of the wrong
+    /// type. Unknown members are ignored.
     public init?(json: JSONObject) {
         guard let accountID = json["accountId"]?.string, let sinceState = json["sinceState"]?.string,
             let maxChanges = json["maxChanges"].optional(\.int), let isInline = json["inline"].optional(\.bool)
@@ -25,6 +32,7 @@ public struct ChangesCall: Hashable, Sendable {
             isInline: isInline ?? false)
     }
 
+    /// The wire form.
     public var json: JSONObject {
         var object: JSONObject = ["accountId": .string(accountID), "sinceState": .string(sinceState)]
         if let maxChanges { object.append("maxChanges", .int(Int64(maxChanges))) }
@@ -35,14 +43,21 @@ public struct ChangesCall: Hashable, Sendable {
 
 /// The answer to `T/changes` with `inline`: whole rows, and the clocks of deleted ones.
 public struct InlineChanges: Sendable {
+    /// The state that the client named.
     public var oldState: String
+    /// The state that the client has reached with this page, and names in its next call. Store it in the transaction
+    /// that stores the rows.
     public var newState: String
+    /// Whether more changes follow: the client then calls again from ``newState``.
     public var hasMoreChanges: Bool
-    /// If there is more: the account's state that the rows were read at. Nil: the server does not say.
+    /// The account's state when the server read the rows, while ``hasMoreChanges``. Nil if the server omits it.
     public var head: String?
+    /// The rows that were written since ``oldState``, each whole, in the order of their last transactions.
     public var list: [(id: String, patch: RowPatch)]
+    /// The rows that were deleted since ``oldState``, in the order of their last transactions.
     public var destroyed: [(id: String, tombstone: Tombstone)]
 
+    /// Makes an answer from its parts, without ``head``. The defaults are an empty and last page.
     public init(
         oldState: String, newState: String, hasMoreChanges: Bool = false, list: [(id: String, patch: RowPatch)] = [],
         destroyed: [(id: String, tombstone: Tombstone)] = []
@@ -54,7 +69,10 @@ public struct InlineChanges: Sendable {
         self.destroyed = destroyed
     }
 
-    /// Reads an answer. Nil if a row has no id, or a deleted row no generation: a page is taken whole or not at all.
+    /// Reads an answer.
+    ///
+    /// Returns nil if a state or `list` is missing, a row has no id or cannot be read, or a deleted row has no
+    /// generation: a client takes a page whole or not at all. `hasMoreChanges` is false if it is missing.
     public init?(json: JSONObject) {
         guard let oldState = json["oldState"]?.string, let newState = json["newState"]?.string,
             let rows = json["list"]?.array
@@ -76,6 +94,9 @@ public struct InlineChanges: Sendable {
         }
     }
 
+    /// The wire form.
+    ///
+    /// - Parameter accountID: The account of the call, which every answer repeats.
     public func json(accountID: String) -> JSONObject {
         var object: JSONObject = [
             "accountId": .string(accountID), "oldState": .string(oldState), "newState": .string(newState),

@@ -2,12 +2,17 @@
 
 /// What a push says of a counter: running totals, or for clients that keep none, an amount to add.
 public enum CounterPatch: Hashable, Sendable {
-    /// The running total of an origin. Without an origin or a clock, those of the column's clock in the patch.
+    /// The running total of one origin.
     public struct Total: Hashable, Sendable {
+        /// The sum of all that the origin has added, at most ``CounterPatch/limit`` either way. Not the amount of one
+        /// change.
         public var total: Int64
+        /// The device id under which the amount was counted. Nil: the device in the column's clock in the patch.
         public var origin: String?
+        /// The clock of the origin's latest addition. Nil: the column's clock in the patch.
         public var clock: Clock?
 
+        /// Makes a total. With the defaults, the column's clock in the patch says whose total this is and from when.
         public init(_ total: Int64, origin: String? = nil, clock: Clock? = nil) {
             self.total = total
             self.origin = origin
@@ -15,14 +20,17 @@ public enum CounterPatch: Hashable, Sendable {
         }
     }
 
+    /// The totals of one or more origins. Safe to repeat: of one origin the later clock wins.
     case totals([Total])
-    /// Not safe to repeat.
+    /// An amount to add, for clients without clocks. Not safe to repeat: the server adds it each time it receives it.
     case add(Int64)
 
-    /// The largest total or amount either way: what a number of JSON holds exactly.
+    /// The largest total or amount either way, 2^53: every JSON reader holds whole numbers up to there exactly.
     public static let limit: Int64 = 1 << 53
 
-    /// Reads `{"@total": n}`, a list of `{"@total": n, "origin": "…", "@hlc": "…"}`, or `{"@add": n}`. Nil for all else.
+    /// Reads `{"@total": n}`, a list of `{"@total": n, "origin": "…", "@hlc": "…"}`, or `{"@add": n}`.
+    ///
+    /// Returns nil for anything else, for an empty list, and for a number beyond ``limit``.
     public init?(json: JSON) {
         if let amount = json["@add"] {
             guard let amount = amount.int, amount.magnitude <= Self.limit else { return nil }
@@ -35,6 +43,7 @@ public enum CounterPatch: Hashable, Sendable {
         self = .totals(totals.compactMap(\.self))
     }
 
+    /// The wire form. One total without origin and clock is an object, everything else a list.
     public var json: JSON {
         switch self {
         case .add(let amount): ["@add": .int(amount)]

@@ -2,16 +2,21 @@
 
 /// A method call or its answer: `["Todo/set", {…}, "c1"]`.
 public struct Invocation: Hashable, Sendable {
+    /// The method, such as `todo/set`. In a response it is the called method's name, or `error`.
     public var name: String
+    /// The arguments of the call, or of the answer.
     public var arguments: JSONObject
+    /// The client's name for the call, unique in the request. The answer to the call repeats it.
     public var callID: String
 
+    /// Makes a call or an answer from its parts.
     public init(_ name: String, _ arguments: JSONObject, callID: String) {
         self.name = name
         self.arguments = arguments
         self.callID = callID
     }
 
+    /// Reads a call. Returns nil unless the value is a list of a string, an object and a string.
     public init?(json: JSON) {
         guard let parts = json.array, parts.count == 3, let name = parts[0].string, let arguments = parts[1].object,
             let callID = parts[2].string
@@ -19,27 +24,34 @@ public struct Invocation: Hashable, Sendable {
         self.init(name, arguments, callID: callID)
     }
 
+    /// The wire form, a list of three.
     public var json: JSON { [.string(name), .object(arguments), .string(callID)] }
 }
 
 /// A JMAP request with the members that RS adds.
 public struct Request: Hashable, Sendable {
+    /// The capabilities that the client uses. Without ``RowSync/capability`` the server speaks plain JMAP: no members
+    /// that begin with "@", and none of the members below marked RS.
     public var using: [String]
+    /// The calls, which the server carries out in this order. At most ``RowSync/Limit/callsInRequest``.
     public var methodCalls: [Invocation]
-    /// The device that asks. RS only.
+    /// The id of the device that asks, 1 to 64 ASCII letters and digits. Needed in a push. RS only.
     public var device: String?
-    /// The ids that the device has counted under: for them it is told its own totals of counters. Empty: `device` alone. RS
-    /// only.
+    /// All device ids that this device has ever counted under: the answer tells it their totals of counters, in
+    /// `@mine`. Empty: only ``device``. At most ``RowSync/Limit/originsInRequest``. RS only.
     public var origins: [String]
-    /// The number of the push, one more for each new request of the device. RS only.
+    /// The number of the push, from 1 on, one more for each new push of the device. The same number again repeats the
+    /// push. Zero without calls asks for the last number that the server knows. Nil: this is no push. RS only.
     public var push: Int64?
-    /// The version of the schema that the client was built with. RS only.
+    /// The version of the schema that the client was built with. Nil: the server's present one. RS only.
     public var schemaVersion: Int?
-    /// Rows as `Type:id` that succeed or fail together. Only in a push. RS only.
+    /// Rows, as `Type:id`, that succeed or fail together. Default: each row on its own. Only in a push. RS only.
     public var groups: [[String]]
-    /// The ids that earlier requests gave to creation ids, for `#creationId`. Nil: the answer tells none.
+    /// The ids that earlier requests gave to creation ids, for `#creationId` (RFC 8620 §3.3). Nil: the answer has none
+    /// either.
     public var createdIDs: [String: String]?
 
+    /// Makes a request. The defaults use RS and are no push.
     public init(
         using: [String] = [RowSync.core, RowSync.capability], methodCalls: [Invocation], device: String? = nil,
         push: Int64? = nil, schemaVersion: Int? = nil, groups: [[String]] = [], origins: [String] = [],
@@ -55,7 +67,10 @@ public struct Request: Hashable, Sendable {
         self.createdIDs = createdIDs
     }
 
-    /// Reads a request. Nil if it is not one, by RFC 8620 §3.3.
+    /// Reads a request by RFC 8620 §3.3.
+    ///
+    /// Returns nil if `using` or `methodCalls` is missing, if a known member is of the wrong type, if an id is no
+    /// device id, or if `groups` stands without `device` and `push`. Unknown members are ignored.
     public init?(json: JSON) {
         guard let object = json.object, let using = object["using"]?.array?.map(\.string),
             let calls = object["methodCalls"]?.array?.map({ Invocation(json: $0) }), !using.contains(nil),
@@ -91,6 +106,7 @@ public struct Request: Hashable, Sendable {
         self.createdIDs = createdIDs
     }
 
+    /// The wire form. Members that are nil or empty are omitted.
     public var json: JSON {
         var object: JSONObject = ["using": .array(using.map(JSON.string))]
         if let device { object.append("device", .string(device)) }
@@ -124,13 +140,18 @@ extension JSON? {
 
 /// A JMAP response. RS adds the server's time.
 public struct Response: Hashable, Sendable {
+    /// The answers, in the order of the calls. An answer whose name is `error` has the error's `type` in its arguments.
     public var methodResponses: [Invocation]
+    /// The ``SessionResource/state`` of the server's session. If it differs from the known one, the client fetches the
+    /// session again.
     public var sessionState: String
-    /// The server's time of day as a UTC date.
+    /// The server's time of day as a UTC date, such as `2026-11-21T10:00:00.123Z`. Nil if the server omits it. RS only.
     public var serverTime: String?
-    /// The ids of creation ids, if the request named some: those, and the ones of the rows that it created.
+    /// The ids of creation ids, if the request had `createdIds`: those of the request, and those of the rows that it
+    /// created.
     public var createdIDs: [String: String]?
 
+    /// Makes a response from its parts.
     public init(
         methodResponses: [Invocation], sessionState: String, serverTime: String? = nil,
         createdIDs: [String: String]? = nil
@@ -141,6 +162,8 @@ public struct Response: Hashable, Sendable {
         self.createdIDs = createdIDs
     }
 
+    /// Reads a response. Returns nil if `methodResponses` or `sessionState` is missing, or if an answer cannot be read.
+    /// An unreadable `serverTime` or `createdIds` counts as missing.
     public init?(json: JSON) {
         guard let responses = json["methodResponses"]?.array?.map({ Invocation(json: $0) }), !responses.contains(nil),
             let sessionState = json["sessionState"]?.string
@@ -150,6 +173,7 @@ public struct Response: Hashable, Sendable {
             serverTime: json["serverTime"]?.string, createdIDs: json["createdIds"].ids ?? nil)
     }
 
+    /// The wire form. Members that are nil are omitted.
     public var json: JSON {
         var object: JSONObject = [
             "methodResponses": .array(methodResponses.map(\.json)), "sessionState": .string(sessionState),

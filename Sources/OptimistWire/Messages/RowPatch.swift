@@ -4,19 +4,23 @@
 ///
 /// On the wire the columns stand beside `id`, `@gen`, `@hlc` and, in a page, `@seq`. No column starts with "@".
 public struct RowPatch: Hashable, Sendable {
-    /// The life the patch belongs to. Nil where the sender did not say.
+    /// The life that the patch belongs to, an odd number. Nil if the sender omits it: life 1 with clocks, the row's
+    /// present life without.
     public var generation: Int?
-    /// Nil where the sender has no clocks of its own: the server stamps.
+    /// The clock of the delete. Nil in a push of a client that has none: without one a delete ends no later life.
     public var clocks: ColumnClocks?
-    /// The row's last transaction. Only from the server.
+    /// The number of the row's last transaction on the server. The server sets it; a push has none.
     public var seq: Int64?
+    /// The columns by name, without `id` and without the members that begin with "@". A row in a page has all columns
+    /// that were ever written, a push those that changed.
     public var values: JSONObject
-    /// Of counters, the totals of the origins that the device asked for: what the values hold of them. Only from the
-    /// server.
+    /// What the sums of counters contain of the device's own counting: by column, then by origin, the total that the
+    /// server has. Only from the server.
     public var mine: [String: [String: Int64]]
-    /// The row that this one has become one with. Only from the server.
+    /// The id of the row that this one was merged into, because both had the same unique values. Only from the server.
     public var mergedInto: String?
 
+    /// Makes a patch. Without arguments it is empty, and belongs to no stated life.
     public init(
         generation: Int? = nil, clocks: ColumnClocks? = nil, seq: Int64? = nil, values: JSONObject = [:],
         mine: [String: [String: Int64]] = [:], mergedInto: String? = nil
@@ -29,7 +33,8 @@ public struct RowPatch: Hashable, Sendable {
         self.mergedInto = mergedInto
     }
 
-    /// Reads a patch. Nil if a member that starts with "@" is not what it must be; unknown ones are ignored.
+    /// Reads a patch. Returns nil if `@gen` or `@hlc` is malformed. Other members that begin with "@" are ignored if
+    /// they are unknown or malformed.
     public init?(json: JSONObject) {
         self.init()
         values = JSONObject(json.members.filter { $0.key != "id" && !$0.key.hasPrefix("@") })
@@ -48,7 +53,10 @@ public struct RowPatch: Hashable, Sendable {
         }
     }
 
-    /// The wire form, with the row's id first if there is one to say.
+    /// The wire form.
+    ///
+    /// - Parameter id: The row's id, which pages carry and pushes do not. Default: none. Without it, `@gen` is omitted
+    ///   in life 1.
     public func json(id: String? = nil) -> JSONObject {
         var members: [JSONObject.Member] = []
         members.reserveCapacity(values.count + 4)
@@ -64,7 +72,7 @@ public struct RowPatch: Hashable, Sendable {
 }
 
 extension RowPatch {
-    /// The wire form of ``mine``.
+    /// The wire form of ``mine``, sorted by column and origin.
     public static func json(ofMine mine: [String: [String: Int64]]) -> JSON {
         func sorted<Value>(_ members: [String: Value], _ json: (Value) -> JSON) -> JSON {
             .object(JSONObject(members.sorted { $0.key < $1.key }.map { ($0.key, json($0.value)) }))
@@ -73,14 +81,19 @@ extension RowPatch {
     }
 }
 
-/// The generation and the clock of a deleted row.
+/// How a row was deleted: the life that the delete begins, and its clock.
 public struct Tombstone: Hashable, Sendable {
+    /// The life that the delete begins, an even number: one more than the life that it ends.
     public var generation: Int
+    /// The clock of the delete. Nil in a push: the server stamps it, or the device does not know it any more. An
+    /// earlier edit never outlives the delete by it.
     public var clock: Clock?
+    /// The number of the transaction that deleted the row. Only from the server.
     public var seq: Int64?
-    /// The row that this one has become one with. Only from the server.
+    /// The id of the row that this one was merged into, because both had the same unique values. Only from the server.
     public var mergedInto: String?
 
+    /// Makes a tombstone from its parts.
     public init(generation: Int, clock: Clock?, seq: Int64? = nil, mergedInto: String? = nil) {
         self.generation = generation
         self.clock = clock
@@ -88,6 +101,8 @@ public struct Tombstone: Hashable, Sendable {
         self.mergedInto = mergedInto
     }
 
+    /// Reads a tombstone. Returns nil if `@gen` is missing, negative or beyond 31 bits. A malformed `@hlc` counts as
+    /// missing.
     public init?(json: JSON) {
         guard let generation = json["@gen"]?.int, (0...Int64(Int32.max)).contains(generation) else { return nil }
         self.init(
@@ -95,6 +110,7 @@ public struct Tombstone: Hashable, Sendable {
             mergedInto: json["@mergedInto"]?.string)
     }
 
+    /// The wire form. Members that are nil are omitted.
     public var json: JSON {
         var object: JSONObject = ["@gen": .int(Int64(generation))]
         if let clock { object.append("@hlc", .string(clock.description)) }

@@ -1,21 +1,29 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The JMAP session: what the server can do, and the accounts that its bearer may use (RFC 8620 §2).
+/// The JMAP session: what the server can do, and the accounts that the bearer of the token may use (RFC 8620 §2).
 public struct SessionResource: Hashable, Sendable {
+    /// The email address of the person who is signed in. Empty if the server omits it.
     public var username: String
+    /// Where requests are posted. It may be relative to the server's address.
     public var apiURL: String
+    /// The template of the event source's URL, with `{types}`, `{closeafter}` and `{ping}`. Empty if the server has no
+    /// events.
     public var eventSourceURL: String
+    /// The state of this resource, which every response repeats as ``Response/sessionState``.
     public var state: String
-    /// The database's present life. Another one means that the server may have gone back.
+    /// The present life of the server's database. If it differs from the known one, the server may have gone back to an
+    /// earlier state.
     public var epoch: String
-    /// The state from which an empty device starts.
+    /// The state from which a device without rows starts.
     public var initialState: String
-    /// Each account's id with its schema.
+    /// The schema of each account, by the account's id. An account whose schema cannot be read is left out.
     public var accounts: [String: Schema]
+    /// The account that a client uses if it has no reason for another one. Nil if the server names none.
     public var primaryAccount: String?
-    /// For how many days the server remembers a deleted row. Nil: it does not say.
+    /// How many days the server remembers a deleted row. Nil if the server omits it.
     public var tombstoneDays: Int?
 
+    /// Makes a session from its parts.
     public init(
         username: String, apiURL: String, eventSourceURL: String, state: String, epoch: String, initialState: String,
         accounts: [String: Schema], primaryAccount: String?, tombstoneDays: Int? = nil
@@ -31,7 +39,8 @@ public struct SessionResource: Hashable, Sendable {
         self.tombstoneDays = tombstoneDays
     }
 
-    /// Reads a session. Nil if it is none, or if its server does not speak RS.
+    /// Reads a session. Returns nil if it has no RS capability with an `epoch`, no `apiUrl` or no `state`. An
+    /// `initialState` that is missing is `epoch.0`.
     public init?(json: JSON) {
         guard let rs = json["capabilities"]?[RowSync.capability], let epoch = rs["epoch"]?.string,
             let apiURL = json["apiUrl"]?.string, let state = json["state"]?.string
@@ -48,6 +57,7 @@ public struct SessionResource: Hashable, Sendable {
         }
     }
 
+    /// The wire form, with the limits of ``RowSync/Limit``.
     public var json: JSON {
         var rowSync: JSONObject = [
             "version": .int(Int64(RowSync.version)), "epoch": .string(epoch), "initialState": .string(initialState),
@@ -89,13 +99,17 @@ public struct SessionResource: Hashable, Sendable {
 public struct RequestProblem: Error, Hashable, Sendable {
     /// A URI. The protocol's own start with `urn:ietf:params:jmap:error:`.
     public var type: String
+    /// The HTTP status that the answer has too, such as 400. Zero if the server omits it.
     public var status: Int
+    /// One sentence for people, which a client may log. It may quote a name from the request.
     public var detail: String
-    /// Of a `limit` problem: which limit.
+    /// Which limit was passed, in a problem whose type ends with `limit`, such as `maxSizeRequest`.
     public var limit: String?
 
+    /// How the types of JMAP's own problems begin.
     public static let jmapPrefix = "urn:ietf:params:jmap:error:"
 
+    /// Makes a problem from its parts.
     public init(type: String, status: Int, detail: String, limit: String? = nil) {
         self.type = type
         self.status = status
@@ -103,6 +117,7 @@ public struct RequestProblem: Error, Hashable, Sendable {
         self.limit = limit
     }
 
+    /// Reads problem details. Returns nil if there is no `type`; other missing members are zero, empty or nil.
     public init?(json: JSON) {
         guard let type = json["type"]?.string else { return nil }
         self.init(
@@ -110,6 +125,7 @@ public struct RequestProblem: Error, Hashable, Sendable {
             limit: json["limit"]?.string)
     }
 
+    /// The wire form.
     public var json: JSON {
         var object: JSONObject = ["type": .string(type), "status": .int(Int64(status)), "detail": .string(detail)]
         if let limit { object.append("limit", .string(limit)) }

@@ -2,20 +2,28 @@
 
 /// The arguments of `T/set`: rows to create, to change and to destroy.
 public struct SetCall: Hashable, Sendable {
+    /// The account whose rows are written: one of ``SessionResource/accounts``.
     public var accountID: String
+    /// The state that the account must still be in, or the call is refused with `stateMismatch`. Nil: any.
     public var ifInState: String?
+    /// The rows to create, by creation id. A creation id that is a lower-case UUID becomes the row's id.
     public var create: [(id: String, patch: RowPatch)] = []
+    /// The rows to change, by id, each with the columns that change.
     public var update: [(id: String, patch: RowPatch)] = []
+    /// The rows to delete, by id. Without a tombstone the server ends the row's present life, now.
     public var destroy: [(id: String, tombstone: Tombstone?)] = []
 
+    /// Makes a call without rows.
     public init(accountID: String, ifInState: String? = nil) {
         self.accountID = accountID
         self.ifInState = ifInState
     }
 
+    /// How many rows the call names, at most ``RowSync/Limit/rowsInSet``.
     public var rowCount: Int { create.count + update.count + destroy.count }
 
-    /// Reads the arguments. Nil if they are not those of a /set, or one of them is of the wrong type.
+    /// Reads the arguments. Returns nil if `accountId` is missing, or if a member, a row or a tombstone is malformed.
+    /// Unknown members are ignored.
     public init?(json: JSONObject) {
         guard let accountID = json["accountId"]?.string, let ifInState = json["ifInState"].optional(\.string) else {
             return nil
@@ -48,6 +56,7 @@ public struct SetCall: Hashable, Sendable {
         return patches
     }
 
+    /// The wire form. Lists without rows are omitted.
     public var json: JSONObject {
         var object: JSONObject = ["accountId": .string(accountID)]
         if let ifInState { object.append("ifInState", .string(ifInState)) }
@@ -69,23 +78,27 @@ public struct SetCall: Hashable, Sendable {
     public func hash(into hasher: inout Hasher) { json.hash(into: &hasher) }
 }
 
-/// Why the server did not do as one row of a /set asked.
+/// Why the server did not apply one row of a `/set`.
 public struct SetError: Hashable, Sendable {
-    /// One of the types of RFC 8620 §5.3 and Documentation/Protocol.md, or one that this version does not know.
+    /// One of the types of RFC 8620 §5.3 and Documentation/Protocol.md, or one that this version does not know: keep
+    /// the row, and try again later.
     public var type: String
+    /// A sentence for people. Nil if the server omits it.
     public var description: String?
-    /// The columns at fault.
+    /// The columns at fault. Empty: the row as a whole, or the server does not say.
     public var properties: [String]
     /// The rows, as `Type:id`, that this one waits for.
     public var blockedBy: [String]
-    /// The server's row, if it has one.
+    /// The server's row. Nil: it has none, or does not tell.
     public var current: RowPatch?
+    /// How long to wait before the row is sent again, in seconds. Nil: the client decides.
     public var retryAfterSeconds: Double?
-    /// Of a `uniqueViolation`: the id of the row that has the values.
+    /// In a `uniqueViolation`, the id of the row that has the values.
     public var winner: String?
-    /// Of a `notFound`: how the row was deleted.
+    /// In a `notFound`, how the row was deleted.
     public var deletion: Tombstone?
 
+    /// Makes an error. By default it says nothing but its type.
     public init(
         _ type: String, _ description: String? = nil, properties: [String] = [], blockedBy: [String] = [],
         current: RowPatch? = nil, retryAfterSeconds: Double? = nil, winner: String? = nil, deletion: Tombstone? = nil
@@ -100,6 +113,8 @@ public struct SetError: Hashable, Sendable {
         self.deletion = deletion
     }
 
+    /// Reads an error. Returns nil if there is no `type`; other members that are missing or malformed count as nil or
+    /// empty.
     public init?(json: JSON) {
         guard let type = json["type"]?.string else { return nil }
         self.init(
@@ -110,6 +125,7 @@ public struct SetError: Hashable, Sendable {
             deletion: json["deletion"].flatMap { Tombstone(json: $0) })
     }
 
+    /// The wire form. Members that are nil or empty are omitted.
     public var json: JSON {
         var object: JSONObject = ["type": .string(type)]
         if let description { object.append("description", .string(description)) }
@@ -125,23 +141,36 @@ public struct SetError: Hashable, Sendable {
 
 /// The answer to `T/set`.
 public struct SetAnswer: Sendable {
+    /// The account's state before the call. Nil if the server omits it.
     public var oldState: String?
+    /// The account's state after the request.
     public var newState: String
-    /// Per row: the columns where the server's value won, with their clocks. Nil: exactly what was sent.
+    /// The rows that were created, by creation id, with the columns in which the server's value won, and their clocks.
+    /// Nil: the row is exactly what was sent.
     public var created: [(id: String, won: RowPatch?)] = []
-    /// The rows' ids by creation id, where the server chose another one: only for clients that do not use UUIDs.
+    /// The rows' ids by creation id, for rows whose id the server chose. Empty for clients that use UUIDs as creation
+    /// ids.
     public var rowIDs: [String: String] = [:]
+    /// The rows that were changed, by id, with the columns in which the server's value won, and their clocks. Nil: the
+    /// columns are exactly what was sent.
     public var updated: [(id: String, won: RowPatch?)] = []
+    /// The ids of the rows that were deleted.
     public var destroyed: [String] = []
+    /// The rows that were not created, by creation id.
     public var notCreated: [(id: String, error: SetError)] = []
+    /// The rows that were not changed, by id.
     public var notUpdated: [(id: String, error: SetError)] = []
+    /// The rows that were not deleted, by id.
     public var notDestroyed: [(id: String, error: SetError)] = []
 
+    /// Makes an answer that names no rows.
     public init(oldState: String?, newState: String) {
         self.oldState = oldState
         self.newState = newState
     }
 
+    /// Reads an answer. Returns nil if `newState` is missing. A row whose error cannot be read has the type
+    /// `serverFail`; other malformed members count as missing.
     public init?(json: JSONObject) {
         guard let newState = json["newState"]?.string else { return nil }
         self.init(oldState: json["oldState"]?.string, newState: newState)
@@ -170,6 +199,9 @@ public struct SetAnswer: Sendable {
         (json?.object?.members ?? []).map { ($0.key, SetError(json: $0.value) ?? SetError("serverFail")) }
     }
 
+    /// The wire form.
+    ///
+    /// - Parameter accountID: The account of the call, which every answer repeats.
     public func json(accountID: String) -> JSONObject {
         var object: JSONObject = ["accountId": .string(accountID)]
         object.append("oldState", oldState.map(JSON.string) ?? .null)

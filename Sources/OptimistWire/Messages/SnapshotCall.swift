@@ -2,14 +2,17 @@
 
 /// The arguments of `T/changes` with `snapshot`: the living rows of a type in the order of their ids.
 public struct SnapshotCall: Hashable, Sendable {
+    /// The account whose rows are asked for: one of ``SessionResource/accounts``.
     public var accountID: String
-    /// The state that the first answer noted. Nil: this is the first call.
+    /// The state that the first answer gave as ``SnapshotAnswer/at``. Nil: this is the first call.
     public var at: String?
-    /// The id after which the rows begin. Nil: the first row.
+    /// The id after which the rows begin: ``SnapshotAnswer/next`` of the answer before. Nil: the first row.
     public var after: String?
-    /// The most rows to answer with. Nil: the server's default.
+    /// The most rows to answer with, from 1 on. Nil: the server's default, ``RowSync/Limit/pageRows``. The server
+    /// lowers a value above its own limit.
     public var maxChanges: Int?
 
+    /// Makes the arguments. The defaults begin a snapshot.
     public init(accountID: String, at: String? = nil, after: String? = nil, maxChanges: Int? = nil) {
         self.accountID = accountID
         self.at = at
@@ -17,7 +20,8 @@ public struct SnapshotCall: Hashable, Sendable {
         self.maxChanges = maxChanges
     }
 
-    /// Reads the arguments. Nil if they are not those of a snapshot.
+    /// Reads the arguments. Returns nil if `accountId` or `snapshot` is missing, or if a known member is of the wrong
+    /// type. Unknown members are ignored.
     public init?(json: JSONObject) {
         guard let accountID = json["accountId"]?.string, let place = json["snapshot"]?.object,
             let at = place["at"].optional(\.string), let after = place["after"].optional(\.string),
@@ -26,6 +30,7 @@ public struct SnapshotCall: Hashable, Sendable {
         self.init(accountID: accountID, at: at, after: after, maxChanges: maxChanges.map(Int.init))
     }
 
+    /// The wire form.
     public var json: JSONObject {
         var place = JSONObject()
         if let at { place.append("at", .string(at)) }
@@ -38,16 +43,18 @@ public struct SnapshotCall: Hashable, Sendable {
 
 /// The answer to `T/changes` with `snapshot`.
 public struct SnapshotAnswer: Sendable {
-    /// The state that was noted before the first row was read.
+    /// The account's state before the first row was read. After the last table, pull from here.
     public var at: String
-    /// The last row's id, if there are more. Nil: these were the last.
+    /// The last row's id, if more rows follow. Nil: these were the last.
     public var next: String?
-    /// How many rows the type has, roughly. Nil: the server does not say.
+    /// How many rows the type has, roughly, in its first page. Nil if the server omits it.
     public var total: Int?
-    /// The account's state that these rows were read at. Nil: the server does not say.
+    /// The account's state when the server read these rows. Nil if the server omits it.
     public var head: String?
+    /// The living rows in the order of their ids, each whole.
     public var list: [(id: String, patch: RowPatch)]
 
+    /// Makes an answer from its parts, without ``head``.
     public init(at: String, next: String?, total: Int? = nil, list: [(id: String, patch: RowPatch)]) {
         self.at = at
         self.next = next
@@ -55,7 +62,8 @@ public struct SnapshotAnswer: Sendable {
         self.list = list
     }
 
-    /// Reads an answer. Nil if a row has no id: a page is taken whole or not at all.
+    /// Reads an answer. Returns nil if `at` or `list` is missing, or if a row has no id or cannot be read: a client
+    /// takes a page whole or not at all.
     public init?(json: JSONObject) {
         guard let at = json["at"]?.string, let rows = json["list"]?.array else { return nil }
         self.init(at: at, next: json["next"]?.string, total: json["total"]?.int.map(Int.init), list: [])
@@ -69,6 +77,9 @@ public struct SnapshotAnswer: Sendable {
         }
     }
 
+    /// The wire form.
+    ///
+    /// - Parameter accountID: The account of the call, which every answer repeats.
     public func json(accountID: String) -> JSONObject {
         var object: JSONObject = [
             "accountId": .string(accountID), "at": .string(at), "next": next.map(JSON.string) ?? .null,

@@ -4,8 +4,10 @@
 public enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
+    /// Whether a text is base64url without padding. The empty text is.
     public static func isValid(_ text: String) -> Bool { decode(text) != nil }
 
+    /// Returns the text of some bytes, without padding: 4 characters for 3 bytes.
     public static func encode(_ bytes: some Collection<UInt8>) -> String {
         var output: [UInt8] = []
         output.reserveCapacity((bytes.count * 4 + 2) / 3)
@@ -22,7 +24,8 @@ public enum Base64URL {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// Returns the bytes, or nil if the text is not base64url without padding.
+    /// Returns the bytes of a text, or nil if it is not base64url without padding. Bits left over at the end must be
+    /// zero.
     public static func decode(_ text: String) -> [UInt8]? {
         var output: [UInt8] = []
         output.reserveCapacity(text.utf8.count * 3 / 4)

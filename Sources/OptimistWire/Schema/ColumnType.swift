@@ -2,9 +2,31 @@
 
 /// What a column may hold on the wire. Null is allowed everywhere; `required` forbids it.
 public enum ColumnType: String, Sendable, CaseIterable {
-    case string, bool, number, int, int64, date, data, json, ref, blob, counter
+    /// A string. ``ColumnSchema/maxBytes`` counts its UTF-8.
+    case string
+    /// True or false.
+    case bool
+    /// A finite number.
+    case number
+    /// A whole number of at most 2^53 either way.
+    case int
+    /// A whole number of 64 bits, as a decimal string: not every JSON reader holds so large a number.
+    case int64
+    /// A moment as ``UTCDate`` defines it, such as `2026-11-21T10:00:00.123Z`.
+    case date
+    /// Bytes, as ``Base64URL`` text.
+    case data
+    /// Any JSON.
+    case json
+    /// The id of a row of the type that ``ColumnSchema/target`` names.
+    case ref
+    /// Reserved for files, which the protocol does not have yet. The server refuses a schema with it.
+    case blob
+    /// A whole number that devices add to. A push carries a ``CounterPatch``, a page the sum.
+    case counter
 
-    /// Returns why a value cannot stand in a column of this type, in words that complete "The column …", or nil if it can.
+    /// Returns why a value cannot stand in a column of this type, in words that complete "The column …". Nil if it can;
+    /// null always can.
     public func objection(to value: JSON) -> String? {
         if value.isNull { return nil }
         return accepts(value) ? nil : "expects \(expectation)"

@@ -2,6 +2,8 @@
 
 /// The id of a row on the wire: a UUID in lower case.
 public enum RowID {
+    /// Whether a text is a UUID of 36 characters with lower-case digits, such as
+    /// `4b1c2f0e-5a77-4c1d-9f0b-2d6f8a90c1e9`. Any version of UUID is allowed.
     public static func isValid(_ text: String) -> Bool {
         guard text.utf8.count == 36 else { return false }
         var text = text

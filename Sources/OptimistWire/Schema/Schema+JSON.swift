@@ -1,10 +1,12 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 extension Schema {
-    /// Reads `{"id":…,"version":…,"minClientVersion":…,"types":{"Todo":{"content":{"type":"string",…},"@unique":[…]}}}`.
+    /// Reads the wire form,
+    /// `{"id":…,"version":…,"minClientVersion":…,"types":{"Todo":{"content":{"type":"string",…},"@unique":[…]}}}`.
     ///
-    /// - Throws: ``SchemaError`` that names all types and columns at fault, also where the schema contradicts itself. Unknown
-    ///   members are ignored.
+    /// Unknown members are ignored. `version` and `minClientVersion` are 1 if they are missing.
+    ///
+    /// - Throws: ``SchemaError`` that names all types and columns at fault, also if the schema contradicts itself.
     public init(json: JSON) throws(SchemaError) {
         var reader = SchemaReader()
         let schema = reader.schema(json)
@@ -13,6 +15,7 @@ extension Schema {
         self = schema
     }
 
+    /// The wire form, with types and columns in the order of their names. ``init(json:)`` reads it back.
     public var json: JSON {
         [
             "id": .string(id), "version": .int(Int64(version)), "minClientVersion": .int(Int64(minClientVersion)),
@@ -20,8 +23,8 @@ extension Schema {
         ]
     }
 
-    /// Whether a text can name a type or a column: letters, digits and underscores, no digit first, at most 64.
-    /// The prefixes of the engine and of SQLite, and the column `id`, are refused by their own checks.
+    /// Whether a text can name a type or a column: 1 to 64 ASCII letters, digits and underscores, and no digit first.
+    /// Other checks refuse the prefixes of the engine and of SQLite, and the column `id`.
     public static func isName(_ text: String) -> Bool {
         guard let first = text.utf8.first, (1...64).contains(text.utf8.count), !(0x30...0x39).contains(first) else {
             return false

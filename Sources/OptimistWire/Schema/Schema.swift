@@ -1,15 +1,19 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What the rows of an app look like: its types and their columns. The same JSON on the server and in the session.
+/// The types of an app's rows and their columns. The server reads it from a file, and the session carries the same
+/// JSON.
 public struct Schema: Hashable, Sendable {
     /// Names the app, such as `"planner"`.
     public var id: String
-    /// Raised by one with every change.
+    /// Counts the changes of the schema, from 1 on, one more with every change.
     public var version: Int
-    /// The oldest schema version whose clients may still sync.
+    /// The oldest schema version whose clients may still sync, from 1 to ``version``.
     public var minClientVersion: Int
+    /// The types by name.
     public var types: [String: TypeSchema]
 
+    /// Makes a schema, unchecked: ``check()`` looks for contradictions. By default it is version 1 and all clients may
+    /// sync.
     public init(id: String, version: Int = 1, minClientVersion: Int = 1, types: [String: TypeSchema]) {
         self.id = id
         self.version = version
@@ -20,16 +24,18 @@ public struct Schema: Hashable, Sendable {
 
 /// One type of row, which is one table of the app.
 public struct TypeSchema: Hashable, Sendable {
+    /// The columns by name, without `id`.
     public var columns: [String: ColumnSchema]
-    /// Columns that no two living rows of an account may have the same values in.
+    /// Sets of columns in which no two living rows of an account have the same values. Default: none.
     public var uniqueIndexes: [UniqueIndex]
-    /// Whether an edit that is later than the row's delete brings the row back. Default: no, a delete stands.
+    /// Whether an edit that is later than the row's delete brings the row back. Default: false, so a delete stands.
     public var editWins: Bool
-    /// The oldest schema version whose clients may still sync this type. Nil: what the schema says of all.
+    /// The oldest schema version whose clients may still sync this type. Nil: the schema's ``Schema/minClientVersion``.
     public var minClientVersion: Int?
-    /// What older clients call the type.
+    /// The names that older clients call the type by. Default: none.
     public var formerNames: [FormerName]
 
+    /// Makes a type. With the defaults it has no unique values, deletes stand, and it always had its present name.
     public init(
         columns: [String: ColumnSchema], uniqueIndexes: [UniqueIndex] = [], editWins: Bool = false,
         minClientVersion: Int? = nil, formerNames: [FormerName] = []
@@ -42,31 +48,36 @@ public struct TypeSchema: Hashable, Sendable {
     }
 }
 
-/// Columns whose values together name one row. Where one of them is null, nothing collides.
+/// Columns that have different values in every row of an account. A row with null in one of them collides with none.
 public struct UniqueIndex: Hashable, Sendable {
+    /// The names of the columns, each once, one at least. None of them is a counter or holds JSON.
     public var columns: [String]
+    /// What happens to the second of two rows with the same values. Default: the server refuses it.
     public var onCollision: OnCollision
 
-    /// What becomes of the row that comes second.
+    /// What happens to the second of two rows with the same values.
     public enum OnCollision: String, Sendable, CaseIterable {
-        /// It is refused.
+        /// The server refuses it with `uniqueViolation`. The app shows a rejection.
         case reject
-        /// It becomes one with the first.
+        /// The server merges it into the first row, and every device follows.
         case mergeInto
     }
 
+    /// Makes an index over columns of the type. ``Schema/check()`` refuses names that are no columns.
     public init(_ columns: [String], onCollision: OnCollision = .reject) {
         self.columns = columns
         self.onCollision = onCollision
     }
 }
 
-/// A name that clients up to a schema version use for what has another name now.
+/// The name that clients up to a schema version know a type or column by.
 public struct FormerName: Hashable, Sendable {
+    /// The former name. ``Schema/isName(_:)`` is true for it.
     public var name: String
-    /// The last schema version that knows it by this name.
+    /// The last schema version that has this name, at least 1 and below the present ``Schema/version``.
     public var until: Int
 
+    /// Makes a former name.
     public init(_ name: String, until: Int) {
         self.name = name
         self.until = until
@@ -75,27 +86,31 @@ public struct FormerName: Hashable, Sendable {
 
 /// One column of a type.
 public struct ColumnSchema: Hashable, Sendable {
+    /// The type of the values.
     public var type: ColumnType
-    /// Whether null is refused. Default: no.
+    /// Whether the server refuses null. Default: false.
     public var isRequired: Bool
-    /// The largest size of the value's text in UTF-8. Nil: only the row's limit counts.
+    /// The largest size of a value in bytes, from 1 on: of a string its UTF-8, of anything else its JSON. Nil: only
+    /// ``RowSync/Limit/rowBytes`` counts.
     public var maxBytes: Int?
-    /// The type that a `ref` points to.
+    /// The type of the rows that a `ref` names. Nil for every other column type.
     public var target: String?
-    /// What deleting the target does to a row that points to it. Nil: nothing.
+    /// What deleting the target does to a row that refers to it. Nil: nothing, and the reference stays.
     public var onDelete: OnDelete?
-    /// What older clients call the column.
+    /// The names that older clients call the column by. Default: none.
     public var formerNames: [FormerName]
 
+    /// What deleting a row does to the rows that refer to it.
     public enum OnDelete: String, Sendable, CaseIterable {
         /// The row is deleted too.
         case cascade
-        /// The column becomes null.
+        /// The column becomes null. A required column cannot have this.
         case setNull
-        /// The target is not deleted as long as a row points to it.
+        /// The server refuses to delete the target while a row refers to it.
         case restrict
     }
 
+    /// Makes a column. With the defaults it may be null, and its size has no limit of its own.
     public init(
         _ type: ColumnType, isRequired: Bool = false, maxBytes: Int? = nil, target: String? = nil,
         onDelete: OnDelete? = nil, formerNames: [FormerName] = []
@@ -108,7 +123,7 @@ public struct ColumnSchema: Hashable, Sendable {
         self.formerNames = formerNames
     }
 
-    /// Returns why a value cannot stand in this column, in words that complete "The column …", or nil if it can.
+    /// Returns why a value cannot stand in this column, in words that complete "The column …". Nil if it can.
     public func objection(to value: JSON) -> String? {
         if value.isNull { return isRequired ? "is required" : nil }
         if let objection = type.objection(to: value) { return objection }
@@ -116,7 +131,7 @@ public struct ColumnSchema: Hashable, Sendable {
         return "holds at most \(maxBytes) bytes, not \(Self.size(of: value))"
     }
 
-    /// Whether a value is larger than the column allows. Of a value that the type refuses anyway, false.
+    /// Whether a value is larger than ``maxBytes``. False for a value that the type refuses anyway.
     public func isTooLarge(_ value: JSON) -> Bool {
         guard let maxBytes, !value.isNull, type.objection(to: value) == nil else { return false }
         return Self.size(of: value) > maxBytes
@@ -127,10 +142,12 @@ public struct ColumnSchema: Hashable, Sendable {
 
 /// Why a schema cannot be read: everything that is wrong with it.
 public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A sentence for each, which says where.
+    /// One sentence for each contradiction or unreadable member, which names its type and column.
     public let faults: [String]
 
-    /// - Parameter faults: One at least.
+    /// Makes an error.
+    ///
+    /// - Parameter faults: One sentence at least.
     public init(_ faults: [String]) { self.faults = faults }
 
     /// The sentence, or a list of them with a line for each.

@@ -1,9 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The names that clients of one schema version know types and columns by.
-///
-/// An app that was built before a table or column was renamed goes on using the former name. The server reads and answers in
-/// that name, so neither side notices. What came later has no former name, and is passed on as it is called now.
+/// The names by which clients of one schema version know types and columns.
 public struct Vocabulary: Sendable {
     /// Names of one kind, both ways.
     private struct Names: Sendable {
@@ -22,8 +19,10 @@ public struct Vocabulary: Sendable {
     /// By the type's present name. Only types of which a column was renamed.
     private var columns: [String: Names] = [:]
 
+    /// Collects the names of a schema version.
+    ///
     /// - Parameters:
-    ///   - schema: The present one.
+    ///   - schema: The present schema.
     ///   - version: The version of the schema that the client was built with. Nil: the present one.
     public init(_ schema: Schema, version: Int?) {
         let version = version ?? schema.version
@@ -34,31 +33,39 @@ public struct Vocabulary: Sendable {
         }
     }
 
-    /// Whether every name is the present one.
+    /// Whether the client knows every type and column by its present name, so that there is nothing to rename.
     public var isPresent: Bool { types.former.isEmpty && columns.isEmpty }
-    /// Whether some columns of a type, by its present name, are called otherwise.
+    /// Whether the client knows some columns of a type by former names. `type` is its present name.
     public func renamesColumns(of type: String) -> Bool { columns[type] != nil }
 
     // MARK: - What a client says
 
+    /// Returns the present name of a type that the client names. A name without a former one is returned as it is.
     public func presentType(_ name: String) -> String { types.present[name] ?? name }
 
+    /// Returns the present name of a column that the client names. `type` is the type's present name.
     public func presentColumn(_ name: String, of type: String) -> String { columns[type]?.present[name] ?? name }
 
-    /// A row's name, `Type:id`.
+    /// Returns the present name of a row, `Type:id`.
     public func presentRow(_ name: String) -> String { renaming(name, types.present) }
 
-    /// A row or a part of it, with its `@hlc` and `@mine`.
+    /// Returns a row of the client's, or a part of one, in present names, also in its `@hlc` and `@mine`. `type` is the
+    /// type's present name.
     public func present(_ row: JSONObject, of type: String) -> JSONObject { renaming(row, columns[type]?.present) }
 
     // MARK: - What it hears
 
+    /// Returns the client's name of a type, from its present one.
     public func formerType(_ name: String) -> String { types.former[name] ?? name }
 
+    /// Returns the client's name of a row, `Type:id`, from its present one.
     public func formerRow(_ name: String) -> String { renaming(name, types.former) }
 
+    /// Returns a row, or a part of one, in the client's names, also in its `@hlc` and `@mine`. `type` is the type's
+    /// present name.
     public func former(_ row: JSONObject, of type: String) -> JSONObject { renaming(row, columns[type]?.former) }
 
+    /// Returns the client's name of a column, from its present one. `type` is the type's present name.
     public func formerColumn(_ name: String, of type: String) -> String { columns[type]?.former[name] ?? name }
 
     // MARK: - Renaming
@@ -86,7 +93,7 @@ public struct Vocabulary: Sendable {
 }
 
 extension Schema {
-    /// The names that clients of a schema version know the types by.
+    /// Returns the names by which clients of a schema version know the types.
     public func typeNames(at version: Int) -> Set<String> {
         let vocabulary = Vocabulary(self, version: version)
         return Set(types.keys.map(vocabulary.formerType))
