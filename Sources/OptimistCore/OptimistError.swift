@@ -10,10 +10,18 @@ public struct OptimistError: Error, Sendable {
     public let code: Code
     /// One sentence that is safe to log and to show: it never contains what people wrote, nor a secret.
     public let message: String
+    /// What the app or its user can do about it.
     public let remedy: Remedy
-    /// The error below this one. It appears in `debugDescription` only.
+    /// The error below this one, or nil. Only `debugDescription` shows it.
     public let cause: (any Error)?
 
+    /// Makes an error.
+    ///
+    /// - Parameters:
+    ///   - code: What happened.
+    ///   - message: One sentence that an app may show and log: no user's text and no secret.
+    ///   - remedy: Default: nothing can be done.
+    ///   - cause: The error below this one. Default: none.
     public init(_ code: Code, _ message: String, remedy: Remedy = .none, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
@@ -21,16 +29,26 @@ public struct OptimistError: Error, Sendable {
         self.cause = cause
     }
 
-    /// An open set: a minor release may add some. Each module adds its own constants beside what throws them.
+    /// What happened, as an open set: a minor release may add codes. Each module adds its own constants beside what
+    /// throws them.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
+        /// Makes a code from its text, which is all that two codes are compared by. Use a prefix of your own.
         public init(_ description: String) { self.description = description }
     }
 
-    /// A closed set on purpose: an app can draw one button for each.
+    /// The remedy of an error. A closed set on purpose: an app can draw one button for each.
     public enum Remedy: Equatable, Sendable {
+        /// The same may work later, not sooner than after this time.
         case retry(after: Duration)
-        case signIn, freeSpace, update, none
+        /// The user signs in again.
+        case signIn
+        /// The user frees some space on the device.
+        case freeSpace
+        /// The user updates the app.
+        case update
+        /// There is nothing that the app or its user can do, or the program needs mending.
+        case none
     }
 }
 

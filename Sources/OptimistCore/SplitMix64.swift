@@ -6,6 +6,7 @@
 public struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
+    /// Makes a generator. Any seed is good, zero too.
     public init(seed: UInt64) { state = seed }
 
     public mutating func next() -> UInt64 {

@@ -1,9 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Measures on any clock how long ago it was made.
+/// Measures, on any clock, the time since it was made. Use it from any thread.
 public struct Stopwatch: Sendable {
     private let elapsed: @Sendable () -> Duration
 
+    /// Starts measuring now, by `clock`.
     public init(_ clock: any Clock<Duration>) { elapsed = Self.start(clock) }
 
     /// Returns the time since this was made.

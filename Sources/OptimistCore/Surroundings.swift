@@ -8,21 +8,22 @@ public import Foundation
 public struct Surroundings: Sendable {
     /// Measures waiting. Default: `ContinuousClock`.
     public var clock: any Clock<Duration>
-    /// The time of day, for what people read and for clocks that are compared with other machines.
-    /// Never used to measure a duration, since it can be set.
+    /// The time of day, for dates that people read and for clocks that are compared with other machines. Default: the
+    /// system's. The library never measures a duration with it, since it can be set.
     public var now: @Sendable () -> Date
-    /// Makes the ids of rows, devices and requests.
+    /// Makes the ids of rows, devices and requests. Default: random UUIDs.
     public var makeID: @Sendable () -> UUID
-    /// Starts every random draw that is not a secret, such as the jitter of a backoff.
+    /// Starts every random draw that is not a secret, such as the jitter of a backoff. Default: a random number.
     public var seed: UInt64
-    /// Starts a task that outlives its caller. The only place in the library where one is made.
+    /// Starts a task that outlives its caller. The library makes such tasks nowhere else. Default: `Task`.
     public var spawn: @Sendable (_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never>
-    /// Runs work that blocks its thread, such as SQLite's. Nil means a queue of its own for each database.
+    /// Runs work that blocks its thread, such as SQLite's. Nil, the default: each database has a queue of its own.
     public var blockingExecutor: (any SerialExecutor)?
-    /// Whether other processes may open the app's database files: they are then watched, and locked by the one that syncs.
-    /// Default: yes. A simulation whose files are not on a disk says no.
+    /// Whether other processes may open the app's database files. If so, the library watches the files, and the process
+    /// that syncs locks them. Default: true. A simulation whose files are not on a disk passes false.
     public var sharesFiles: Bool
 
+    /// Makes surroundings. The defaults are the real clock, time, ids, chance and tasks.
     public init(
         clock: any Clock<Duration> = ContinuousClock(),
         now: @escaping @Sendable () -> Date = { Date() },
