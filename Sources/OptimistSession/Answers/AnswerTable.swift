@@ -3,23 +3,26 @@
 import Foundation
 public import HTTPTypes
 
-/// What a server's answers mean for the session. An app whose server speaks otherwise replaces it.
+/// What a server's answers mean for the session. An app whose server follows other conventions passes its own.
 public struct AnswerTable: Sendable {
+    /// What one answer means for the session.
     public enum Meaning: Equatable, Sendable {
         /// The access token is refused: fetch another and send the request again.
         case tokenRefused
         /// The session is over, for good.
         case ended(SignOutReason)
-        /// It says nothing about the session.
+        /// The answer says nothing about the session.
         case nothing
     }
 
-    /// Reads the answer to an ordinary request. Asked only when its status is not in 200...299.
+    /// Reads the answer to an ordinary request. The session calls it only for a status outside of 200...299, on any
+    /// thread.
     public var ofRequest: @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning
-    /// Reads the answer to a refresh. Asked only when its status is not in 200...299. Whatever is not `ended` is
-    /// tried again later.
+    /// Reads the answer to a refresh. The session calls it only for a status outside of 200...299, on any thread. It
+    /// retries a refresh later unless the meaning is ``Meaning/ended(_:)``.
     public var ofRefresh: @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning
 
+    /// Makes a table of two functions. They must be quick and must not block.
     public init(
         ofRequest: @escaping @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning,
         ofRefresh: @escaping @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning
@@ -28,10 +31,10 @@ public struct AnswerTable: Sendable {
         self.ofRefresh = ofRefresh
     }
 
-    /// For Optimist's own server, and for any that follows RFC 6749 and RFC 6750.
+    /// The meanings of the answers of Optimist's own server, and of any that follows RFC 6749 and RFC 6750.
     ///
-    /// A refresh answered 400 `invalid_grant` ends the session, with the `reason` beside it. So does 401 with one of
-    /// our reasons, in the body or in `WWW-Authenticate`. Any other 401 means that the access token is refused.
+    /// A refresh answered with 400 `invalid_grant` ends the session, with the `reason` beside it. So does 401 with one
+    /// of our reasons, in the body or in `WWW-Authenticate`. Any other 401 means that the access token is refused.
     public static let optimist = AnswerTable(
         ofRequest: { head, body in
             guard head.status == .unauthorized else { return .nothing }
@@ -49,7 +52,7 @@ public struct AnswerTable: Sendable {
             }
         })
 
-    /// For a server that says it by the status alone, whatever it answers: a request or a refresh.
+    /// Returns a table for a server whose status alone has the meaning, for requests and refreshes alike.
     ///
     /// ```swift
     /// let answers = AnswerTable.byStatus([
@@ -57,7 +60,7 @@ public struct AnswerTable: Sendable {
     /// ])
     /// ```
     ///
-    /// - Parameter meanings: By status. Those that are not named say nothing about the session.
+    /// - Parameter meanings: By status. A status that is missing says nothing about the session.
     public static func byStatus(_ meanings: [Int: Meaning]) -> AnswerTable {
         let meaning: @Sendable (HTTPResponse, [UInt8]) -> Meaning = { head, _ in meanings[head.status.code] ?? .nothing
         }

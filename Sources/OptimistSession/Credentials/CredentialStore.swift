@@ -13,22 +13,30 @@ public protocol CredentialStore: Sendable {
     ///   `credentialsUnreadable` or `credentialsInsecure` when they cannot be trusted.
     func load() throws -> Credentials?
 
-    /// Replaces what is kept, all or nothing. When it returns, they survive a crash and a power loss.
+    /// Replaces the credentials, all or nothing. After it returned, they survive a crash and a power loss.
+    ///
+    /// - Throws: Code `credentialsUnwritable` if they cannot be kept, `credentialsInsecure` if others could read them.
     func save(_ credentials: Credentials) throws
 
-    /// Removes the credentials, and keeps the id of the installation.
+    /// Removes the credentials, and keeps the id of the installation. Does nothing if there are none.
+    ///
+    /// - Throws: Code `credentialsUnwritable` or `credentialsInsecure`. The credentials are kept then.
     func erase() throws
 
-    /// Returns the id of this installation, and keeps `new` as such if there is none yet.
+    /// Returns the id of this installation. If there is none yet, the store keeps `new` as the id.
     ///
-    /// Of several processes that ask at once, all get the same answer.
+    /// If several processes call at once, all get the same id.
+    ///
+    /// - Throws: As ``load()`` and ``save(_:)``.
     func installID(orKeep new: UUID) throws -> UUID
 
-    /// Takes the right to renew the credentials. Whoever dies with it gives it back: at once, or after three quarters of a minute.
+    /// Takes the right to renew the credentials. If its process dies, the right is free again at once, or after 45
+    /// seconds.
     ///
     /// - Parameter now: The device's time of day, for a store that has to note it.
-    /// - Returns: Nil while another process has it, or another session of this one. The default, for stores that are not
-    ///   shared, always gives it.
+    /// - Returns: Nil while another process has the right, or another session of this process. The default
+    ///   implementation, for stores that are not shared, always grants it.
+    /// - Throws: As ``save(_:)``.
     func lease(at now: Date) throws -> CredentialLease?
 }
 

@@ -2,21 +2,27 @@
 
 public import Foundation
 
-/// What proves who is asking: a short-lived access token, and the refresh token that buys the next pair.
+/// The tokens that prove who sends a request: a short-lived access token, and the refresh token that the session
+/// exchanges for the next pair.
 public struct Credentials: Equatable, Sendable {
+    /// The token that every request carries as `Authorization: Bearer …`.
     public var accessToken: Secret
+    /// The token that the next pair is asked for with. The server sees it in no other request.
     public var refreshToken: Secret
-    /// When the access token ends, by the server's clock as far as it was known when the token came.
-    /// Nil when the server did not say: it is then used until it is refused.
+    /// When the access token ends, by the server's clock as far as it was known when the token came. Nil if the server
+    /// omitted it: the session then uses the token until it is refused.
     public var expiresAt: Date?
-    /// How long the access token lives in all.
+    /// How long the access token lives in all. Nil if the server omitted it. ``serialized()`` keeps whole seconds.
     public var lifetime: Duration?
-    /// How far the server's clock was ahead of this device's when the token came.
+    /// How far the server's clock was ahead of this device's when the token came. Negative if it was behind.
     public var serverClockAhead: Duration
+    /// The account that is signed in.
     public var account: Account
-    /// The origin they were given by. They are sent nowhere else.
+    /// The origin of the server that issued the tokens, such as `https://sync.example.org`. The session sends them to
+    /// no other.
     public var origin: String
 
+    /// Makes credentials from their parts, unchecked.
     public init(
         accessToken: Secret, refreshToken: Secret, expiresAt: Date?, lifetime: Duration?,
         serverClockAhead: Duration = .zero, account: Account, origin: String
@@ -31,13 +37,14 @@ public struct Credentials: Equatable, Sendable {
     }
 }
 
-/// Whose session it is.
+/// The account that a session is signed in to.
 public struct Account: Hashable, Sendable, Codable {
-    /// The server's name for the account: the subject of its tokens, or the e-mail address where it names none.
+    /// The server's name for the account: the subject of its tokens, or the email address if it names none.
     public var id: String
-    /// The address that was signed in with.
+    /// The email address that the user signed in with.
     public var email: String
 
+    /// Makes an account.
     public init(id: String, email: String) {
         self.id = id
         self.email = email
@@ -45,7 +52,9 @@ public struct Account: Hashable, Sendable, Codable {
 }
 
 extension Credentials {
-    /// Returns them as bytes for a ``CredentialStore`` to keep. These bytes are secret.
+    /// Returns the credentials as bytes for a ``CredentialStore`` to keep. These bytes are secret.
+    ///
+    /// - Throws: `EncodingError`, which values made by this library never cause.
     public func serialized() throws -> Data {
         try JSONEncoder().encode(
             Record(

@@ -3,10 +3,12 @@
 public import Foundation
 import Synchronization
 
-/// Keeps credentials as long as the process lives. For tests, and for people who must sign in each time.
+/// Keeps credentials as long as the process lives. For tests, and for apps whose users sign in at each launch. Use it
+/// from any thread.
 public final class InMemoryCredentialStore: CredentialStore {
     private let kept = Mutex<(credentials: Credentials?, installID: UUID?)>((nil, nil))
 
+    /// Makes a store, by default one in which nobody is signed in.
     public init(_ credentials: Credentials? = nil) {
         kept.withLock { $0.credentials = credentials }
     }
@@ -27,6 +29,6 @@ public final class InMemoryCredentialStore: CredentialStore {
 }
 
 extension CredentialStore where Self == InMemoryCredentialStore {
-    /// Forgotten when the process ends.
+    /// A new store that forgets its credentials when the process ends.
     public static var inMemory: InMemoryCredentialStore { InMemoryCredentialStore() }
 }

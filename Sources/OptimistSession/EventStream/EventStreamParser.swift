@@ -4,11 +4,11 @@
 ///
 /// > Source: WHATWG HTML, section 9.2.6, "Interpreting an event stream".
 public struct EventStreamParser: Sendable {
-    /// The most bytes of one line, and of the data of one event. What is longer is an error.
+    /// The most bytes of one line, and of the data of one event. A longer one is an error.
     public let limitBytes: Int
-    /// The id of the last event that had one: send it as `Last-Event-ID` when connecting anew.
+    /// The id of the last event that had one. Send it as `Last-Event-ID` when connecting again. Empty before the first.
     public private(set) var lastEventID = ""
-    /// How long the server wants a client to wait before connecting anew, if it said so.
+    /// How long the server asks a client to wait before it connects again. Nil until the server says it.
     public private(set) var retry: Duration?
 
     private var line: [UInt8] = []
@@ -22,17 +22,21 @@ public struct EventStreamParser: Sendable {
 
     private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
+    /// Makes a parser for the beginning of a stream.
+    ///
     /// - Parameter limitBytes: Default: 1 MiB.
     public init(limitBytes: Int = 1 << 20) { self.limitBytes = limitBytes }
 
     /// One event, complete with its blank line.
     public struct Event: Hashable, Sendable {
-        /// Its type: `message` where the server names none.
+        /// The event's type: `message` if the server names none.
         public var event: String
+        /// The data, with a line feed between its lines.
         public var data: String
-        /// The last id that the server has given, in this event or in an earlier one.
+        /// The last id that the server gave, in this event or in an earlier one. Empty if it gave none.
         public var id: String
 
+        /// Makes an event, for tests.
         public init(event: String = "message", data: String, id: String = "") {
             self.event = event
             self.data = data
@@ -40,13 +44,14 @@ public struct EventStreamParser: Sendable {
         }
     }
 
-    /// A line or an event is longer than the limit. The stream cannot be read any further.
+    /// A line or an event is longer than the limit. The parser cannot read the stream any further.
     public struct LimitExceeded: Error {}
 
     /// Takes the next bytes of the stream, and returns the events that they complete.
     ///
-    /// An event without data is none. What follows the last blank line at the end of a stream is none either.
+    /// An event without data is dropped, and so are the bytes after the last blank line at the end of a stream.
     ///
+    /// - Parameter bytes: Of any length, cut anywhere.
     /// - Throws: ``LimitExceeded``.
     public mutating func feed(_ bytes: some Sequence<UInt8>) throws -> [Event] {
         var events: [Event] = []

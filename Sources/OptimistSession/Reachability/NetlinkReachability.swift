@@ -5,10 +5,12 @@
     @preconcurrency import Dispatch
     import Glibc
 
-    /// Watches links, addresses and routes on a netlink socket. Needs no privilege. What a network costs it does not know.
+    /// Watches links, addresses and routes on a netlink socket. It needs no privilege, and does not know what a network
+    /// costs.
     ///
     /// > Source: Linux, netlink(7), rtnetlink(7), getifaddrs(3).
     public struct SystemReachability: Reachability {
+        /// Makes a watcher. It opens a socket only while somebody reads ``updates``.
         public init() {}
 
         public var updates: AsyncStream<NetworkPath> {

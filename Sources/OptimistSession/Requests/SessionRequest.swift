@@ -2,41 +2,47 @@
 
 public import HTTPTypes
 
-/// What an app or an engine asks of the server; the session adds the address, the credential and the patience.
+/// A request that an app or an engine makes. The session adds the server's address, the credential and the retries.
 public struct SessionRequest: Sendable {
+    /// The method. Default: GET.
     public var method: HTTPRequest.Method
-    /// A path such as `"/jmap"`, with its query, or a whole URL on the server's own origin.
+    /// A path such as `"/jmap"`, with its query, or a whole URL on the server's own origin. Another origin is refused
+    /// with `foreignOrigin`.
     public var target: String
+    /// Further header fields. The session sets `Authorization` itself. Default: none.
     public var headerFields: HTTPFields
+    /// The bytes to send. Default: none.
     public var body: [UInt8]
-    /// How often it may be sent in all, not counting that it is sent again after a refresh. Default: 3.
+    /// How often the session may send the request in all, from 1 on. A repetition after a refresh does not count.
+    /// Default: 3.
     ///
-    /// One for callers with a schedule of their own: retries happen at one level.
+    /// Pass 1 if the caller has a schedule of its own, so that retries happen at one level.
     public var attempts: Int
-    /// Whether sending it twice does no more than sending it once. Until it is set: as ``method`` says, and yes if there is
-    /// an ``idempotencyKey``.
+    /// Whether sending the request twice does no more than sending it once. Until it is set: true for an idempotent
+    /// ``method``, and if there is an ``idempotencyKey``.
     public var isRepeatable: Bool {
         get { declaredRepeatable ?? (Self.idempotentMethods.contains(method) || idempotencyKey != nil) }
         set { declaredRepeatable = newValue }
     }
     /// What the app said. Nil: nothing.
     private var declaredRepeatable: Bool?
-    /// Tells the server that several attempts are one request: printable ASCII. Sent in `Idempotency-Key`, the same with each
-    /// attempt. Nil, the default: none.
+    /// Tells the server that several attempts are one request. Printable ASCII, sent in `Idempotency-Key` with each
+    /// attempt. Default: nil, none.
     ///
     /// > Source: IETF, draft-ietf-httpapi-idempotency-key-header.
     public var idempotencyKey: String?
-    /// What happens while the session cannot be renewed or no network is there. Default: ``Urgency/interactive``.
+    /// What happens while the session cannot be renewed or there is no network. Default: ``Urgency/interactive``.
     public var urgency: Urgency
     /// The longest wait for the head of each answer. Default: 15 s.
     public var headTimeout: Duration
-    /// The longest the whole call may take, every attempt and wait included. Default: 60 s. A stream has none: for it, this
-    /// is the longest that reading an answer without success may take.
+    /// The longest time for the whole call, every attempt and wait included. Default: 60 s. A stream has no deadline:
+    /// for it, this is the longest time to read an answer without success.
     public var deadline: Duration
-    /// The most bytes accepted as an answer. Default: 32 MiB. A stream has no such limit, except for an answer without
-    /// success.
+    /// The most bytes of an answer's body. A larger one is an error with kind `tooLarge`. Default: 32 MiB. A stream has
+    /// no such limit, except for an answer without success.
     public var answerLimitBytes: Int
 
+    /// Makes a request. Each property says its default. `attempts` below 1 stops the program.
     public init(
         _ method: HTTPRequest.Method = .get, _ target: String, headerFields: HTTPFields = [:], body: [UInt8] = [],
         attempts: Int = 3, isRepeatable: Bool? = nil, idempotencyKey: String? = nil, urgency: Urgency = .interactive,
@@ -65,12 +71,12 @@ public struct SessionRequest: Sendable {
         return fields
     }
 
-    /// Who waits for a request.
+    /// Whether a user waits for the request.
     public enum Urgency: Sendable {
-        /// A person: what cannot be done now fails at once, with an error that says when to try again.
+        /// A user waits: if the request cannot be sent now it fails at once, with an error that says when to try again.
         case interactive
-        /// Nobody: it waits until the session is renewed and the server can be reached, up to its deadline. Attempts that
-        /// reached nobody are not counted.
+        /// No user waits: the request waits until the session is renewed and the server can be reached, up to its
+        /// deadline. Attempts that did not reach the server are not counted.
         case background
     }
 

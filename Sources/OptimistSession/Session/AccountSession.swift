@@ -2,19 +2,20 @@
 
 public import Foundation
 
-/// A device on which somebody is signed in to the account.
+/// A device on which the account is signed in.
 public struct AccountSession: Identifiable, Hashable, Sendable {
-    /// For ``Session/endSession(_:)``.
+    /// The session's id, for ``Session/endSession(_:)``.
     public let id: String
-    /// What the device called itself when somebody signed in: ``SessionConfiguration/deviceName``.
+    /// The device's name at its sign-in, from ``SessionConfiguration/deviceName``. Empty if it gave none.
     public let deviceName: String
-    /// Nil when the server did not note it: it was an older version then.
+    /// When the device signed in. Nil if the server did not note it, as older versions did not.
     public let signedInAt: Date?
-    /// When the device was last given a new token. Devices ask for one as they need it, at most every few minutes.
+    /// When the device last got a new token. Devices ask for one as they need it, at most every few minutes.
     public let lastUsedAt: Date
-    /// Whether it is this device's own session.
+    /// Whether this is the device that asked.
     public let isCurrent: Bool
 
+    /// Makes a session, for tests and previews.
     public init(id: String, deviceName: String, signedInAt: Date?, lastUsedAt: Date, isCurrent: Bool) {
         self.id = id
         self.deviceName = deviceName

@@ -13,10 +13,12 @@ public import HTTPTypes
 /// }
 /// ```
 public struct RefusedAnswer: Error, Sendable {
+    /// The status and the header fields of the answer.
     public let head: HTTPResponse
-    /// The body as it came. Empty if it did not come whole.
+    /// The body as it came. Empty if it did not arrive whole.
     public let body: [UInt8]
 
+    /// Makes an answer, for tests.
     public init(head: HTTPResponse, body: [UInt8]) {
         self.head = head
         self.body = body

@@ -10,6 +10,8 @@ import OptimistCore
 /// `accountRequestFailed` where the server answers otherwise, and as ``Session/send(_:)``. None is sent twice by itself.
 extension Session {
     /// Returns the devices on which the account is signed in, the one that was used last first.
+    ///
+    /// - Throws: `OptimistError` with code `accountRequestRefused` or `accountRequestFailed`; else as ``send(_:)``.
     public func accountSessions() async throws -> [AccountSession] {
         let body = try await asked(.get, configuration.endpoints.sessions)
         guard let sessions = AccountSessionList.read(body) else { throw OptimistError.accountAnswerUnreadable }

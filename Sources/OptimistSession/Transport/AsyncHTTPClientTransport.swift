@@ -32,7 +32,9 @@
                 eventLoopGroupProvider: .shared(.singletonMultiThreadedEventLoopGroup), configuration: configuration)
         }
 
-        /// Closes every connection.
+        /// Closes every connection. Requests under way fail. Call it once.
+        ///
+        /// - Throws: The library's error if it was shut down before.
         public func shutdown() async throws { try await client.shutdown() }
 
         public func send(_ request: TransportRequest) async throws -> TransportResponse {

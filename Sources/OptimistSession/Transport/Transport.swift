@@ -8,7 +8,7 @@ public import HTTPTypes
 /// - It throws ``TransportError`` with the phase it had reached, and nothing else but `CancellationError`.
 /// - It gives up with `timedOut` when the head of the answer has not come within ``TransportRequest/headTimeout``.
 /// - It ends promptly when its task is cancelled.
-/// - The body of the answer is pulled: what nobody reads is not buffered without bound.
+/// - The body of the answer is pulled: a body that the caller does not read is not buffered without bound.
 public protocol Transport: Sendable {
     /// Sends a request and returns as soon as the head of the answer is there.
     ///
@@ -20,13 +20,15 @@ public protocol Transport: Sendable {
 public struct TransportRequest: Sendable {
     /// Method, scheme, authority, path and header fields. All four of the former are set.
     public var head: HTTPRequest
+    /// The bytes to send. Default: none.
     public var body: [UInt8]
-    /// The longest wait for the head of the answer.
+    /// The longest wait for the head of the answer. Default: 15 s.
     public var headTimeout: Duration
-    /// Whether sending it twice does no more than once. A transport may then replace, once, a kept connection that
-    /// turns out to be closed.
+    /// Whether sending the request twice does no more than sending it once. A transport may then replace, once, a kept
+    /// connection that turns out to be closed. Default: false.
     public var isRepeatable: Bool
 
+    /// Makes a request, unchecked. Each property says its default.
     public init(
         head: HTTPRequest, body: [UInt8] = [], headTimeout: Duration = .seconds(15), isRepeatable: Bool = false
     ) {
@@ -47,11 +49,14 @@ extension TransportRequest: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 }
 
-/// The head of an answer, with a body that can be pulled once.
+/// The head of an answer, and a body that can be read once.
 public struct TransportResponse: Sendable {
+    /// The status and the header fields.
     public var head: HTTPResponse
+    /// The body, which arrives while it is read. If the caller does not read it, the transport stops receiving.
     public var body: ResponseBody
 
+    /// Makes a response, by default one with an empty body.
     public init(head: HTTPResponse, body: ResponseBody = ResponseBody([])) {
         self.head = head
         self.body = body

@@ -4,20 +4,24 @@ public import Foundation
 
 /// Why no whole answer came, and how far the request had got.
 public struct TransportError: Error, Sendable {
+    /// The kind of trouble.
     public let kind: Kind
+    /// How far the request had got.
     public let phase: Phase
-    /// The error of the library below. It appears in `debugDescription` only.
+    /// The error of the library below, or nil. Only `debugDescription` shows it.
     public let cause: (any Error)?
 
+    /// Makes an error, for a transport of your own.
     public init(_ kind: Kind, _ phase: Phase, cause: (any Error)? = nil) {
         self.kind = kind
         self.phase = phase
         self.cause = cause
     }
 
-    /// An open set: treat one that you do not know as `broken`.
+    /// The kind of trouble, as an open set: treat a kind that you do not know as ``broken``.
     public struct Kind: Hashable, Sendable, CustomStringConvertible {
         public let description: String
+        /// Makes a kind from its text, which is all that two kinds are compared by.
         public init(_ description: String) { self.description = description }
 
         /// Nothing listens at that address.
