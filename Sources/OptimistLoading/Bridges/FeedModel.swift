@@ -16,17 +16,19 @@ public final class FeedModel<
     Section: Hashable & Sendable, Filter: Hashable & Sendable, Item: Identifiable & Equatable & Sendable,
     Value: Sendable
 > where Item.ID: Sendable {
+    /// The feed that the model follows.
     public let feed: Feed<Section, Filter, Item, Value>
-    /// The newest.
+    /// The newest snapshot.
     public private(set) var snapshot: FeedSnapshot<Section, Filter, Item, Value>
 
+    /// Makes a model that shows what the feed has now. It changes only while ``follow()`` runs.
     public init(_ feed: Feed<Section, Filter, Item, Value>) {
         self.feed = feed
         snapshot = feed.snapshot
     }
 
-    /// Keeps ``snapshot`` the newest until the task is cancelled. Loads the first pages if ``Feed/refresh()`` has not been
-    /// called yet.
+    /// Keeps ``snapshot`` the newest until the task is cancelled. Loads the first pages if ``Feed/refresh()`` has not
+    /// been called yet.
     public func follow() async {
         feed.begin()
         for await snapshot in feed.snapshots() { self.snapshot = snapshot }

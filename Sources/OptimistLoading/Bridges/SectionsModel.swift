@@ -12,17 +12,19 @@ public import Observation
 @MainActor
 @Observable
 public final class SectionsModel<ID: Hashable & Sendable, Screen: Sendable> {
+    /// The screen that the model follows.
     public let sections: Sections<ID, Screen>
-    /// The newest. Nil: not every source has answered yet.
+    /// The newest snapshot. Nil until every source has answered or failed.
     public private(set) var snapshot: ScreenSnapshot<ID, Screen>?
 
+    /// Makes a model that shows what the screen has now. It changes only while ``follow()`` runs.
     public init(_ sections: Sections<ID, Screen>) {
         self.sections = sections
         snapshot = sections.snapshot
     }
 
-    /// Keeps ``snapshot`` the newest until the task is cancelled. Asks the sources if ``Sections/refresh()`` has not been called
-    /// yet.
+    /// Keeps ``snapshot`` the newest until the task is cancelled. Asks the sources if ``Sections/refresh()`` has not
+    /// been called yet.
     public func follow() async {
         sections.begin()
         for await snapshot in sections.snapshots() { self.snapshot = snapshot }

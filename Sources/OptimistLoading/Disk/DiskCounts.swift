@@ -2,19 +2,20 @@
 
 public import OptimistCore
 
-/// What a ``DiskCache`` holds and what has happened to it since it was made.
+/// What a ``DiskCache`` holds, and what happened to it since it was made.
 public struct DiskCounts: Sendable {
+    /// How many entries it holds.
     public var entries = 0
-    /// What has been written to the files that this cache knows, including what is no longer valid in them.
+    /// The size of the files that this cache knows, in bytes, including entries that are no longer valid.
     public var bytes = 0
-    /// Entries found sound, also by ``DiskCache/refresh(_:expiresAt:etag:lastModified:)``.
+    /// Reads that found a sound entry, also by ``DiskCache/refresh(_:expiresAt:etag:lastModified:)``.
     public var hits = 0
-    /// All asks that were not answered, for whatever reason.
+    /// Reads that found none, for whatever reason.
     public var misses = 0
-    /// Entries that were torn, truncated or changed when they were read. Each was a miss.
+    /// Entries that were torn, truncated or changed when they were read. Each was a miss, too.
     public var damagedEntries = 0
-    /// Attempts to write that failed. After one, nothing is written for ``DiskCache/pauseAfterFailure``.
+    /// Writes that failed. After one, the cache writes nothing for ``DiskCache/pauseAfterFailure``.
     public var failedWrites = 0
-    /// Why writing failed last, in words to show, or nil if it never did.
+    /// Why the last failed write failed, in words to show. Nil if none failed.
     public var lastFailure: OptimistError?
 }

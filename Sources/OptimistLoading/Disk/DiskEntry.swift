@@ -2,19 +2,21 @@
 
 public import Foundation
 
-/// What a ``DiskCache`` keeps under a key: bytes, and what the source said about how long they are good for.
+/// The bytes that a ``DiskCache`` keeps under a key, and how long their source said that they are good.
 public struct DiskEntry: Sendable, Equatable {
+    /// The value as the source sent it.
     public var bytes: [UInt8]
-    /// When the source last gave or confirmed these bytes.
+    /// When the source last sent or confirmed these bytes.
     public var storedAt: Date
-    /// Until when they need no revalidation. Nil: the source did not say. A date that is none has passed. The cache
-    /// hands out what has expired, too: whether it is still good enough is the caller's decision.
+    /// Until when the bytes need no revalidation. Nil: the source did not say. A date that is not a number counts as
+    /// expired. The cache returns expired entries too: the caller decides whether they are good enough.
     public var expiresAt: Date?
-    /// The source's `ETag`, for the next `If-None-Match`.
+    /// The source's `ETag`, for the next `If-None-Match`. Nil if it sent none.
     public var etag: String?
-    /// The source's `Last-Modified`, for the next `If-Modified-Since`.
+    /// The source's `Last-Modified`, for the next `If-Modified-Since`. Nil if it sent none.
     public var lastModified: String?
 
+    /// Makes an entry. By default the source said nothing of how long it is good.
     public init(
         bytes: [UInt8], storedAt: Date, expiresAt: Date? = nil, etag: String? = nil, lastModified: String? = nil
     ) {

@@ -27,8 +27,11 @@ public final class Feed<
     Section: Hashable & Sendable, Filter: Hashable & Sendable, Item: Identifiable & Equatable & Sendable,
     Value: Sendable
 >: Sendable where Item.ID: Sendable {
+    /// A page that the feed asks its source for.
     public typealias Request = FeedRequest<Section, Filter>
+    /// A page as the source returns it.
     public typealias Page = FeedPage<Item>
+    /// The feed at one moment.
     public typealias Snapshot = FeedSnapshot<Section, Filter, Item, Value>
     typealias Machine = FeedMachine<Section, Filter, Item, Value>
 

@@ -1,20 +1,23 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What is different in a snapshot (F6).
+/// The differences between a snapshot and the one that its observer got before.
 public struct FeedChanges<Section: Hashable & Sendable, ID: Hashable & Sendable>: Equatable, Sendable {
+    /// Items that were not there before.
     public internal(set) var inserted: Set<ID> = []
+    /// Items that are no longer there.
     public internal(set) var removed: Set<ID> = []
-    /// Those in another section, or in another order among those that were there before and still are: as few as can be.
+    /// Items in another section, or in another order among those that were there before and still are. The smallest
+    /// such set.
     public internal(set) var moved: Set<ID> = []
-    /// Those of which the item or its phase is another one. They may have moved too.
+    /// Items that changed, or whose phase did. They may have moved too.
     public internal(set) var updated: Set<ID> = []
-    /// Sections of which the state is another one, or whether they are stale.
+    /// Sections whose state changed, or that became or ceased to be stale.
     public internal(set) var sections: Set<Section> = []
 
-    /// All items that have to be drawn or taken away.
+    /// All items that must be drawn again or removed.
     public var changedIDs: Set<ID> { inserted.union(removed).union(moved).union(updated) }
 
-    /// Whether items have come, gone or moved.
+    /// Whether items were inserted, removed or moved.
     public var isStructural: Bool { !(inserted.isEmpty && removed.isEmpty && moved.isEmpty) }
 }
 

@@ -1,16 +1,19 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// How far the value of an item is (F1, F2).
+/// How far loading the value of an item has come.
 public enum FeedPhase<Value: Sendable>: Sendable {
-    /// Nothing is here: the item has its place, of the size that its page gave it. So has every item far from the screen.
+    /// There is no value: the item has its place, of the size that its page gave it. Every item far from the screen is
+    /// in this phase.
     case placeholder
-    /// To be replaced: a part of the value, or one that has expired. If asking for a newer one fails, it stays.
+    /// A value that will be replaced: a part of it, or one that has expired. If fetching a newer one fails, it stays.
     case stale(Value)
+    /// The value, whole and not expired.
     case loaded(Value)
-    /// The error as it was. See ``Feed/retry(_:)``; an item that leaves the screen and comes back is tried again too.
+    /// Fetching failed with this error, which the fetch threw. See ``Feed/retry(_:)``. The feed also tries again when
+    /// the item leaves the screen and comes back.
     case failed(any Error)
 
-    /// What can be shown.
+    /// The value to show, if there is one.
     public var value: Value? {
         switch self {
         case .stale(let value), .loaded(let value): value

@@ -1,21 +1,22 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A feed at one moment, and what has changed since the snapshot that its observer was given before.
+/// A feed at one moment, and what changed since the snapshot that its observer got before.
 public struct FeedSnapshot<
     Section: Hashable & Sendable, Filter: Hashable & Sendable, Item: Identifiable & Equatable & Sendable,
     Value: Sendable
 >: Sendable where Item.ID: Sendable {
+    /// The filter that these items pass.
     public let filter: Filter
-    /// All of them, in the feed's order, those without items too.
+    /// All sections in the feed's order, also those without items.
     public let sections: [FeedSection<Section, Item>]
-    /// Since the snapshot before. In an observer's first one all items are inserted.
+    /// What changed since the snapshot before. In an observer's first snapshot all items are inserted.
     public let changes: FeedChanges<Section, Item.ID>
     let phases: [Item.ID: FeedPhase<Value>]
 
-    /// How far the value of an item is. Far from the screen, and for an unknown id: a placeholder.
+    /// How far loading the value of an item has come. A placeholder for items far from the screen, and for unknown ids.
     public func phase(of id: Item.ID) -> FeedPhase<Value> { phases[id] ?? .placeholder }
 
-    /// - Returns: Nil: the feed has no such section.
+    /// A section by its name. Nil if the feed has no such section.
     public func section(_ id: Section) -> FeedSection<Section, Item>? { sections.first { $0.id == id } }
 }
 
@@ -23,24 +24,27 @@ public struct FeedSnapshot<
 public struct FeedSection<Section: Hashable & Sendable, Item: Identifiable & Equatable & Sendable>: Identifiable,
     Sendable
 where Item.ID: Sendable {
+    /// The name that the app gave to the section.
     public let id: Section
-    /// In the order of their pages. One that an earlier section has too is there only.
+    /// The items in the order of their pages. An item that an earlier section has too is only there.
     public let items: [Item]
+    /// Whether more items can be expected.
     public let state: FeedSectionState
-    /// Whether the items are from before a refresh that is under way or has failed, or from the last launch (F6).
+    /// Whether the items are from before a refresh that is under way or has failed, or from the last launch.
     public let isStale: Bool
     /// Another one if the items are others, and not only more at the end.
     let version: Int
 }
 
-/// What is to be expected of a section (F4).
+/// What can be expected of a section.
 public enum FeedSectionState: Sendable {
-    /// A page is on its way.
+    /// The feed is fetching a page.
     case loading
-    /// There is more, which is asked for when the screen comes near it.
+    /// There are more pages. The feed fetches the next when the screen comes near it.
     case more
-    /// All is here.
+    /// All pages are here.
     case ended
-    /// A page could not be had: the error as it was. What is here stays. See ``Feed/retry(section:)``.
+    /// Fetching a page failed with this error, which the source threw. The items that are here stay. See
+    /// ``Feed/retry(section:)``.
     case failed(any Error)
 }

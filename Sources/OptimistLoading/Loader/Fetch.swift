@@ -1,10 +1,11 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// One fetch: what it is for, and whom it may tell how far it is.
+/// One fetch: its key, and the means to report its progress. Use it from any thread until the fetch returns.
 public struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    /// The key of the value to fetch.
     public let key: Key
-    /// What the source said of the value that is here already. Nil: there is none, so ``Fetched/unchanged(_:)`` is no
-    /// answer.
+    /// What the source said of the value that is here already. Nil: there is none, and ``Fetched/unchanged(_:)`` is not
+    /// a valid result.
     public let former: Validity?
     private let tell: @Sendable (Report) -> Void
 
@@ -21,10 +22,11 @@ public struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         self.tell = tell
     }
 
-    /// Tells those who wait how much has come, from 0 to 1. A caller that joins later gets the latest.
+    /// Tells the callers that wait how much has arrived, from 0 to 1; other numbers are clamped. A caller that joins
+    /// later gets the latest.
     public func report(_ progress: Double) { tell(.progress(min(max(progress, 0), 1))) }
 
-    /// Shows those who wait a value that is better than none. A caller that joins later gets
-    /// the latest, unless it has a whole value already.
+    /// Shows a partial value to the callers that wait. A caller that joins later gets the latest, unless it has a whole
+    /// value already.
     public func show(_ partial: Value) { tell(.partial(partial)) }
 }

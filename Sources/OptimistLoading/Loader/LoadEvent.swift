@@ -2,17 +2,22 @@
 
 /// Where a value came from.
 public enum LoadOrigin: Sendable {
-    case memory, disk, source
+    /// The loader's memory.
+    case memory
+    /// The loader's disk cache.
+    case disk
+    /// The source, in this launch: fetched, or confirmed by it.
+    case source
 }
 
-/// What somebody who waits for a value is told.
+/// What a loader tells a caller that waits for a value.
 public enum LoadEvent<Value: Sendable>: Sendable {
-    /// How much has come, from 0 to 1, as far as the source tells.
+    /// How much has arrived, from 0 to 1. Only if the fetch reports it.
     case progress(Double)
-    /// A value that is better than none, such as a picture half loaded.
+    /// A partial value, such as a picture half loaded.
     case partial(Value)
-    /// The value. After one that is expired another may follow: see ``Freshness/cachedThenRefreshed``.
+    /// The value. After an expired value a newer one may follow: see ``Freshness/cachedThenRefreshed``.
     case value(Value, LoadOrigin)
-    /// The error of the fetch, as it was.
+    /// The error that the fetch threw.
     case failure(any Error)
 }

@@ -2,31 +2,41 @@
 
 /// What a loader has done since it was made: a value to read as often as an app's metrics want it.
 public struct LoaderCounts: Sendable, Equatable {
-    /// Values that were in memory, and on the disk, when somebody asked for them.
+    /// Calls that found their value in memory.
     public var memoryHits = 0
+    /// Calls that found their value on the disk.
     public var diskHits = 0
-    /// Those who joined a fetch that was under way or waiting.
+    /// Calls that joined a fetch which was under way or waiting.
     public var joins = 0
+    /// Fetches that began.
     public var fetches = 0
+    /// Fetches whose source said that the value is still right.
     public var unchanged = 0
+    /// Fetches that threw an error.
     public var failures = 0
-    /// Fetches that nobody wanted any more: those that had begun, and those that had not.
+    /// Fetches that had begun when the last caller left.
     public var cancelled = 0
+    /// Fetches that had not begun when the last caller left.
     public var dropped = 0
-    /// What was fetched or read from the disk for nobody who looked, and kept, in bytes; and what of that was let go or
-    /// replaced before anybody did.
+    /// The size of the values that were fetched or read from the disk before any caller looked at them, in bytes.
     public var prefetchedBytes = 0
+    /// How much of ``prefetchedBytes`` was dropped or replaced before any caller looked at it, in bytes.
     public var unseenBytes = 0
-    /// How long fetches waited for their turn, by the priority at which it came.
+    /// How long fetches waited for their turn, by the priority that they had when it came. Priorities without a fetch are
+    /// missing.
     public var waits: [LoadPriority: Waits] {
         let counted = LoadPriority.allCases.map { ($0, waitsByUrgency[$0.rawValue]) }
         return Dictionary(uniqueKeysWithValues: counted.filter { $0.1.count > 0 })
     }
     private var waitsByUrgency = LoadPriority.allCases.map { _ in Waits() }
 
+    /// How long some fetches waited for their turn.
     public struct Waits: Sendable, Equatable {
+        /// How many fetches.
         public var count = 0
+        /// All their waits together.
         public var total = Duration.zero
+        /// The longest of the waits.
         public var longest = Duration.zero
     }
 

@@ -2,17 +2,22 @@
 
 public import Foundation
 
-/// How long a value is right, and how its source is asked whether it still is.
+/// How long a value is right, and how its source can confirm that it still is.
 public struct Validity: Sendable, Equatable {
-    /// Nil: for ever. A date that is none has passed.
+    /// Until when the value is right. Nil: for ever. A date that is not a number counts as expired.
     public var expiresAt: Date?
+    /// The version of the value, by the source's `ETag`.
+    ///
     /// > Source: RFC 9110, section 8.8.3.
     public var etag: String?
+    /// When the value last changed, by the source's `Last-Modified`, as it sent it.
+    ///
     /// > Source: RFC 9110, section 8.8.2.
     public var lastModified: String?
-    /// How long the source gave it when it came, for an answer that confirms it and says nothing of that. Nil: unknown.
+    /// How long the value was right when it came, for an answer that confirms it without saying how long. Nil: unknown.
     public var lifetime: Duration?
 
+    /// Makes a validity. By default the value is right for ever.
     public init(
         expiresAt: Date? = nil, etag: String? = nil, lastModified: String? = nil, lifetime: Duration? = nil
     ) {

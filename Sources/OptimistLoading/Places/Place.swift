@@ -1,8 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What is at a coordinate.
+/// The place at a coordinate.
 public enum Place: Hashable, Sendable, Codable {
+    /// The nearest place that has a name.
     case named(PlaceName)
-    /// Nothing that has a name is near.
+    /// No named place is near.
     case nowhere
 }

@@ -1,20 +1,22 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Names a place by its coordinate and a language, so that points which mean the same place are one key (C9).
+/// Names a place by its coordinate and a language. Points within the same thousandth of a degree have the same key.
 public struct PlaceKey: Hashable, Sendable {
     /// In thousandths of a degree: some hundred metres.
     private let north: Int
     private let east: Int
-    /// The language of the names, such as `ja` or `zh-Hant`: with its script if that is named, without its region. For
-    /// Chinese the region names the script if the tag does not: `zh-TW` is `zh-Hant`. Letters and a hyphen only.
+    /// The language of the names, such as `ja` or `zh-Hant`: with the script if the tag names one, without the region.
+    /// For Chinese the region names the script if the tag does not: `zh-TW` is `zh-Hant`. Letters and a hyphen only.
     public let language: String
 
     private static let perDegree = 1_000.0
 
+    /// Makes a key.
+    ///
     /// - Parameters:
     ///   - latitude: In degrees, from -90 to 90.
     ///   - longitude: In degrees, from -180 to 180.
-    ///   - language: A language tag, such as `ja` or `zh-Hant-TW`. What is none stands for an unknown language, `und`.
+    ///   - language: A language tag, such as `ja` or `zh-Hant-TW`. A malformed one becomes `und`, an unknown language.
     /// - Returns: Nil if the coordinate is not on the Earth.
     public init?(latitude: Double, longitude: Double, language: String) {
         guard (-90...90).contains(latitude), (-180...180).contains(longitude) else { return nil }
@@ -52,10 +54,11 @@ public struct PlaceKey: Hashable, Sendable {
 
     private static func isWord(_ text: Substring) -> Bool { text.allSatisfy { $0.isASCII && $0.isLetter } }
 
-    /// In degrees: the middle of what the key stands for.
+    /// The latitude of the middle of the area, in degrees north.
     public var latitude: Double { Double(north) / Self.perDegree }
+    /// The longitude of the middle of the area, in degrees east, above -180 and at most 180.
     public var longitude: Double { Double(east) / Self.perDegree }
 
-    /// The same for the same key, in every launch of an app.
+    /// A text that is the same for equal keys in every launch of an app, such as for a file or a cache.
     public var name: String { "\(language)/\(north)/\(east)" }
 }

@@ -4,15 +4,16 @@
 public struct PlaceName: Hashable, Sendable, Codable {
     /// A city, a town or a village.
     public var place: String
-    /// The administrative area that it is in.
+    /// The administrative area that the place is in. Nil if it is unknown.
     public var area: String?
-    /// The country's code, as of ISO 3166-1.
+    /// The country's code by ISO 3166-1, such as `JP`. Nil if it is unknown.
     public var country: String?
-    /// Whose names these are, in words that are to be shown where the names are. Nil: nobody asks for that.
+    /// The source of the names, in words that the app shows beside them. Nil if the source asks for none.
     ///
     /// > Source: Creative Commons BY 4.0, section 3(a), under which GeoNames' are given.
     public var attribution: String?
 
+    /// Makes a name, by default of a place of which nothing else is known.
     public init(place: String, area: String? = nil, country: String? = nil, attribution: String? = nil) {
         self.place = place
         self.area = area

@@ -2,20 +2,25 @@
 
 public import Foundation
 
-/// When something is open, by the clock on the wall of one place (H3).
+/// When something is open, by the local time of one place.
 ///
-/// It is open whenever that clock shows a time between the two, whatever the clock does: where it is set forward over the
-/// beginning, it opens at that moment; where it is set back and shows a time twice, both count.
+/// It is open whenever a clock on the wall there shows a time between the two. Where the clock is set forward over the
+/// beginning, it opens at that moment; where the clock is set back and shows a time twice, both count.
 public struct OpeningHours: Hashable, Sendable {
+    /// When it opens.
     public let from: TimeOfDay
+    /// When it closes. Not later than ``from``: on the day after.
     public let to: TimeOfDay
-    /// Those on which it opens. Over midnight, it closes on the day after.
+    /// The days on which it opens. If it is open over midnight, it closes on the day after.
     public let weekdays: Set<Weekday>
+    /// The place's time zone.
     public let timeZone: TimeZone
 
+    /// Makes opening hours.
+    ///
     /// - Parameters:
-    ///   - from: Opens with this time.
-    ///   - to: Is closed from this time on. Earlier than `from`: on the day after. Equal: open for a whole day.
+    ///   - from: It is open from this time on.
+    ///   - to: It is closed from this time on. Earlier than `from`: on the day after. Equal: open for a whole day.
     ///   - weekdays: Default: every day.
     ///   - timeZone: The place's, with its daylight saving.
     public init(
@@ -27,6 +32,7 @@ public struct OpeningHours: Hashable, Sendable {
         self.timeZone = timeZone
     }
 
+    /// Whether it is open at a moment. False for a date that is not a number.
     public func isOpen(at date: Date) -> Bool {
         guard let second = Int(exactly: date.timeIntervalSince1970.rounded(.down)) else { return false }
         let local = second + offset(at: second)
@@ -40,7 +46,8 @@ public struct OpeningHours: Hashable, Sendable {
 
     /// When it next opens or closes.
     ///
-    /// - Returns: Later than the date. Nil: it stays as it is for more than a week.
+    /// - Returns: A moment later than the date. Nil if nothing changes for more than a week, or if the date is not a
+    ///   number.
     public func nextChange(after date: Date) -> Date? {
         guard let second = Int(exactly: date.timeIntervalSince1970.rounded(.down)) else { return nil }
         let isOpen = isOpen(at: date)

@@ -1,7 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A part of a screen that changes, and is drawn, by itself.
+/// A part of a screen that changes, and is drawn, on its own.
 public struct ScreenSection<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
+    /// The name of the section in ``ScreenSnapshot/ids`` and ``ScreenSnapshot/changed``.
     public let id: ID
     let isSame: @Sendable (Screen, Screen) -> Bool
     let copy: @Sendable (_ from: Screen, _ to: inout Screen) -> Void
@@ -11,8 +12,9 @@ public struct ScreenSection<ID: Hashable & Sendable, Screen: Sendable>: Sendable
     /// A section that is always there.
     ///
     /// - Parameters:
-    ///   - id: Names it in what changes.
-    ///   - path: Where the screen has it. Compared and copied by it under the lock, so it leads to what is stored.
+    ///   - id: Names it in a snapshot's changes.
+    ///   - path: Where the screen has it. The section is compared and copied by this path under a lock, so it leads to
+    ///     a stored property.
     public init<Value: Equatable & Sendable>(_ id: ID, _ path: any WritableKeyPath<Screen, Value> & Sendable) {
         self.init(id, path, hide: nil) { _ in nil }
     }
@@ -51,11 +53,12 @@ public struct ScreenSection<ID: Hashable & Sendable, Screen: Sendable>: Sendable
 
 /// How a section stands with its source.
 public enum SectionPhase: Sendable {
-    /// There has been no answer yet.
+    /// The source has not answered yet.
     case waiting
+    /// The section shows the source's latest answer.
     case current
-    /// What is here is from an earlier answer: asking anew has failed, with the error as it was.
+    /// The section shows an earlier answer: the last request failed with this error, which the source threw.
     case stale(any Error)
-    /// There is nothing: the error as it was.
+    /// There is nothing to show: the request failed with this error, which the source threw.
     case failed(any Error)
 }

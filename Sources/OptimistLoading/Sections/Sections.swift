@@ -32,6 +32,7 @@ import Synchronization
 ///
 /// > Important: Values of sections are compared and copied under a lock: their `==` must not call this.
 public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
+    /// The screen at one moment.
     public typealias Snapshot = ScreenSnapshot<ID, Screen>
     typealias Machine = SectionsMachine<ID, Screen>
 

@@ -1,17 +1,17 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What a clock on the wall shows.
+/// A local time of the day, in whole minutes.
 public struct TimeOfDay: Hashable, Comparable, Sendable {
     let seconds: Int
 
-    /// - Precondition: From 00:00 to 24:00.
+    /// Makes a time from 00:00 to 24:00. Any other stops the program.
     public init(_ hour: Int, _ minute: Int = 0) {
         precondition((0...24).contains(hour) && (0..<60).contains(minute), "a time of day is from 00:00 to 24:00")
         precondition(hour < 24 || minute == 0, "a day ends at 24:00")
         seconds = hour * 3_600 + minute * 60
     }
 
-    /// A time as servers write it: `09:30` or `9:30`, from `00:00` to `24:00`. Nil: the text is none.
+    /// Reads a time as servers write it: `09:30` or `9:30`, from `00:00` to `24:00`. Returns nil for any other text.
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, parts.allSatisfy({ (1...2).contains($0.utf8.count) }), let hour = UInt(parts[0]),
@@ -25,7 +25,20 @@ public struct TimeOfDay: Hashable, Comparable, Sendable {
 
 /// A day of the week, in the Gregorian calendar.
 public enum Weekday: Int, CaseIterable, Hashable, Sendable {
-    case sunday, monday, tuesday, wednesday, thursday, friday, saturday
+    /// Sunday, raw value 0.
+    case sunday
+    /// Monday, raw value 1.
+    case monday
+    /// Tuesday, raw value 2.
+    case tuesday
+    /// Wednesday, raw value 3.
+    case wednesday
+    /// Thursday, raw value 4.
+    case thursday
+    /// Friday, raw value 5.
+    case friday
+    /// Saturday, raw value 6.
+    case saturday
 
     /// - Parameter day: Counted from 1 January 1970, a Thursday.
     init(ofDay day: Int) {
