@@ -5,32 +5,38 @@ public import GRDB
 import OptimistCore
 public import OptimistWire
 
-/// An edit of the user's that lost: another device's edit was later, or the row was deleted (M7).
+/// An edit of the user's that lost: another device's edit was later, or the row was deleted.
 ///
-/// The last 1,000 are kept until the app restores or forgets them. Equal values are no conflict.
+/// The store keeps the last 1,000 until the app restores or forgets them. Equal values are no conflict.
 public struct Conflict: Identifiable, Hashable, Sendable {
+    /// Why the edit lost.
     public enum Reason: String, Sendable {
-        /// A later value of another device stands in the place of mine.
+        /// A later value of another device replaced the user's.
         case overwritten
-        /// The row was deleted, and may have been created again since.
+        /// The row was deleted. It may have been created again since.
         case deleted
     }
 
+    /// Names the conflict for ``Store/restore(_:)`` and ``Store/forget(_:)``. Later conflicts have greater numbers.
     public let id: Int64
+    /// The table of the row.
     public let table: String
     /// The row's lower-case UUID.
     public let rowID: String
+    /// Why the edit lost.
     public let reason: Reason
-    /// What the user wrote, by column. For a counter: the amount that was added, `{"@add": 2}`.
+    /// What the user wrote, by column. For a counter, what was added: `{"@add": 2}`.
     public let mine: JSONObject
-    /// What took its place at that moment. Nil: nothing did, the row was gone.
+    /// What replaced it at that moment, by column. Nil: the row was gone.
     public let theirs: JSONObject?
+    /// When this device learned that the edit had lost, by its clock.
     public let at: Date
 
-    /// Returns the conflicts in a database that a store has written, oldest first. To be used in ``Store/observe(_:)``
-    /// too.
+    /// Returns the conflicts in a database that a store has written, oldest first. It can be used in
+    /// ``Store/observe(_:)``.
     ///
     /// - Parameter db: A connection within a read or a write.
+    /// - Throws: `DatabaseError`.
     public static func fetchAll(_ db: Database) throws -> [Conflict] {
         try Row.fetchAll(
             db,
@@ -53,16 +59,18 @@ public struct Conflict: Identifiable, Hashable, Sendable {
 
 extension Store {
     /// Returns the user's edits that lost, oldest first.
+    ///
+    /// - Throws: `DatabaseError`.
     public func conflicts() async throws -> [Conflict] { try await read { try Conflict.fetchAll($0) } }
 
     /// Writes a losing edit once more, as a new write of the user's, and forgets the conflict.
     ///
-    /// A row that is gone is made again with all the values that it had; otherwise the edited columns alone are
+    /// If the row is gone, it is created again with all the values that it had. Otherwise only the edited columns are
     /// written.
     ///
     /// - Parameter id: A ``Conflict/id``.
-    /// - Throws: `OptimistError` with code `unknownConflict`; `DatabaseError` if the row cannot be written, as when a row that
-    ///   it refers to is gone. The conflict then stays.
+    /// - Throws: `OptimistError` with code `unknownConflict`; `DatabaseError` if the row cannot be written, such as
+    ///   when a row that it refers to is gone. The conflict then stays.
     public func restore(_ id: Conflict.ID) async throws {
         try await write { db in
             let sql = "SELECT tbl, id, mine, whole FROM optimist_journal WHERE number = ?"
@@ -79,9 +87,10 @@ extension Store {
         }
     }
 
-    /// Forgets a conflict, and with it what the user wrote.
+    /// Forgets a conflict, and what the user wrote in it.
     ///
-    /// - Throws: `OptimistError` with code `unknownConflict`.
+    /// - Parameter id: A ``Conflict/id``.
+    /// - Throws: `OptimistError` with code `unknownConflict`; `DatabaseError`.
     public func forget(_ id: Conflict.ID) async throws {
         try await write { db in
             try Self.remove(id, in: db)

@@ -4,23 +4,33 @@ public import Foundation
 public import GRDB
 import OptimistWire
 
-/// A row that the server has not accepted yet: which columns, never their values.
+/// A row that the server has not accepted yet: the names of its unsent columns, never their values.
 public struct PendingRow: Hashable, Sendable {
-    public enum Kind: String, Sendable { case create, update, delete }
+    /// What the next push asks of the server.
+    public enum Kind: String, Sendable {
+        /// To create the row, which the server does not have as far as this device knows.
+        case create
+        /// To change the row.
+        case update
+        /// To delete the row.
+        case delete
+    }
 
+    /// The table of the row.
     public let table: String
     /// The row's lower-case UUID.
     public let id: String
+    /// What the next push asks of the server.
     public let kind: Kind
-    /// The unsent columns with the stamps of their last writes. Empty for a delete.
+    /// The unsent columns with the times of their last writes, by the device's clock. Empty for a delete.
     public let columns: [String: Date]
     /// When the row became pending, by the device's clock.
     public let since: Date
-    /// Whether something of it was sent, in this launch or an earlier one, and was never answered.
+    /// Whether a part of it was sent, in this launch or an earlier one, and the answer never came.
     public let isUnanswered: Bool
-    /// Whether something of it is on its way to the server now.
+    /// Whether a part of it is on its way to the server now.
     public let isInFlight: Bool
-    /// The row it waits for, as `Type:id`.
+    /// The row that it waits for, as `Type:id`. Nil: it waits for none.
     public let blockedBy: String?
     /// Why the server has not taken the row so far, as it said about the row or about others of its group. Nil: it did
     /// not say.
@@ -28,11 +38,12 @@ public struct PendingRow: Hashable, Sendable {
     /// When it is sent again, by the device's clock. Nil: as soon as the server can be reached.
     public let nextAttempt: Date?
 
-    /// Returns what is pending in a database that a store has written, oldest first.
+    /// Returns the pending rows in a database that a store has written, oldest first.
     ///
     /// - Parameters:
     ///   - db: A connection within a read or a write.
-    ///   - limit: The most rows to return.
+    ///   - limit: The most rows to return. Default: all.
+    /// - Throws: `DatabaseError`.
     public static func fetchAll(_ db: Database, limit: Int = .max) throws -> [PendingRow] {
         let names = try columnNames(db)
         let isPushing = try Meta.int(.inFlight, in: db) != nil
@@ -85,9 +96,10 @@ extension Date {
 }
 
 extension Store {
-    /// Returns what is pending, oldest first.
+    /// Returns the pending rows, oldest first.
     ///
     /// - Parameter limit: The most rows to return. Default: all.
+    /// - Throws: `DatabaseError`.
     public func outbox(limit: Int = .max) async throws -> [PendingRow] {
         try await read { try PendingRow.fetchAll($0, limit: limit) }
     }

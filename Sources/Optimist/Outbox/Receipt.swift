@@ -4,9 +4,11 @@ import Foundation
 import GRDB
 import OptimistCore
 
-/// What a committed write returned, and a receipt for it.
+/// The result of a committed write, and a receipt for it.
 public struct Commit<Value: Sendable>: Sendable {
+    /// What the closure of ``Store/commit(_:)`` returned.
     public let value: Value
+    /// Names the rows of the write, to wait for the server's answer.
     public let receipt: Receipt
 }
 
@@ -40,6 +42,8 @@ public struct Receipt: Codable, Hashable, Sendable {
 
 extension Store {
     /// Returns a receipt for everything that is pending now. Later writes are not covered.
+    ///
+    /// - Throws: `DatabaseError`.
     public func receiptForPending() async throws -> Receipt {
         try await read { db in
             let rows = try Row.fetchAll(

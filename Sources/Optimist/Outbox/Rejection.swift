@@ -5,43 +5,58 @@ import GRDB
 import OptimistCore
 public import OptimistWire
 
-/// Something the user wrote that the server will never apply. Kept until the app retries or discards it (V2).
+/// Something the user wrote that the server will never apply. The store keeps it until the app retries or discards it.
 public struct Rejection: Identifiable, Hashable, Sendable {
-    public enum Kind: String, Sendable { case create, update, delete }
+    /// What the push had asked of the server.
+    public enum Kind: String, Sendable {
+        /// To create the row.
+        case create
+        /// To change the row.
+        case update
+        /// To delete the row.
+        case delete
+    }
 
+    /// Names the rejection for ``Store/retry(_:with:)`` and ``Store/discard(_:)``. Later rejections have greater numbers.
     public let id: Int64
+    /// The table of the row.
     public let table: String
     /// The row's lower-case UUID.
     public let rowID: String
+    /// What the push had asked of the server.
     public let kind: Kind
     /// A word of the protocol, such as `invalidProperties`, `tooLarge` or `forbidden`.
     public let code: String
     /// The column at fault, if it is one. The first of ``columns``.
     public let column: String?
-    /// All columns at fault: of a `uniqueViolation` those whose values another row has.
+    /// All columns at fault. For a `uniqueViolation`, those whose values another row has.
     public let columns: [String]
-    /// For a `uniqueViolation`: the lower-case UUID of the row that has the values, in the same table. Nil: the server
-    /// did not say.
+    /// For a `uniqueViolation`, the lower-case UUID of the row that has the values, in the same table. Nil if the
+    /// server did not say.
     public let winner: String?
+    /// A sentence that is safe to show. Never compare it: switch on ``code``.
     public let message: String
-    /// What the user wrote.
+    /// What the user wrote, by column. Empty for a delete.
     public let mine: JSONObject
-    /// What the server has. Nil: nothing.
+    /// What the server has, by column. Nil: nothing.
     public let server: JSONObject?
+    /// When the server's answer arrived, by the device's clock.
     public let at: Date
-    /// Pending rows that referred to this one, or were written all or nothing with it. They were taken back with it, and
-    /// come back with it.
+    /// Pending rows that referred to this one, or that one write with `allOrNothing` made together with it. They were
+    /// taken back with it, and come back with it.
     public internal(set) var dependents: [Dependent] = []
 
     /// A row that shares the fate of a refused one.
     public struct Dependent: Hashable, Sendable {
+        /// The table of the row.
         public let table: String
         /// The row's lower-case UUID.
         public let rowID: String
+        /// What the row's push had asked of the server.
         public let kind: Kind
         /// What the user wrote.
         public let mine: JSONObject
-        /// What the server had of it when the row was taken back. Nil: nothing, as far as is known.
+        /// What the server had when the row was taken back, by column. Nil: nothing, as far as the device knows.
         public let server: JSONObject?
         /// Grows with each row that is taken back, as the rejections' own ids do.
         let number: Int64
@@ -49,7 +64,9 @@ public struct Rejection: Identifiable, Hashable, Sendable {
 }
 
 extension Store {
-    /// Returns what was rejected, oldest first. Rows that were taken back together are one rejection.
+    /// Returns the rejections, oldest first. Rows that were taken back together are one rejection.
+    ///
+    /// - Throws: `DatabaseError`.
     public func rejections() async throws -> [Rejection] {
         try await read { db in try RejectionTable(db).all() }
     }

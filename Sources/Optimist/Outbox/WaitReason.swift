@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// What keeps the server from taking a row for now. The row stays pending and is sent again.
+/// Why the server does not take a row for now. The row stays pending and is sent again.
 public struct WaitReason: Sendable, Hashable {
     /// The server's own word, such as `schemaTooNew`, or one of this device's: `blocked`, `lifeUnknown`, `groupFailed`, `held`,
     /// `invalidID`. An open set: a server may have words that this version does not know.
@@ -10,6 +10,7 @@ public struct WaitReason: Sendable, Hashable {
     /// The column at fault, if it is one.
     public let column: String?
 
+    /// Makes a reason, for a remote of your own.
     public init(_ code: String, column: String? = nil) {
         self.code = code
         self.column = column
@@ -42,9 +43,11 @@ public struct WaitReason: Sendable, Hashable {
 
 /// Pending rows of one table that wait for the same reason.
 public struct WaitingRows: Sendable, Hashable {
+    /// The table of the rows.
     public let table: String
+    /// Why they wait.
     public let reason: WaitReason
-    /// How many rows the server said this of.
+    /// How many rows wait.
     public let count: Int
     /// When the first of them is sent again, by the device's clock.
     public let nextAttempt: Date

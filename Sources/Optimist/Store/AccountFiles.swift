@@ -3,7 +3,8 @@
 public import Foundation
 import GRDB
 
-/// Names the database files of an app in which several people sign in: one for each account of each server, in one folder.
+/// Names the database files of an app in which several users sign in: one for each account of each server, in one
+/// folder.
 ///
 /// ```swift
 /// let files = AccountFiles(in: folder)
@@ -11,12 +12,13 @@ import GRDB
 /// let store = try Store(at: files.file(of: account.id, on: server), synced: [Todo.self]) { … }
 /// ```
 public struct AccountFiles: Sendable, Hashable {
+    /// The folder of the files.
     public let folder: URL
 
     /// - Parameter folder: Must exist before a file is opened.
     public init(in folder: URL) { self.folder = folder }
 
-    /// The file for rows that are written before the first sign-in.
+    /// The file for what the user writes before the first sign-in.
     public var unclaimed: URL { folder.appending(path: "unclaimed.sqlite") }
 
     /// The file of an account. The same for the same account and server, and different for any others, also on a disk that
@@ -58,7 +60,9 @@ public struct AccountFiles: Sendable, Hashable {
     /// - Throws: Foundation's error when a file cannot be removed.
     public func remove(_ account: String, on server: URL) throws { try remove(file(of: account, on: server)) }
 
-    /// Removes what was written before anybody had signed in. The file must not be open.
+    /// Removes what the user wrote before the first sign-in. The file must not be open.
+    ///
+    /// - Throws: Foundation's error if the file cannot be removed.
     public func removeUnclaimed() throws { try remove(unclaimed) }
 
     private func remove(_ file: URL) throws {

@@ -5,23 +5,30 @@ import GRDB
 import OptimistCore
 import OptimistWire
 
-/// What a device's database says of itself, read without changing it and without the app's code.
+/// The contents of a device's database, read without changing it and without the app's code.
 public struct DatabaseInspection: Sendable {
     /// The version of the engine's tables.
     public let version: Int
+    /// The id of the device in the protocol: 1 to 64 ASCII letters and digits.
     public let device: String
     /// Server and account, or nil if the file never synced.
     public let account: String?
-    /// The number of the last push.
+    /// The number of the last push. Zero if there was none.
     public let lastPush: Int64
+    /// When a push was last answered or a page last applied, by the device's clock. Nil: never.
     public let lastSync: Date?
-    /// The latest moment that the device's clock may have stamped.
+    /// The latest time that the device's hybrid clock may have given to a write. Nil: it gave none.
     public let clockCeiling: Date?
     /// Each synced table with its number of rows and the state up to which it has received everything.
     public let tables: [(name: String, rows: Int, cursor: String?)]
+    /// How many rows are pending, also beyond those in ``pending``.
     public let pendingCount: Int
+    /// The oldest pending rows, as many as the limit allows.
     public let pending: [PendingRow]
+    /// All rejections, oldest first.
     public let rejections: [Rejection]
+    /// The rows that the device received and cannot apply yet, oldest first: the table and the reason, a sentence for a
+    /// developer.
     public let parked: [(table: String, reason: String)]
 
     /// Reads a file. It is opened for reading only, so that a running app is not disturbed.

@@ -5,20 +5,22 @@ public import GRDB
 import OptimistCore
 
 extension Store {
-    /// Watches a query: its result now, and again whenever a committed transaction has changed it (W7).
+    /// Watches a query: emits its result now, and again whenever a committed transaction has changed it.
     ///
-    /// Emits whole committed states, at most one for a transaction, and none that equals the one before. A slow consumer
-    /// skips states; the last one always arrives. An error of the database does not end the sequence: the query is
-    /// started again after a backoff (Q5). The sequence ends when its task is cancelled.
+    /// The states are whole committed ones, at most one for a transaction, and no two in a row are equal. A slow
+    /// consumer skips states; the last one always arrives. An error of the database does not end the sequence: the
+    /// query starts again after a backoff. The sequence ends when its task is cancelled.
     ///
-    /// - Parameter fetch: Runs on a reading thread, never on the caller's.
+    /// - Parameter fetch: Runs on a reading thread, never on the caller's. If it throws, the query starts again after a
+    ///   backoff.
     public func observe<T: Equatable & Sendable>(_ fetch: @escaping @Sendable (Database) throws -> T) -> LiveQuery<T> {
         LiveQuery(store: self, fetch: fetch)
     }
 }
 
-/// The states of a query, newest only.
+/// The states of a query. A slow consumer gets the newest only.
 public struct LiveQuery<Element: Equatable & Sendable>: AsyncSequence, Sendable {
+    /// The sequence never throws.
     public typealias Failure = Never
 
     let store: Store
@@ -26,6 +28,7 @@ public struct LiveQuery<Element: Equatable & Sendable>: AsyncSequence, Sendable 
 
     public func makeAsyncIterator() -> Iterator { Iterator(query: self) }
 
+    /// One run of the query, which each `for await` makes for itself.
     public struct Iterator: AsyncIteratorProtocol {
         private let query: LiveQuery
         private var states: AsyncThrowingStream<Element, any Error>.Iterator?

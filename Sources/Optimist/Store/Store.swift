@@ -135,7 +135,9 @@ public final class Store: Sendable {
         }
     }
 
-    /// Writes like ``write(_:)`` and returns a receipt beside the value, with which to wait for the server's answer.
+    /// Writes like ``write(allOrNothing:_:)``, and returns a receipt beside the value, to wait for the server's answer.
+    ///
+    /// - Throws: As ``write(allOrNothing:_:)``.
     public func commit<T: Sendable>(_ updates: @escaping @Sendable (Database) throws -> T) async throws -> Commit<T> {
         try await writeInTurn { author in
             try self.transact(as: .user, by: author, collecting: true) { db in
@@ -162,7 +164,10 @@ public final class Store: Sendable {
     /// Whether a write of the app's waits for its turn.
     var isAwaited: Bool { waiting.withLock { $0 > 0 } }
 
-    /// Reads one committed state of the database. Never waits for a write or for the network.
+    /// Reads one committed state of the database. It never waits for a write or for the network.
+    ///
+    /// - Parameter value: Runs on another thread, not on the caller's actor.
+    /// - Throws: What the closure throws; `DatabaseError`.
     @concurrent
     public func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
         try readNow(value)
@@ -171,7 +176,13 @@ public final class Store: Sendable {
     /// GRDB's synchronous reading, under a name that an async function cannot mistake for the asynchronous one.
     private func readNow<T>(_ value: (Database) throws -> T) throws -> T { try pool.read(value) }
 
-    /// Explains what about the synced tables would keep them from syncing as one might expect. Empty: all is well.
+    /// Explains what in the synced tables would keep them from syncing as an app might expect. Returns an empty array
+    /// if there is nothing.
+    ///
+    /// - Parameters:
+    ///   - synced: The record types, as the store is opened with them.
+    ///   - reader: The database after the app's migrations.
+    /// - Throws: `DatabaseError`.
     public static func validate(_ synced: [any SyncedRecord.Type], in reader: any DatabaseReader) throws
         -> [TableProblem]
     {

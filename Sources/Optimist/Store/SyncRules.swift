@@ -1,25 +1,27 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// How a table syncs, where that is not the usual way.
+/// How a table syncs, where that differs from the defaults.
 ///
 /// ```swift
 /// struct Photo: Codable, Identifiable, SyncedRecord {
 ///     static let syncRules = SyncRules(counters: ["likes"], formerColumns: ["caption": "title"])
 /// ```
 public struct SyncRules: Sendable, Hashable {
-    /// Columns of whole numbers in which several devices count: what each of them adds is added up. Default: none.
+    /// Columns of whole numbers in which several devices count: the amounts that they add are added up. Default: none.
     public var counters: Set<String>
-    /// Whether an edit that is later than the row's deletion brings the row back. Default: no, a deletion stands.
+    /// Whether an edit that is later than the row's deletion brings the row back. Default: false, so a deletion stands.
     public var editWins: Bool
-    /// Columns that a migration of the app has renamed, each new name with the old one. Keep them for as long as files from
-    /// before the migration may be opened. Default: none.
+    /// Columns that a migration of the app has renamed, by their new names. Keep them as long as files from before the
+    /// migration may be opened. Default: none.
     public var formerColumns: [String: String]
     /// The table's earlier names, if a migration of the app has renamed it. Default: none.
     public var formerNames: [String]
-    /// Tables of a higher priority are received first when a device starts empty, but never before those that they refer
-    /// to. Default: 0.
+    /// Tables of a higher priority are received first when a device starts empty, but never before the tables that they
+    /// refer to. Default: 0.
     public var priority: Int
 
+    /// Makes rules. Each property says its default. ``Store/validate(_:in:)`` finds columns that the table does not
+    /// have.
     public init(
         counters: Set<String> = [], editWins: Bool = false, formerColumns: [String: String] = [:],
         formerNames: [String] = [], priority: Int = 0

@@ -3,13 +3,15 @@
 import GRDB
 import OptimistWire
 
-/// A reason why a table cannot be synced, in a sentence that says what to change.
+/// A reason that keeps a table from syncing, in a sentence that says what to change.
 ///
 /// > Source: SQLite, "CREATE TABLE", on primary keys and generated columns; Documentation/Gotchas.md.
 public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
+    /// The table.
     public let table: String
+    /// The column at fault, or several separated by commas. Nil: the table as a whole.
     public let column: String?
-    /// Whether the store refuses to open. If not, the table syncs, but not as one might expect.
+    /// Whether the store refuses to open. If false, the table syncs, but not as an app might expect.
     public let isFatal: Bool
     public let description: String
 

@@ -1,27 +1,29 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Rows that are about to leave this device, since the server has them no longer: more than half of a table (L6).
+/// Rows that are about to be removed from this device, because the server has them no longer: more than half of a
+/// table.
 ///
-/// So it is when access was revoked, or when an account was emptied while this device was away for longer than the server
-/// remembers deleted rows.
+/// This happens when access was revoked, or when an account was emptied while this device was away for longer than the
+/// server remembers deleted rows.
 public struct MassRemoval: Sendable, Hashable {
-    /// What becomes of the rows. Rows with unsent changes stay in either case.
+    /// What happens to the rows. Rows with unsent changes stay in either case.
     public enum Answer: Sendable, Hashable {
-        /// The rows are removed from this device, except those with unsent changes. These are sent whole, or as new
+        /// The rows are removed from this device, except those with unsent changes: these are sent whole, or as new
         /// rows if their table has counters. The default.
         case remove
-        /// They stay, and are sent as new rows. Those that the server refuses are then found among the rejections.
+        /// The rows stay, and are sent as new rows. Rows that the server refuses become rejections.
         case keep
     }
 
     /// Below this many rows of a table the app is not asked.
     static let leastRows = 100
 
-    /// How many rows would go, by table.
+    /// How many rows would be removed, by table.
     public var rows: [String: Int]
-    /// How many rows these tables have on this device.
+    /// How many rows these tables have on this device, by table.
     public var total: [String: Int]
 
+    /// Makes a question, for tests of the app's answer.
     public init(rows: [String: Int], total: [String: Int]) {
         self.rows = rows
         self.total = total

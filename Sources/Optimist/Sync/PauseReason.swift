@@ -18,21 +18,24 @@ public struct PauseReason: Sendable, Hashable {
     public let code: Code
     /// One sentence that is safe to show. Never compare it.
     public let message: String
-    /// Why the session ended, if that is why sync waits and the session said so.
+    /// Why the session ended, if that is the reason and the session knows it. Nil otherwise.
     public let signOutReason: SignOutReason?
 
+    /// Makes a reason, for tests and previews.
     public init(_ code: Code, _ message: String, signOutReason: SignOutReason? = nil) {
         self.code = code
         self.message = message
         self.signOutReason = signOutReason
     }
 
-    /// An open set: a minor release may add some. Show the message for one that you do not know.
+    /// The kind of reason, as an open set: a minor release may add some. For a code that you do not know, show the
+    /// message.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
+        /// Makes a code from its text, which is all that two codes are compared by.
         public init(_ description: String) { self.description = description }
 
-        /// The user is not signed in. Sync goes on after the next sign-in.
+        /// No user is signed in. Sync goes on after the next sign-in.
         public static let signedOut = Self("signedOut")
         /// The server does not let this account sync. Sync tries again when the app comes to the foreground.
         public static let accountRefused = Self("accountRefused")

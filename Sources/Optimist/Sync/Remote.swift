@@ -5,57 +5,64 @@ public import OptimistWire
 /// A place where rows are kept for several devices: what the sync engine talks to.
 ///
 /// The default is ``JMAPRemote``. A team with a backend of its own implements this protocol instead. The engine calls
-/// `push` and `pull` independently of each other, each at most once at a time, and repeats whatever it does not hear
-/// of: everything pushed is a merge, so a repetition changes nothing.
+/// `push` and `pull` independently of each other, each at most once at a time, and repeats a call whose answer it did
+/// not get: everything pushed is a merge, so a repetition changes nothing.
 ///
-/// The remote numbers its transactions for each account, and gives the number as `seq` in verdicts, in rows of pages and in
-/// the row of a refusal. Columns without clocks follow these numbers: of two values the one of the later transaction
-/// stands. What else the remote promises it says in ``guarantees``.
+/// The remote numbers its transactions for each account, and gives the number as `seq` in verdicts, in rows of pages
+/// and in the row of a refusal. Columns without clocks follow these numbers: of two values the one of the later
+/// transaction stands. What else the remote promises it says in ``guarantees``.
 ///
 /// Every function throws ``RemoteFailure``, and `CancellationError` when its task is cancelled. Any other error counts
-/// as ``RemoteFailure/unreachable(_:)``. A call that has no answer after a quarter of an hour is cancelled and
-/// repeated, even if it has not returned.
+/// as ``RemoteFailure/unreachable(_:)``. A call without an answer after 15 minutes is cancelled and made again, even if
+/// the cancelled call has not returned.
 public protocol Remote: Sendable {
-    /// The user who is signed in at this moment. Asked at each write of the app, so it must answer at once: no disk, no
-    /// network.
+    /// The account that is signed in at this moment. The engine asks at each write of the app, so the remote must
+    /// answer at once: no disk, no network.
     ///
     /// While it is another account than the one that a file belongs to, writes to the file's synced tables are refused
     /// (`OptimistError` with code `otherAccount`). Default: ``SignedIn/unknown``. The engine then learns it from
-    /// ``connect()`` only, and what is written between a sign-in and that counts as the file's own.
+    /// ``connect()`` only, and counts what the app writes between a sign-in and that call as the file's own.
     var signedIn: SignedIn { get }
 
     /// What the remote promises of its cursors and pages. Default: nothing.
     var guarantees: RemoteGuarantees { get }
 
-    /// Says whose rows these are. Called before the first push or pull of each run, after a `protocolError`, and when another
-    /// account has signed in; never while another call is under way, unless that one was cancelled or is of another account.
+    /// Says whose rows these are. The engine calls it before the first push or pull of each run, after a
+    /// `protocolError`, and when another account has signed in. No other call is under way then, unless it was
+    /// cancelled or is of another account.
+    ///
+    /// - Throws: ``RemoteFailure``, or `CancellationError`.
     func connect() async throws -> RemoteAccount
 
     /// Sends the present state of some rows.
     ///
-    /// A device whose tables have counters first asks whether its file went back: by a push without rows that has the number of
-    /// the last one, or 0. The answer has no verdicts, or is ``RemoteFailure/pushRewound``. A remote that does not know
-    /// throws ``RemoteFailure/refused(_:)``.
+    /// A device whose tables have counters first asks whether its file went back, by a push without rows that has the
+    /// number of the last one, or 0. The answer has no verdicts, or is ``RemoteFailure/pushRewound``. A remote that
+    /// does not know throws ``RemoteFailure/refused(_:)``.
     ///
     /// - Returns: A verdict for each row of the push, in its order, and what else the remote has to say.
+    /// - Throws: ``RemoteFailure``, or `CancellationError`. The rows stay pending then.
     func push(_ push: Push) async throws -> PushAnswer
 
-    /// Asks for the changes after a cursor, in whole transactions in the order of the server. The remote may leave out
-    /// this device's own pushes, unless ``guarantees`` says otherwise.
+    /// Asks for what changed after a cursor, in whole transactions in the order of the server. The remote may leave out
+    /// what this device has pushed, unless ``guarantees`` says otherwise.
+    ///
+    /// - Throws: ``RemoteFailure``, or `CancellationError`.
     func pull(_ request: PullRequest) async throws -> Page
 
-    /// Asks for the living rows of one table as they are now, in parts: how an empty device starts (R6), and one whose
-    /// cursor is too old (L4).
+    /// Asks for the living rows of one table as they are now, in parts. An empty device starts so, and a device whose
+    /// cursor is too old.
     ///
-    /// The default throws ``RemoteFailure/noSnapshots``: the device then starts by ``pull(_:)`` from
-    /// ``RemoteAccount/initialCursor``.
+    /// - Throws: ``RemoteFailure``, or `CancellationError`. The default implementation throws
+    ///   ``RemoteFailure/noSnapshots``: the device then starts by ``pull(_:)`` from ``RemoteAccount/initialCursor``.
     func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage
 
-    /// Listens for what the remote says unasked, until the connection ends or the task is cancelled.
+    /// Listens for pokes until the connection ends or the task is cancelled.
     ///
-    /// A remote that cannot say anything throws ``RemoteFailure/noPokes``: it is then asked every minute.
-    ///
-    /// - Parameter receive: Called for each poke, first with ``Poke/alive`` as soon as the connection stands.
+    /// - Parameter receive: Called for each poke, first with ``Poke/alive`` as soon as the connection stands. It may be
+    ///   called on any thread.
+    /// - Throws: ``RemoteFailure``, or `CancellationError`. A remote that cannot send pokes throws
+    ///   ``RemoteFailure/noPokes``: the engine then asks it every minute.
     func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws
 }
 
@@ -68,20 +75,22 @@ extension Remote {
 
 /// Whose rows a remote keeps.
 public struct RemoteAccount: Sendable, Hashable {
-    /// Names server and account, the same at every connection. A database file is bound to the first one it syncs with.
+    /// Names server and account, and is the same at every connection. A database file is bound to the first account
+    /// that it syncs with.
     public var id: String
     /// The cursor from which an empty device starts.
     public var initialCursor: String
-    /// The tables that the remote keeps, so that others are not asked for, and no deletion waits for what they may bring. Nil, the
-    /// default: every table.
+    /// The tables that the remote keeps. The engine asks for no others, and no deletion waits for what they may bring.
+    /// Nil, the default: every table.
     public var tables: Set<String>?
-    /// What the remote says of its tables. A unique index of the app's that is not in it is an error, since devices could
-    /// not agree. Nil, the default: it does not say.
+    /// What the remote says of its tables. If a unique index of the app is not in it, sync fails, since devices could
+    /// not agree. Nil, the default: the remote does not say.
     public var schema: Schema?
-    /// How many days the remote remembers a deleted row, so that the device may forget it too. Nil, the default: it does
-    /// not say, and the device remembers it for good.
+    /// How many days the remote remembers a deleted row, so that the device may forget it too. Nil, the default: it
+    /// does not say, and the device remembers it for good.
     public var tombstoneDays: Int?
 
+    /// Makes an account. By default the remote keeps every table, and says nothing of its schema.
     public init(
         id: String, initialCursor: String, tables: Set<String>? = nil, schema: Schema? = nil,
         tombstoneDays: Int? = nil
@@ -96,16 +105,20 @@ public struct RemoteAccount: Sendable, Hashable {
 
 /// Some rows on their way to the server.
 public struct Push: Sendable, Hashable {
-    /// One more for each new push of a device that has rows.
+    /// The number of the push: one more for each new push of a device that has rows.
     public var number: Int64
+    /// The id of the device, 1 to 64 ASCII letters and digits.
     public var device: String
+    /// The rows to send, each once.
     public var rows: [PushRow]
-    /// Rows that stand next to each other and are applied together: either all of them or none (S2).
+    /// Ranges of ``rows`` that the server applies together: either all rows of a range or none. Default: each row on
+    /// its own.
     public var groups: [Range<Int>]
-    /// Every id that the device counts or has counted under, if it does: answers say under them what sums contain of it.
-    /// Default: none.
+    /// Every id under which the device counts or has counted, if it does. Answers say under these ids what the sums
+    /// contain of its own counting. Default: none.
     public var origins: [String]
 
+    /// Makes a push, by default without groups and counters.
     public init(
         number: Int64, device: String, rows: [PushRow], groups: [Range<Int>] = [], origins: [String] = []
     ) {
@@ -119,18 +132,24 @@ public struct Push: Sendable, Hashable {
 
 /// The unsent state of one row.
 public struct PushRow: Sendable, Hashable {
+    /// The table of the row.
     public var table: String
-    /// The lower-case UUID.
+    /// The row's lower-case UUID.
     public var id: String
+    /// What the server is asked to do with the row.
     public var change: Change
 
-    /// Patches carry a generation and the clocks of their columns.
+    /// What the server is asked to do with the row. Patches carry a generation and the clocks of their columns.
     public enum Change: Sendable, Hashable {
+        /// To create the row. If the server has it already, it merges the columns.
         case create(RowPatch)
+        /// To merge these columns into the row.
         case update(RowPatch)
+        /// To delete the row.
         case delete(Tombstone)
     }
 
+    /// Makes a row of a push.
     public init(table: String, id: String, change: Change) {
         self.table = table
         self.id = id

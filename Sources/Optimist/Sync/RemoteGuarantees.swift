@@ -21,6 +21,7 @@ public struct RemoteGuarantees: Sendable, Hashable {
     /// beginning, was deleted there. Default: false. Then only a snapshot says so.
     public var pagesHaveOwnChanges: Bool
 
+    /// Makes guarantees, by default none, which is always safe.
     public init(hasOrderedCursors: Bool = false, pagesHaveOwnChanges: Bool = false) {
         self.hasOrderedCursors = hasOrderedCursors
         self.pagesHaveOwnChanges = pagesHaveOwnChanges

@@ -3,14 +3,18 @@
 public import Foundation
 import GRDB
 
-/// How many rows are in which state. Exact at any moment, offline too (Q3).
+/// How many rows are in which state. Exact at any moment, offline too.
 public struct SyncCounts: Sendable, Hashable {
+    /// Rows that the server has not accepted yet.
     public var pending = 0
+    /// Rejections that the app has not retried or discarded.
     public var rejected = 0
+    /// Rows that this device received and cannot apply yet, such as for a constraint of a table.
     public var parked = 0
-    /// When a push was answered or a page applied for the last time. Nil: never.
+    /// When a push was last answered or a page last applied, by the device's clock. Nil: never.
     public var lastSync: Date?
 
+    /// Makes counts of zero.
     public init() {}
 }
 
@@ -34,6 +38,7 @@ extension SyncCounts {
 extension Store {
     /// Counts what is pending, rejected and parked now.
     ///
+    /// - Throws: `DatabaseError`.
     /// - Complexity: O(pending rows), in an index.
     public func counts() async throws -> SyncCounts { try await read { try SyncCounts.fetch($0, of: self.layouts) } }
 }

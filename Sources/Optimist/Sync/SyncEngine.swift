@@ -174,6 +174,8 @@ public actor SyncEngine {
     public nonisolated func wake() { inbox.put(.foreground) }
 
     /// Waits until the server has taken or refused every row of a write. See ``Store/confirmed(_:)``.
+    ///
+    /// - Throws: `CancellationError`, or `DatabaseError`.
     public nonisolated func confirmed(_ receipt: Receipt) async throws -> [Rejection] {
         try await store.confirmed(receipt)
     }

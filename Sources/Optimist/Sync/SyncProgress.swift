@@ -1,14 +1,16 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// How far a first sync has come, or a resync. Rows never go back.
+/// How far a first sync has come, or a resync. The number of rows never goes back.
 public struct SyncProgress: Sendable, Hashable {
-    /// The table that is being received. Nil: all tables are here, and what has changed meanwhile is being received.
+    /// The table that is being received. Nil: all tables are here, and the changes since are being received.
     public var table: String?
     /// How many rows have been received.
     public var rows: Int
-    /// How much of the whole that is, from 0 to 1, each table counting alike. Nil: unknown, since the remote does not say.
+    /// How much of the whole that is, from 0 to 1, each table counting alike. Nil: unknown, since the remote does not
+    /// say.
     public var fraction: Double?
 
+    /// Makes a progress, for tests and previews.
     public init(table: String? = nil, rows: Int = 0, fraction: Double? = nil) {
         self.table = table
         self.rows = rows

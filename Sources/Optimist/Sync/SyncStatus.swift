@@ -1,22 +1,24 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Where sync stands, for a status line.
+/// The state of sync, for a status line.
 public struct SyncStatus: Sendable, Hashable {
     /// What the engine is doing.
     public var phase: Phase
     /// The numbers of pending, rejected and parked rows on this device.
     public var counts: SyncCounts
-    /// How far the first sync has come, or a resync, in whatever phase it is. Nil: this device has received everything.
+    /// How far the first sync has come, or a resync, in any phase. Nil: this device has received everything.
     public var progress: SyncProgress?
-    /// The tables that the server serves to a newer version of the app only. Their rows stay here and pending; all other
-    /// tables go on.
+    /// The tables that the server serves to a newer version of the app only. Their rows stay here and pending; all
+    /// other tables go on.
     public var upgradeRequired: Set<String>
-    /// What the server does not take for now, and why: one element for each table and reason, the most urgent first.
+    /// The rows that the server does not take for now, and why: one element for each table and reason, the most urgent
+    /// first.
     public var waiting: [WaitingRows]
 
     /// Whether the first sync has reached its end, so that this device has all that the server had.
     public var isComplete: Bool { progress == nil }
 
+    /// What the engine is doing.
     public enum Phase: Sendable, Hashable {
         /// The engine does not run: ``SyncEngine/run()`` was not called, or has been cancelled.
         case stopped
@@ -39,6 +41,7 @@ public struct SyncStatus: Sendable, Hashable {
         case failed(message: String)
     }
 
+    /// Makes a status, for tests and previews. By default the engine does not run and nothing is pending.
     public init(
         phase: Phase = .stopped, counts: SyncCounts = SyncCounts(), progress: SyncProgress? = nil,
         upgradeRequired: Set<String> = [], waiting: [WaitingRows] = []

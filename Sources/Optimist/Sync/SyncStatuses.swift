@@ -4,11 +4,14 @@ import GRDB
 import OptimistCore
 import Synchronization
 
-/// The status of a sync engine: now, and whenever it changes. Never ends by itself, and never repeats itself.
+/// The status of a sync engine: now, and whenever it changes. The sequence never ends by itself, and no two statuses in
+/// a row are equal.
 ///
 /// Any number of tasks may follow it. A slow one skips states; the last one always arrives.
 public final class SyncStatuses: AsyncSequence, Sendable {
+    /// What the sequence emits.
     public typealias Element = SyncStatus
+    /// The sequence never throws.
     public typealias Failure = Never
 
     private struct State {
@@ -27,7 +30,7 @@ public final class SyncStatuses: AsyncSequence, Sendable {
         order = SnapshotOrder.sorted(store.layouts).map(\.name)
     }
 
-    /// The status of the moment.
+    /// The status at this moment.
     ///
     /// - Throws: `DatabaseError` if the counts cannot be read.
     public func current() async throws -> SyncStatus {
@@ -75,6 +78,7 @@ public final class SyncStatuses: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(statuses: self, followed: counting.follow(self)) }
 
+    /// Follows the status from now on, until its task is cancelled.
     public struct Iterator: AsyncIteratorProtocol {
         private let statuses: SyncStatuses
         private var followed: AsyncStream<SyncStatus>.Iterator
