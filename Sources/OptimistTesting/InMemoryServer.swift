@@ -21,8 +21,15 @@ public final class InMemoryServer: Sendable {
         case failure(RemoteFailure)
     }
 
-    /// What a fault meets.
-    public enum Operation: Sendable, Hashable { case push, pull, snapshot }
+    /// A kind of request that a fault can meet.
+    public enum Operation: Sendable, Hashable {
+        /// `Remote.push`.
+        case push
+        /// `Remote.pull`.
+        case pull
+        /// `Remote.snapshot`.
+        case snapshot
+    }
 
     private struct State {
         var faults: [Operation: [Fault]] = [:]
@@ -214,6 +221,7 @@ public final class InMemoryRemote: Remote {
     private let cut = Mutex<RemoteFailure?>(nil)
     private let attemptCount = Mutex(0)
 
+    /// Makes the way of one device, which has a network.
     public init(_ server: InMemoryServer) { self.server = server }
 
     /// Whether the device has a network.

@@ -10,6 +10,7 @@ import Synchronization
 /// As over a network, the server does not notice at once that a request was given up: the closure's task is cancelled, and
 /// nobody waits for it.
 public final class InMemoryTransport: Transport {
+    /// Answers a request, or throws the error that the sender gets. It is called for each request, on any thread.
     public typealias Handler = @Sendable (TransportRequest) async throws -> TransportResponse
 
     private let handler: Handler

@@ -21,6 +21,7 @@ public final class ManualClock: Clock, Sendable {
 
     private let state = Mutex(State())
 
+    /// Makes a clock that stands at zero.
     public init() {}
 
     public var now: Instant { state.withLock { $0.now } }

@@ -3,9 +3,9 @@
 public import OptimistSession
 import Synchronization
 
-/// A hint that a test gives by hand. Online until it says otherwise.
+/// A hint that a test gives by hand. It says that there is a network until the test says otherwise.
 ///
-/// Whoever asks for ``updates`` is told at once what was said last, as by a real monitor.
+/// Each reader of ``updates`` gets at once what was said last, as from a real monitor. Use it from any thread.
 public final class ManualReachability: Reachability {
     private struct State {
         var path = NetworkPath(isOnline: true)
@@ -14,6 +14,7 @@ public final class ManualReachability: Reachability {
 
     private let state = Mutex(State())
 
+    /// Makes a hint that says that there is a network.
     public init() {}
 
     public var updates: AsyncStream<NetworkPath> {
@@ -26,8 +27,10 @@ public final class ManualReachability: Reachability {
         }
     }
 
+    /// Says whether there is a network. A network is free and unlimited.
     public func say(isOnline: Bool) { say(NetworkPath(isOnline: isOnline)) }
 
+    /// Says which network there is.
     public func say(_ path: NetworkPath) {
         state.withLock { state in
             state.path = path

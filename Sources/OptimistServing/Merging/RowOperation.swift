@@ -2,15 +2,21 @@
 
 public import OptimistWire
 
-/// What one row of a /set asks for.
+/// One row of a `/set`: which row, and what the client asks for.
 public struct RowOperation: Sendable {
+    /// What the client asks for.
     public enum Action: Sendable {
+        /// To create the row. If the server has it already, the columns are merged.
         case create(RowPatch)
+        /// To merge these columns into the row.
         case update(RowPatch)
+        /// To delete the row. Nil: its present life, now.
         case destroy(Tombstone?)
     }
 
+    /// The row, by the present name of its type.
     public var key: RowKey
+    /// What the client asks for.
     public var action: Action
     /// The error that can be seen without looking at other rows.
     var objection: SetError?

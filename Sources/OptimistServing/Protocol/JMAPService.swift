@@ -4,7 +4,8 @@ public import Foundation
 public import OptimistWire
 import Synchronization
 
-/// Answers JMAP requests: reads one, carries it out in the store, and writes the answer. Who listens is told by its caller.
+/// Answers JMAP requests: reads one, carries it out in the store, and writes the answer. The caller tells those who
+/// listen for changes.
 ///
 /// Safe to use from any task. Nothing here knows of HTTP, of accounts' passwords or of a database.
 public final class JMAPService: Sendable {
@@ -14,34 +15,44 @@ public final class JMAPService: Sendable {
     /// The server's hybrid clock. Writers take it in turn, under their transaction.
     private let hybrid = Mutex(HybridClock())
 
-    /// - Parameter now: The time of day, which stamps the writes of those who have no clock.
+    /// Makes a service.
+    ///
+    /// - Parameters:
+    ///   - store: Keeps the rows.
+    ///   - settings: The same for every request.
+    ///   - now: The time of day, which stamps the writes of clients without clocks. Called on any thread.
     public init(store: any SyncStore, settings: ServingSettings, now: @escaping @Sendable () -> Date) {
         self.store = store
         self.settings = settings
         self.now = now
     }
 
+    /// The schema that requests are checked against.
     public var schema: Schema { settings.schema }
+    /// The present life of the store.
     public var epoch: String { settings.epoch }
-    /// Changes whenever the session resource does.
+    /// A text that changes whenever the session resource does.
     public var sessionState: String { "\(epoch)-\(schema.version)" }
 
-    /// What became of a request.
+    /// The result of a request.
     public struct Outcome: Sendable {
         /// The JMAP response, as JSON.
         public var response: [UInt8]
-        /// The types in which rows changed: whoever listens for one of them wants to know.
+        /// The types in which rows changed, for the event source.
         public var changedTypes: Set<String>
-        /// The account's state afterwards.
+        /// The account's state after the request.
         public var state: SyncState
     }
 
     /// Answers a request of an account. It returns once what it wrote is durable.
     ///
-    /// - Parameter room: Where the answer's memory comes from. Default: there is no bound but that of one answer.
-    /// - Throws: `RequestProblem` when it is not carried out at all, what `room` throws, or the store's error. Then nothing
-    ///   was stored. Cancelled before all is done it throws `CancellationError`, and nothing was stored either; what is
-    ///   being made durable by then stays.
+    /// - Parameters:
+    ///   - body: The request as JSON.
+    ///   - account: The account's id. The caller has checked that the bearer may use it.
+    ///   - room: Where the answer's memory comes from. Default: only the bound of one answer counts.
+    /// - Throws: `RequestProblem` if the request is not carried out at all, what `room` throws, or the store's error.
+    ///   Then nothing was stored. If it is cancelled before all is done it throws `CancellationError`, and nothing was
+    ///   stored either; what is being made durable by then stays.
     public func answer(
         _ body: some Sequence<UInt8>, account: String, room: (any AnswerRoom)? = nil
     ) async throws -> Outcome {
@@ -130,6 +141,8 @@ public final class JMAPService: Sendable {
 
 extension JMAPService {
     /// The present state of an account.
+    ///
+    /// - Throws: ``StoreError/noAccount``, or the store's error.
     public func state(of account: String) async throws -> SyncState {
         let seq = try await store.read(account: account) { $0.seq }
         return SyncState(epoch: epoch, seq: seq)
@@ -137,8 +150,11 @@ extension JMAPService {
 
     /// The session resource of an account, with the URLs of this project's own server.
     ///
-    /// - Parameter origin: Where clients reach the server, such as `https://sync.example.org`. Some cannot begin with a URL
-    ///   that is relative. Default: none.
+    /// - Parameters:
+    ///   - account: The account's id.
+    ///   - username: The email address of the person who is signed in.
+    ///   - origin: Where clients reach the server, such as `https://sync.example.org`: some cannot begin with a
+    ///     relative URL. Default: none.
     public func session(account: String, username: String, origin: String = "") -> SessionResource {
         SessionResource(
             username: username, apiURL: "\(origin)/jmap/",

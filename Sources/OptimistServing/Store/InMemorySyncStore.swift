@@ -75,7 +75,9 @@ public final class InMemorySyncStore: SyncStore {
         state.withLock { Array($0.accounts.keys.filter { $0 > id ?? "" }.sorted().prefix(limit)) }
     }
 
-    /// Reads without suspending.
+    /// Reads without suspending, on the caller's thread.
+    ///
+    /// - Throws: ``StoreError/noAccount``, or what `work` throws.
     public func reading<Answer: Sendable>(
         _ account: String, _ work: (any AccountSnapshot) throws -> Answer
     ) throws -> Answer {

@@ -2,12 +2,14 @@
 
 public import OptimistWire
 
-/// Where a living row is found by what it holds: under the row that it refers to, or under its unique values.
+/// An entry by which a living row is found: under the row that it refers to, or under its unique values.
 public struct IndexEntry: Hashable, Sendable {
     /// Names the index among those of the row's type. The same name always means the same columns.
     public var index: String
+    /// What the row is found by.
     public var key: IndexKey
 
+    /// Makes an entry.
     public init(index: String, key: IndexKey) {
         self.index = index
         self.key = key
@@ -15,7 +17,7 @@ public struct IndexEntry: Hashable, Sendable {
 }
 
 extension UniqueIndex {
-    /// The name in entries. No column's name starts with "@".
+    /// The index's name in entries, which begins with "@" as no column's does.
     public var name: String { "@" + columns.joined(separator: ",") }
 
     /// The row's key. Nil if one of the columns is null.
@@ -33,12 +35,12 @@ extension TypeSchema {
     /// Whether rows of this type stand in any index.
     var hasIndexes: Bool { !uniqueIndexes.isEmpty || columns.values.contains { $0.target != nil } }
 
-    /// The names of the indexes in which rows of this type stand.
+    /// The names of the indexes that have rows of this type.
     public var indexNames: Set<String> {
         Set(columns.filter { $0.value.target != nil }.keys).union(uniqueIndexes.map(\.name))
     }
 
-    /// Under what a row is found. A deleted one under nothing.
+    /// The entries by which a row is found. A deleted row has none.
     public func indexEntries(of row: MergeRow) -> Set<IndexEntry> {
         guard row.isAlive, hasIndexes else { return [] }
         var entries: Set<IndexEntry> = []

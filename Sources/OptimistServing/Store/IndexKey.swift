@@ -2,11 +2,13 @@
 
 /// What a row is found by in an index: the id of a row that it refers to, or its unique values.
 ///
-/// Keys are compared by their bytes, as SQLite compares them. Swift's own comparison holds a composed and a decomposed letter
-/// to be one: a row that changes from one to the other would go on being found under what it had before.
+/// Keys are compared by their bytes, as SQLite compares them. Swift's own comparison takes a composed and a decomposed
+/// letter for the same: a row that changes from one to the other would still be found under its former value.
 public struct IndexKey: Sendable {
+    /// The id of the row that it refers to, or the canonical JSON of its unique values.
     public let text: String
 
+    /// Makes a key of such a text.
     public init(_ text: String) { self.text = text }
 }
 

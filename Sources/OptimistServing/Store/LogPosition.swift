@@ -2,20 +2,23 @@
 
 import OptimistWire
 
-/// A place in the order of an account's changes: the first change that has not been received.
+/// A place in the order of an account's changes: the first change that a device has not received.
 ///
 /// A transaction's rows are numbered from zero as they are stored, over all types. The number stays with the row until
 /// the row changes again, so a device that has received the rows below a number misses none when others move on.
 public struct LogPosition: Hashable, Comparable, Sendable {
+    /// The transaction, counted from 1.
     public var seq: Int64
+    /// The number of the row within the transaction, counted from 0.
     public var ordinal: Int
 
+    /// Makes a place.
     public init(seq: Int64, ordinal: Int) {
         self.seq = seq
         self.ordinal = ordinal
     }
 
-    /// The beginning of everything.
+    /// The place before the first change.
     public static let start = LogPosition(seq: 1, ordinal: 0)
 
     public static func < (a: Self, b: Self) -> Bool { (a.seq, a.ordinal) < (b.seq, b.ordinal) }

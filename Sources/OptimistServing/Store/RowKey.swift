@@ -2,15 +2,18 @@
 
 /// Names a row within an account. On the wire, in groups and in `by`: `Type:id`.
 public struct RowKey: Hashable, Sendable {
+    /// The row's type.
     public var type: String
+    /// The row's id, a lower-case UUID once the service has checked it.
     public var id: String
 
+    /// Makes a key, unchecked.
     public init(_ type: String, _ id: String) {
         self.type = type
         self.id = id
     }
 
-    /// Reads the wire form. Nil if there is no colon in it.
+    /// Reads the wire form. Returns nil unless there is text on both sides of a colon.
     public init?(_ text: String) {
         let parts = text.split(separator: ":", maxSplits: 1)
         guard parts.count == 2 else { return nil }

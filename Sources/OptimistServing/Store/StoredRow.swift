@@ -2,9 +2,11 @@
 
 public import OptimistWire
 
-/// A row as the server keeps it: what merging knows of it, and where it stands in the account's order.
+/// A row as the server keeps it: its merge state, and its place in the account's order.
 public struct StoredRow: Sendable {
+    /// The row as merging sees it.
     public var row: MergeRow
+    /// What only the server remembers of it.
     public var memory: RowMemory
     /// The transaction that changed it last.
     public var seq: Int64
@@ -13,6 +15,7 @@ public struct StoredRow: Sendable {
     /// The transaction in which its present life began, or the last one if it is deleted.
     public var bornSeq: Int64
 
+    /// Makes a row from its parts.
     public init(row: MergeRow, memory: RowMemory = RowMemory(), seq: Int64, ordinal: Int, bornSeq: Int64) {
         self.row = row
         self.memory = memory
@@ -21,12 +24,13 @@ public struct StoredRow: Sendable {
         self.bornSeq = bornSeq
     }
 
-    /// A row that has been changed.
+    /// Makes the row that a change leaves at a place.
     public init(_ change: RowChange, seq: Int64, ordinal: Int) {
         self.init(
             row: change.row, memory: change.memory, seq: seq, ordinal: ordinal, bornSeq: change.bornSeq ?? seq)
     }
 
+    /// Where the row stands in the account's order.
     public var place: LogPosition { LogPosition(seq: seq, ordinal: ordinal) }
 
     /// The row as a patch that carries all of it.
@@ -35,18 +39,19 @@ public struct StoredRow: Sendable {
     func patch(for origins: Set<String> = []) -> RowPatch { row.patch(for: origins, seq: seq) }
 }
 
-/// What the server alone remembers of a row.
+/// What only the server remembers of a row.
 public struct RowMemory: Hashable, Sendable {
-    /// The row that a deleted row has become one with.
+    /// The id of the row that this one, now deleted, was merged into. Nil: none.
     public var mergedInto: String?
-    /// The life that row was in then. Nil: not known.
+    /// The life of that row at that moment. Nil: unknown.
     public var mergedLife: Int?
-    /// The first of the lives that edits have joined into one. Nil: the present or the last one, or of a deleted row none that
-    /// has been here.
+    /// The first of the lives that edits have joined into one. Nil: the row's present or last life, or a deleted row
+    /// that was never alive here.
     public var firstLife: Int?
-    /// The clocks that ran ahead and were replaced: by column, then by who gave them.
+    /// The clocks that ran ahead and were replaced: by column, then by the device that gave them.
     public var replaced: [String: [String: ReplacedClock]]
 
+    /// Makes a memory, by default an empty one.
     public init(
         mergedInto: String? = nil, mergedLife: Int? = nil, firstLife: Int? = nil,
         replaced: [String: [String: ReplacedClock]] = [:]
@@ -58,9 +63,11 @@ public struct RowMemory: Hashable, Sendable {
     }
 }
 
-/// A clock that ran ahead, and what stands in its place. A repetition of the write is known by it.
+/// A clock that ran ahead, and the one that replaced it. The server knows a repetition of the write by it.
 public struct ReplacedClock: Hashable, Sendable {
+    /// The clock that the device gave.
     public var given: Clock
+    /// The clock that the server put in its place.
     public var stamp: Clock
 }
 

@@ -4,8 +4,8 @@ public import OptimistWire
 
 /// The one seam between the protocol and a database.
 ///
-/// A store keeps rows in the order of their transactions, account by account. It decides nothing: what a push means is
-/// worked out by `SetEvaluation`, a value, between what a transaction read and what it writes.
+/// A store keeps rows in the order of their transactions, account by account. It decides nothing: `SetEvaluation`, a
+/// value, works out what a push means, between what a transaction read and what it writes.
 public protocol SyncStore: Sendable {
     /// Runs `work` on one snapshot of an account, off the event loops.
     ///
@@ -16,54 +16,79 @@ public protocol SyncStore: Sendable {
 
     /// Runs `work` under the account's lock, and returns once what it wrote is durable.
     ///
-    /// When `work` throws, nothing that it wrote is kept. Cancelling the caller does not undo it.
+    /// If `work` throws, nothing that it wrote is kept. Cancelling the caller does not undo it.
+    ///
+    /// - Throws: What `work` throws, ``StoreError/noAccount``, or the database's error.
     func write<Answer: Sendable>(
         account: String, _ work: @escaping @Sendable (any AccountTransaction) throws -> Answer
     ) async throws -> Answer
 
     /// The ids of some accounts, in order.
     ///
-    /// - Parameter id: The account after which they begin. Nil: the first one.
+    /// - Parameters:
+    ///   - id: The account after which they begin. Nil: the first one.
+    ///   - limit: The most ids to return.
+    /// - Throws: The database's error.
     func accounts(after id: String?, limit: Int) async throws -> [String]
 }
 
-/// What a transaction sees of one account. Every statement behind it is bound to that account.
+/// What a transaction sees of one account. Every statement behind it is bound to that account, and it is used by one
+/// thread at a time.
+///
+/// Every function throws the database's error, ``StoreError/damagedRow(_:)``, and what ``meter`` throws.
 public protocol AccountSnapshot {
-    /// Counts the work of the request that the snapshot was opened for. A store steps it for each row that it reads or
-    /// writes, and hands on the error that it throws. Nil: the work is not counted.
+    /// Counts the work that is done for the request which the snapshot was opened for. A store steps it for each row
+    /// that it reads or writes, and rethrows its error. Nil: the work is not counted.
     var meter: WorkMeter? { get nonmutating set }
-    /// The account's last transaction.
+    /// The number of the account's last transaction. Zero: it has none.
     var seq: Int64 { get }
-    /// The last transaction whose deleted rows have been forgotten. A device cannot go on from a state before it.
+    /// The last transaction whose deleted rows are forgotten. No device can go on from a state before it.
     var floor: Int64 { get }
     /// Whether there is anything to forget.
+    ///
+    /// - Throws: The database's error.
     func hasExpired(_ expiry: Expiry) throws -> Bool
     /// The lives of the database as far as the account knows them.
+    ///
+    /// - Throws: The database's error.
     func epochs() throws -> Epochs
     /// The rows with these ids, deleted ones included. Unknown ids are left out.
+    ///
+    /// - Throws: The database's error, ``StoreError/damagedRow(_:)``, or what the meter throws.
     func rows(type: String, ids: [String]) throws -> [String: StoredRow]
-    /// The living rows of a type with these keys in an index: their ids, sorted, by key. Keys that none has are left out.
+    /// The living rows of a type with these keys in an index: their ids, sorted, by key. Keys that no row has are left
+    /// out.
     ///
     /// - Parameter index: A name that ``RowChange`` uses in its entries.
+    /// - Throws: The database's error, or what the meter throws.
     func holders(type: String, index: String, keys: [IndexKey]) throws -> [IndexKey: [String]]
     /// The stored JSON of the living rows among these, in no particular order.
     ///
-    /// - Parameter maxBytes: How much room they may take up together. The rest is left out: at least one row comes.
+    /// - Parameter maxBytes: How many bytes they may have together. The rest is left out, but at least one row is
+    ///   returned.
+    /// - Throws: The database's error, or what the meter throws.
     func livingRows(type: String, ids: [String], maxBytes: Int) throws -> LivingRows
     /// The stored JSON of living rows in the order of their ids: at least one if there is any.
     ///
     /// - Parameters:
+    ///   - type: The type of the rows.
     ///   - id: The id after which the rows begin. Nil: the first row.
     ///   - limit: The most rows to return.
-    ///   - maxBytes: How much room they may take up together.
+    ///   - maxBytes: How many bytes they may have together.
+    /// - Throws: The database's error, or what the meter throws.
     func livingRows(type: String, after id: String?, limit: Int, maxBytes: Int) throws -> LivingRows
-    /// How many living rows there are.
+    /// How many living rows a type has.
+    ///
+    /// - Throws: The database's error.
     func livingCount(type: String) throws -> Int
     /// The rows that changed last at a place or later, in order: at least one if there is any.
     ///
     /// - Parameters:
+    ///   - type: The type of the rows.
+    ///   - place: Where they begin.
     ///   - limit: The most rows to return.
-    ///   - maxBytes: How much room they may take up together.
+    ///   - maxBytes: How many bytes they may have together.
+    /// - Throws: The database's error, or what the meter throws.
     func changes(type: String, from place: LogPosition, limit: Int, maxBytes: Int) throws -> ChangePage
 }
 
@@ -71,43 +96,63 @@ public protocol AccountSnapshot {
 public protocol AccountTransaction: AccountSnapshot {
     /// Notes the number of a device's push.
     ///
-    /// - Parameter day: The present one, as ``Expiry`` counts them.
-    /// - Returns: Whether it is at least the highest one seen.
+    /// - Parameters:
+    ///   - number: The number of the push.
+    ///   - device: The device's id.
+    ///   - day: The present day, as ``Expiry`` counts them.
+    /// - Returns: Whether the number is at least the highest one seen.
+    /// - Throws: The database's error.
     func notePush(_ number: Int64, device: String, day: Int) throws -> Bool
     /// Stores rows under the next seq, in this order, with their index entries.
     ///
-    /// - Parameter day: The present one. It tells later what was deleted when.
+    /// - Parameters:
+    ///   - changes: The rows, each once.
+    ///   - day: The present day. It tells later what was deleted when.
     /// - Returns: That seq.
+    /// - Throws: The database's error, or what the meter throws.
     func append(_ changes: [RowChange], day: Int) throws -> Int64
     /// Forgets deleted rows, the oldest first, and raises the floor to the last of them.
     ///
+    /// - Parameters:
+    ///   - expiry: The days before which it forgets.
+    ///   - limit: The most rows to forget.
     /// - Returns: Whether there is more.
+    /// - Throws: The database's error.
     func forget(_ expiry: Expiry, limit: Int) throws -> Bool
 }
 
-/// A row on its way into a store.
+/// A row that a transaction writes.
 public struct RowChange: Sendable {
+    /// The row.
     public var key: RowKey
+    /// The row as merging leaves it.
     public var row: MergeRow
+    /// What only the server remembers of it.
     public var memory: RowMemory
     /// The transaction in which its present life began. Nil: this one.
     public var bornSeq: Int64?
     /// The entries under which the row is no longer found.
     public var droppedEntries: Set<IndexEntry>
-    /// Those under which it is found from now on.
+    /// The entries under which the row is found from now on.
     public var addedEntries: Set<IndexEntry>
 }
 
-/// A row as it stands in the order of changes, its JSON unread.
+/// A row as it stands in the order of changes, with its JSON unread.
 public struct LoggedRow: Sendable {
+    /// The row's id.
     public var id: String
+    /// Where it stands.
     public var place: LogPosition
+    /// The transaction in which its present life began, or the last one if it is deleted.
     public var bornSeq: Int64
+    /// Which life it is in. Odd: alive.
     public var generation: Int
+    /// The row as JSON, as ``StoredRow/content(id:)`` gives it.
     public var content: [UInt8]
-    /// What ``StoredRow/hidden`` was. Nil of a deleted row: a page shows nothing of that.
+    /// The value of ``StoredRow/hidden``. Nil for a deleted row: no page shows it.
     public var hidden: [UInt8]?
 
+    /// Makes a row from its parts.
     public init(
         id: String, place: LogPosition, bornSeq: Int64, generation: Int, content: [UInt8], hidden: [UInt8]? = nil
     ) {
@@ -121,18 +166,24 @@ public struct LoggedRow: Sendable {
 
     var isAlive: Bool { generation % 2 == 1 }
 
-    /// How much room it takes up.
+    /// The size of the JSON in bytes.
     public var byteCount: Int { content.count + (hidden?.count ?? 0) }
 }
 
-/// Some living rows.
+/// Some living rows, as many as there is room for.
 public struct LivingRows: Sendable {
+    /// The rows that found room.
     public var rows: [LoggedRow] = []
-    /// Whether there are others, for which there was no room.
+    /// Whether there are others, which found no room.
     public var hasMore = false
     private var room: Int
     private let limit: Int
 
+    /// Makes an empty list.
+    ///
+    /// - Parameters:
+    ///   - limit: The most rows. Default: any number.
+    ///   - maxBytes: The most bytes of all rows together. One row always finds room.
     public init(limit: Int = .max, maxBytes: Int) {
         self.limit = limit
         room = maxBytes
@@ -140,7 +191,7 @@ public struct LivingRows: Sendable {
 
     /// Adds a row, if there is room for it.
     ///
-    /// - Returns: Whether there was.
+    /// - Returns: Whether there was room.
     public mutating func add(_ row: LoggedRow) -> Bool {
         room -= row.byteCount
         hasMore = rows.count == limit || (room < 0 && !rows.isEmpty)
@@ -151,10 +202,12 @@ public struct LivingRows: Sendable {
 
 /// Some rows in the order of changes.
 public struct ChangePage: Sendable {
+    /// The rows, in the order of changes.
     public var rows: [LoggedRow]
-    /// The place of the first row that had no room. Nil: all rows had room.
+    /// The place of the first row that found no room. Nil: there is none.
     public var next: LogPosition?
 
+    /// Makes a page, by default one that reaches the present.
     public init(rows: [LoggedRow], next: LogPosition? = nil) {
         self.rows = rows
         self.next = next
@@ -171,9 +224,10 @@ public struct ChangePage: Sendable {
     }
 }
 
-/// Why a store could not do as it was asked.
+/// Why a store could not do what it was asked.
 public enum StoreError: Error {
+    /// There is no such account, or it was deleted.
     case noAccount
-    /// A row's content is not what the server writes.
+    /// The row's content is not what the server writes.
     case damagedRow(RowKey)
 }

@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// Forgets what may be forgotten, in all accounts, some rows at a time: no writer waits for more than one batch.
+/// Forgets old deleted rows in all accounts, some rows at a time: no writer waits for more than one batch.
 public struct TombstoneSweep: Sendable {
     private let store: any SyncStore
     private let tombstoneDays: Int
@@ -10,6 +10,13 @@ public struct TombstoneSweep: Sendable {
     private let batch: Int
     private static let accountsAtATime = 200
 
+    /// Makes a sweep.
+    ///
+    /// - Parameters:
+    ///   - store: Keeps the rows.
+    ///   - tombstoneDays: How many days a deleted row is remembered. The same number as
+    ///     ``ServingSettings/tombstoneDays``.
+    ///   - batch: How many rows one transaction removes, from 1 on. Default: 500.
     public init(store: any SyncStore, tombstoneDays: Int, batch: Int = 500) {
         self.store = store
         self.tombstoneDays = tombstoneDays
@@ -18,6 +25,7 @@ public struct TombstoneSweep: Sendable {
 
     /// Goes through all accounts once.
     ///
+    /// - Parameter now: The time of day.
     /// - Throws: The store's error, or `CancellationError`. The rows forgotten by then stay forgotten.
     public func run(now: Date) async throws {
         let expiry = Expiry(now: now, tombstoneDays: tombstoneDays)

@@ -4,16 +4,27 @@
 public enum DiskFault: Sendable, Hashable, CaseIterable {
     /// The device reports an error: SQLite's `SQLITE_IOERR`.
     case ioError
-    /// There is no room: `SQLITE_FULL`. Meets writes only.
+    /// There is no room: `SQLITE_FULL`. Only writes meet it.
     case full
-    /// Another process is writing: `SQLITE_BUSY`. Meets the locks of writers only.
+    /// Another process is writing: `SQLITE_BUSY`. Only the locks of writers meet it.
     case busy
 }
 
-/// What SQLite asks of a disk.
+/// An operation that SQLite asks a disk for.
 public enum DiskOperation: Sendable, Hashable, CaseIterable {
-    case open, read, write, truncate, sync, delete
-    /// The lock that a writer takes.
+    /// Opening a file, which makes it if it is missing.
+    case open
+    /// Reading bytes.
+    case read
+    /// Writing bytes.
+    case write
+    /// Cutting a file.
+    case truncate
+    /// Making what was written durable.
+    case sync
+    /// Deleting a file.
+    case delete
+    /// Taking the lock of a writer.
     case lock
 
     /// Whether it changes what is on the disk. A crash is counted in these.

@@ -2,18 +2,22 @@
 
 public import Foundation
 
-/// A simulated disk as one process sees it: the files are everybody's, the handles and the faults are its own.
+/// A simulated disk as one process sees it: all mounts share the files, and each has its own handles and faults. Use it
+/// from any thread.
 public struct DiskMount: Sendable {
+    /// The disk.
     public let disk: SimulatedDisk
     let number: Int
 
-    /// The address of a file on this disk, to be opened by this process.
+    /// The address of a file on this disk, for this process to open.
     ///
-    /// - Parameter name: One component, such as `planner.sqlite`. Another mount's address of that name is the same file.
+    /// - Parameter name: One component, such as `planner.sqlite`. Another mount's address of that name is the same
+    ///   file.
     public func url(_ name: String) -> URL {
         URL(filePath: "\(SimulatedVFS.prefix)\(disk.number)/\(number)/\(name)", directoryHint: .notDirectory)
     }
 
+    /// Whether the process lives: it was not killed, and its disk lost no power.
     public var isAlive: Bool { disk.withState { $0.mounts[number].isAlive } }
 
     /// How often the process asked for this so far.

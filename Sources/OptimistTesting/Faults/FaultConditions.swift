@@ -1,13 +1,14 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// How often what goes wrong with an app's requests. A fault is drawn for each request; chances are between 0 and 1, and
-/// together at most 1.
+/// How often each fault meets an app's requests. One fault at most is drawn for each request; chances are between 0 and
+/// 1, and together at most 1.
 public struct FaultConditions: Sendable, Hashable {
-    /// How long each request takes longer. Default: not at all.
+    /// How much longer each request takes: a time drawn from this range. Default: zero.
     public var latency: ClosedRange<Duration>
-    /// How often each fault happens.
+    /// How often each fault happens. Default: never.
     public var chances: [HTTPFault: Double]
 
+    /// Makes conditions, by default ``perfect`` ones.
     public init(latency: ClosedRange<Duration> = .zero ... .zero, chances: [HTTPFault: Double] = [:]) {
         self.latency = latency
         self.chances = chances

@@ -29,10 +29,14 @@ public enum HTTPFault: Sendable, Hashable {
 
     /// An answer that the server did not give.
     public struct Answer: Sendable, Hashable {
+        /// The HTTP status, such as 401.
         public var status: Int
+        /// The header fields. Default: none.
         public var headerFields: HTTPFields
+        /// The body as text. Default: empty.
         public var body: String
 
+        /// Makes an answer.
         public init(status: Int, headerFields: HTTPFields = [:], body: String = "") {
             self.status = status
             self.headerFields = headerFields

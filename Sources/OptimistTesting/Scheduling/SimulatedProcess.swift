@@ -8,6 +8,7 @@ import Synchronization
 ///
 /// Made by ``SimulatedScheduler/process(_:)``. A device that starts again is a new process with the same disk.
 public final class SimulatedProcess: TaskExecutor, SerialExecutor {
+    /// The name that the test gave to it, for messages.
     public let name: String
     let number: Int
     private let scheduler: SimulatedScheduler
@@ -31,6 +32,7 @@ public final class SimulatedProcess: TaskExecutor, SerialExecutor {
         self.scheduler = scheduler
     }
 
+    /// Whether it has not been killed.
     public var isAlive: Bool { state.withLock { $0.isAlive } }
     /// How many jobs it has run.
     public var jobs: Int { state.withLock { $0.jobs } }

@@ -8,12 +8,16 @@ import OptimistCore
 public import OptimistSession
 import Synchronization
 
-/// What every device of a simulation runs.
+/// The app that every device of a simulation runs.
 public struct SimulatedApp: Sendable {
+    /// The record types that sync.
     public var synced: [any SyncedRecord.Type]
+    /// Creates and changes the app's tables.
     public var migrate: @Sendable (inout DatabaseMigrator) -> Void
+    /// The version of the server's schema that the app was built with. Default: 1.
     public var schemaVersion: Int
 
+    /// Makes an app.
     public init(
         synced: [any SyncedRecord.Type], schemaVersion: Int = 1,
         migrate: @escaping @Sendable (inout DatabaseMigrator) -> Void
@@ -30,10 +34,15 @@ public struct SimulatedApp: Sendable {
 public final class SimulatedDevice: Sendable {
     /// One launch of the app.
     public struct Launch: Sendable {
+        /// The process that it runs in.
         public let process: SimulatedProcess
+        /// The device's disk as the process sees it.
         public let mount: DiskMount
+        /// The open database.
         public let store: Store
+        /// The session, which signs in at the first launch.
         public let session: Session
+        /// The sync engine, which runs.
         public let engine: SyncEngine
     }
 
@@ -49,8 +58,11 @@ public final class SimulatedDevice: Sendable {
         var app: SimulatedApp
     }
 
+    /// The name that the test gave to it.
     public let name: String
+    /// The device's disk, which outlives launches.
     public let disk: SimulatedDisk
+    /// The device's way to the server, which can be cut.
     public let link: SimulatedLink
     let scheduler: SimulatedScheduler
     private let seed: UInt64

@@ -24,7 +24,9 @@ import Synchronization
 ///
 /// Made, used and ended on one thread.
 public final class Simulation {
+    /// Runs every task of the simulation, in virtual time.
     public let scheduler: SimulatedScheduler
+    /// The server, with one account.
     public let server: SimulatedServer
     private let app: SimulatedApp
     private let seed: UInt64
@@ -34,9 +36,10 @@ public final class Simulation {
     ///
     /// - Parameters:
     ///   - seed: Decides everything that chance decides.
-    ///   - app: What every device runs.
+    ///   - app: The app that every device runs.
     ///   - schema: What the server knows of the app's tables.
     ///   - validate: Refuses rows on the server. Default: none.
+    /// - Throws: The server's error if it cannot start.
     public init(
         seed: UInt64, app: SimulatedApp, schema: Schema, validate: @escaping ServingSettings.Validation = { _ in nil }
     ) throws {
@@ -138,12 +141,16 @@ extension SimulatedDevice {
     }
 
     /// Writes as the app does.
+    ///
+    /// - Throws: As ``perform(_:)``.
     @discardableResult
     public func write<Value: Sendable>(_ updates: @escaping @Sendable (Database) throws -> Value) throws -> Value {
         try perform { try await $0.store.write(updates) }
     }
 
     /// Reads as the app does.
+    ///
+    /// - Throws: As ``perform(_:)``.
     public func read<Value: Sendable>(_ value: @escaping @Sendable (Database) throws -> Value) throws -> Value {
         try perform { try await $0.store.read(value) }
     }
