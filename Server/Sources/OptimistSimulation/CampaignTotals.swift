@@ -1,51 +1,51 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import Foundation
+package import Foundation
 
 /// What many runs came to. Campaigns add up: one can be saved after any seed and go on later.
-public struct CampaignTotals: Codable, Sendable, Hashable {
+package struct CampaignTotals: Codable, Sendable, Hashable {
     /// A seed that broke a promise, crashed, or did not end.
-    public struct Failure: Codable, Sendable, Hashable {
-        public var seed: UInt64
+    package struct Failure: Codable, Sendable, Hashable {
+        package var seed: UInt64
         /// The first finding, as `kind: sentence`.
-        public var finding: String
+        package var finding: String
     }
 
     /// How many seeds were run.
-    public private(set) var seeds = 0
+    package private(set) var seeds = 0
     /// The first seed that was not run.
-    public private(set) var next: UInt64
+    package private(set) var next: UInt64
     /// Seeds behind `next` that were run already: several run at a time, and a long one ends after its successors.
-    public private(set) var ahead: Set<UInt64> = []
-    public private(set) var virtualHours = 0.0
-    public private(set) var cpuSeconds = 0.0
-    public private(set) var jobs = 0
-    public private(set) var writes = 0
+    package private(set) var ahead: Set<UInt64> = []
+    package private(set) var virtualHours = 0.0
+    package private(set) var cpuSeconds = 0.0
+    package private(set) var jobs = 0
+    package private(set) var writes = 0
     /// How often each kind of trouble was met.
-    public private(set) var reached: [String: Int] = [:]
+    package private(set) var reached: [String: Int] = [:]
     /// By seed.
-    public private(set) var failed: [Failure] = []
+    package private(set) var failed: [Failure] = []
 
-    public init(from seed: UInt64) { next = seed }
+    package init(from seed: UInt64) { next = seed }
 
     /// Reads what ``save(to:)`` wrote.
-    public init(contentsOf url: URL) throws {
+    package init(contentsOf url: URL) throws {
         self = try JSONDecoder().decode(Self.self, from: Data(contentsOf: url))
     }
 
     /// Writes all of it at once: if the process is killed meanwhile, the former file stays.
-    public func save(to url: URL) throws {
+    package func save(to url: URL) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
         try encoder.encode(self).write(to: url, options: .atomic)
     }
 
     /// The next seeds that were not run yet.
-    public func remaining(_ count: Int) -> [UInt64] {
+    package func remaining(_ count: Int) -> [UInt64] {
         Array((next...).lazy.filter { !ahead.contains($0) }.prefix(count))
     }
 
-    public mutating func add(_ outcome: SeedOutcome) {
+    package mutating func add(_ outcome: SeedOutcome) {
         seeds += 1
         virtualHours += outcome.virtualHours
         cpuSeconds += outcome.cpuSeconds
@@ -61,7 +61,7 @@ public struct CampaignTotals: Codable, Sendable, Hashable {
     }
 
     /// A few lines for people.
-    public var summary: String {
+    package var summary: String {
         let met = reached.filter { $0.value > 0 }
         let kinds = met.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
         let unmet = Plan.Kind.allCases.map(\.rawValue).filter { met[$0] == nil }.joined(separator: ", ")

@@ -9,7 +9,7 @@ extension Plan {
     /// another one would show.
     ///
     /// > Source: Groce et al., "Swarm Testing", ISSTA 2012.
-    public init(drawnFrom seed: UInt64) {
+    package init(drawnFrom seed: UInt64) {
         var random = SplitMix64(seed: seed ^ 0x914A)
         let devices = Int.random(in: 2...5, using: &random)
         let seconds = Double.random(in: 60...600, using: &random)

@@ -1,34 +1,34 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import Foundation
+package import Foundation
 
 /// Everything that happens to a simulated world from outside: who writes when, and what goes wrong.
 ///
 /// Each event carries all the chance that it needs, so that the rest means the same when some events are taken away.
-public struct Plan: Codable, Sendable, Hashable {
+package struct Plan: Codable, Sendable, Hashable {
     /// Decides the order of jobs and what happens to messages.
-    public var seed: UInt64
-    public var devices: Int
+    package var seed: UInt64
+    package var devices: Int
     /// Whether every wall clock is right. Then the last writer is known exactly.
-    public var clocksAreRight: Bool
+    package var clocksAreRight: Bool
     /// The most rows of one page. Nil: as many as the server usually gives.
-    public var pageRows: Int?
+    package var pageRows: Int?
     /// The chaos lasts so long; then everything is healed.
-    public var seconds: Double
-    public var events: [Event]
+    package var seconds: Double
+    package var events: [Event]
 
-    public struct Event: Codable, Sendable, Hashable {
-        public var at: Double
-        public var kind: Kind
+    package struct Event: Codable, Sendable, Hashable {
+        package var at: Double
+        package var kind: Kind
         /// Whom it concerns. The server's events ignore it.
-        public var device: Int
+        package var device: Int
         /// Jobs, operations or seconds, as the kind means it.
-        public var amount: Int
+        package var amount: Int
         /// Starts every draw of what happens.
-        public var draw: UInt64
+        package var draw: UInt64
     }
 
-    public enum Kind: String, Codable, Sendable, Hashable, CaseIterable {
+    package enum Kind: String, Codable, Sendable, Hashable, CaseIterable {
         case write, offline, flaky, kill, diskCrash, ioError, diskFull, busy, powerLoss, skew
         case serverKill, serverDiskCrash, serverIOError, serverPowerLoss
         case expireTokens, revoke, signOut, checkpoint
@@ -43,16 +43,16 @@ public struct Plan: Codable, Sendable, Hashable {
         case join
 
         /// Whether a plan may do without it. A write is the subject of the test; everything else is a fault.
-        public var isFault: Bool { self != .write }
+        package var isFault: Bool { self != .write }
     }
 }
 
 extension Plan {
     /// Reads a plan that was saved.
-    public init(contentsOf url: URL) throws { self = try JSONDecoder().decode(Plan.self, from: Data(contentsOf: url)) }
+    package init(contentsOf url: URL) throws { self = try JSONDecoder().decode(Plan.self, from: Data(contentsOf: url)) }
 
     /// The plan as JSON, one event a line.
-    public func serialized() throws -> Data {
+    package func serialized() throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
         let text = String(decoding: try encoder.encode(self), as: UTF8.self)
@@ -61,7 +61,7 @@ extension Plan {
 }
 
 extension Plan.Event: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         let isServer = kind.rawValue.hasPrefix("server") || [.expireTokens, .absence].contains(kind)
         let who = isServer ? "server" : "device \(device)"
         return "\(String(format: "%7.2f", at)) s  \(who): \(kind.rawValue) \(amount) [\(String(draw, radix: 16))]"

@@ -3,12 +3,12 @@
 /// Takes events away from a plan that fails, for as long as it fails in the same way.
 ///
 /// > Source: Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", IEEE TSE 2002 (ddmin).
-public enum Shrinking {
+package enum Shrinking {
     /// - Parameters:
     ///   - findings: The findings of the plan. A shorter plan counts if it finds one of the same kind.
     ///   - attempts: The most runs to make. Default: 400.
     ///   - run: Runs a plan, and says what was found. Default: a world.
-    public static func shrink(
+    package static func shrink(
         _ plan: Plan, _ findings: [String], attempts: Int = 400,
         by run: (Plan) -> [String] = { WorldRun.run($0).findings }
     ) -> Plan {

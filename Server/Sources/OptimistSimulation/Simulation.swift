@@ -4,30 +4,30 @@ import Foundation
 import OptimistTesting
 
 /// The result of one run.
-public struct RunReport: Sendable {
-    public var plan: Plan
+package struct RunReport: Sendable {
+    package var plan: Plan
     /// What promises were broken. Empty: none.
-    public var findings: [String]
+    package var findings: [String]
     /// Equal for two runs that took the same course.
-    public var trace: UInt64
-    public var virtualTime: Duration
-    public var jobs: Int
+    package var trace: UInt64
+    package var virtualTime: Duration
+    package var jobs: Int
     /// How often each kind of trouble was met.
-    public var reached: [String: Int]
-    public var writes: Int
+    package var reached: [String: Int]
+    package var writes: Int
     /// What happened, line by line, if that was asked for.
-    public var log: [String]
+    package var log: [String]
 }
 
 /// Runs worlds.
-public enum WorldRun {
+package enum WorldRun {
     /// How long a healed world may take to become right.
     static let patience = Duration.seconds(1800)
 
     /// Runs a plan to its end and judges it. Blocks its thread, on which everything happens.
     ///
     /// - Parameter isLogging: Whether to keep a log, which costs time.
-    public static func run(_ plan: Plan, isLogging: Bool = false) -> RunReport {
+    package static func run(_ plan: Plan, isLogging: Bool = false) -> RunReport {
         let world = World(plan, isLogging: isLogging)
         world.schedule()
         world.keepRunning()

@@ -7,10 +7,10 @@
 #endif
 
 /// Lets the system end this process when it does not end by itself. Nothing in the process can be in the way of that.
-public enum TimeLimit {
+package enum TimeLimit {
     /// - Parameter cpuSeconds: How long the process may compute. As a whole it may take ten times as long, since it may wait
     ///   for something for ever.
-    public static func set(cpuSeconds: Int) {
+    package static func set(cpuSeconds: Int) {
         // A child has the mask of the thread that started it, and those of a pool let such signals wait.
         var wanted = sigset_t()
         sigemptyset(&wanted)

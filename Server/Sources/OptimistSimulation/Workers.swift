@@ -1,19 +1,19 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import Foundation
+package import Foundation
 
 /// Runs each seed in a child process of its own, one for each core at a time, since one world runs on one thread.
 ///
 /// What crashes, and what never ends, is so the failure of one seed and not the end of a campaign; and a seed meets in a
 /// campaign what it meets alone.
-public struct Workers: Sendable {
+package struct Workers: Sendable {
     /// The program, which must understand `arguments(seed)` and print a ``SeedOutcome`` as JSON.
-    public var executable: URL
-    public var arguments: @Sendable (_ seed: UInt64) -> [String]
+    package var executable: URL
+    package var arguments: @Sendable (_ seed: UInt64) -> [String]
     /// How many run at a time.
-    public var count: Int
+    package var count: Int
 
-    public init(
+    package init(
         executable: URL, count: Int = max(1, ProcessInfo.processInfo.activeProcessorCount),
         arguments: @escaping @Sendable (_ seed: UInt64) -> [String]
     ) {
@@ -36,7 +36,7 @@ public struct Workers: Sendable {
     ///   - next: The seed to begin now. Nil: no more.
     ///   - done: Is told of each seed, in the order in which they end. An error that it throws ends the rest.
     /// - Throws: What `done` throws, and when the program cannot be started.
-    public func run(next: () -> UInt64?, done: (SeedOutcome) throws -> Void) async throws {
+    package func run(next: () -> UInt64?, done: (SeedOutcome) throws -> Void) async throws {
         try await withThrowingTaskGroup(of: SeedOutcome.self) { group in
             func startOne() {
                 if let seed = next() { group.addTask { try await run(seed) } }

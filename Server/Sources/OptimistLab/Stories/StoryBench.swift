@@ -1,14 +1,14 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-public import Logging
+package import Logging
 import OptimistCore
-public import OptimistProxy
+package import OptimistProxy
 import OptimistServer
 import OptimistSession
 
 /// Plays the five stories in the way they were told and with Optimist: on a server and phones of its own, over bad networks.
-public struct StoryBench: Sendable {
+package struct StoryBench: Sendable {
     /// How much is written offline, and how many requests meet an expired token.
     static let rows = 5
     static let requests = 20
@@ -17,13 +17,13 @@ public struct StoryBench: Sendable {
 
     private let logger: Logger
 
-    public init(logger: Logger) { self.logger = logger }
+    package init(logger: Logger) { self.logger = logger }
 
     /// - Parameters:
     ///   - networks: In this order. Default: 4G, 3G and flaky.
     ///   - onFigure: Called with each figure as soon as there is one.
     /// - Throws: `OptimistError`; `CancellationError`.
-    public func run(
+    package func run(
         on networks: [NetworkConditions.Profile] = [.fourG, .threeG, .flaky],
         onFigure: @escaping @Sendable (StoryFigure) -> Void
     ) async throws {

@@ -1,15 +1,15 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import OptimistProxy
+package import OptimistProxy
 
 /// What one of the five stories comes to, in the way it was told and with Optimist.
-public struct StoryFigure: Codable, Sendable, Equatable {
-    public enum Measure: String, Codable, CaseIterable, Sendable {
+package struct StoryFigure: Codable, Sendable, Equatable {
+    package enum Measure: String, Codable, CaseIterable, Sendable {
         case todoShown, rowsKept, tokenSends, tokenRefreshes, redraws, firstPicture, firstPictureRatio, lastPicture,
             fetchesPerThing
 
         /// From 1 to 5.
-        public var story: Int {
+        package var story: Int {
             switch self {
             case .todoShown: 1
             case .rowsKept: 2
@@ -19,7 +19,7 @@ public struct StoryFigure: Codable, Sendable, Equatable {
             }
         }
 
-        public var title: String {
+        package var title: String {
             switch self {
             case .todoShown: "Time until a new to-do is on the screen"
             case .rowsKept: "Of \(StoryBench.rows) to-dos written offline, on the server afterwards"
@@ -34,7 +34,7 @@ public struct StoryFigure: Codable, Sendable, Equatable {
         }
 
         /// `ms`, or empty for a plain number.
-        public var unit: String {
+        package var unit: String {
             switch self {
             case .todoShown, .firstPicture, .lastPicture: "ms"
             default: ""
@@ -42,16 +42,16 @@ public struct StoryFigure: Codable, Sendable, Equatable {
         }
     }
 
-    public var measure: Measure
-    public var network: NetworkConditions.Profile
+    package var measure: Measure
+    package var network: NetworkConditions.Profile
     /// Nil: it did not come about within the time that it was given.
-    public var oldWay: Double?
-    public var optimist: Double?
+    package var oldWay: Double?
+    package var optimist: Double?
 }
 
 extension StoryFigure {
     /// As a table shows a value.
-    public func text(_ value: Double?) -> String {
+    package func text(_ value: Double?) -> String {
         guard let value else { return "never" }
         if measure.unit == "ms" {
             return value < 10 ? "\((value * 10).rounded() / 10) ms" : "\(Int(value.rounded())) ms"
@@ -62,7 +62,7 @@ extension StoryFigure {
 
 extension NetworkConditions.Profile {
     /// As people say it.
-    public var title: String {
+    package var title: String {
         switch self {
         case .online: "online"
         case .fourG: "4G"

@@ -3,10 +3,10 @@
 import OptimistProxy
 
 /// The stories' figures as bars, in SVG: for each measure and network one of the old way and one of Optimist.
-public struct StoryPlot: Sendable {
+package struct StoryPlot: Sendable {
     private let figures: [StoryFigure]
 
-    public init(_ figures: [StoryFigure]) { self.figures = figures }
+    package init(_ figures: [StoryFigure]) { self.figures = figures }
 
     private enum Size {
         static let width = 880.0
@@ -16,7 +16,7 @@ public struct StoryPlot: Sendable {
         static let margin = 24.0
     }
 
-    public var svg: String {
+    package var svg: String {
         var parts: [String] = []
         var y = 64.0
         for measure in StoryFigure.Measure.allCases {

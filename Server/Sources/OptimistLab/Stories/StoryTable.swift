@@ -3,12 +3,12 @@
 import OptimistProxy
 
 /// The stories' figures as a table, in Markdown.
-public struct StoryTable: Sendable {
+package struct StoryTable: Sendable {
     private let figures: [StoryFigure]
 
-    public init(_ figures: [StoryFigure]) { self.figures = figures }
+    package init(_ figures: [StoryFigure]) { self.figures = figures }
 
-    public var markdown: String {
+    package var markdown: String {
         var rows = [["", "network", "the old way", "Optimist"]]
         for measure in StoryFigure.Measure.allCases {
             for (number, figure) in figures.filter({ $0.measure == measure }).enumerated() {
