@@ -15,17 +15,20 @@ import OptimistWire
 /// Everything is real: the phones are clients as an app has them, with database files of their own; the server is the one of
 /// `optimist serve`; between them stand TCP proxies. It all lies in one folder and is there again at the next launch.
 public final class Lab: Sendable {
+    /// The settings of a lab.
     public struct Configuration: Sendable {
-        /// Where everything is kept. Made if there is none.
+        /// The folder of all files. The lab makes it if it is missing.
         public var folder: URL
-        /// The port of the page on 127.0.0.1. 0 takes a free one.
+        /// The port of the page on 127.0.0.1. Zero: any free one. Default: 8080.
         public var port: Int
-        /// What the server names places from. Default: a few places that come with the lab.
+        /// The file that the server names places from. Default: a few places that come with the lab.
         public var gazetteer: URL?
-        /// A folder of photos to show. Default: none, and drawn figures.
+        /// A folder of photos to show. Default: nil, and drawn figures.
         public var photos: URL?
+        /// Receives what the lab, its server and its phones log.
         public var logger: Logger
 
+        /// Makes a configuration. Each property says its default.
         public init(folder: URL, port: Int = 8080, gazetteer: URL? = nil, photos: URL? = nil, logger: Logger) {
             self.folder = folder
             self.port = port
@@ -37,6 +40,7 @@ public final class Lab: Sendable {
 
     private let configuration: Configuration
 
+    /// Makes a lab. Nothing starts before ``run(onStart:)``.
     public init(_ configuration: Configuration) { self.configuration = configuration }
 
     /// Runs the lab until the task is cancelled or the process is asked to end.

@@ -2,23 +2,31 @@
 
 import Foundation
 
-/// What the admin endpoint and the lab say about a network, in JSON: milliseconds, bytes and percent.
+/// A network's conditions as the admin endpoint and the lab write them in JSON: milliseconds, bytes and percent.
 ///
-/// Left out means unchanged when it changes conditions, except that a `profile` first sets everything.
+/// When it changes conditions, nil leaves one unchanged, except that a ``profile`` first sets them all. Numbers out of
+/// range are brought into it.
 public struct NetworkConditionsPatch: Codable, Equatable, Sendable {
+    /// Sets all conditions to those of a named network. Read: the named network that has exactly these.
     public var profile: NetworkConditions.Profile?
+    /// The latency of a round trip, in milliseconds.
     public var latencyMs: Double?
+    /// The most additional latency, in milliseconds.
     public var jitterMs: Double?
     /// Bytes per second; 0 is unlimited.
     public var bandwidth: Int?
+    /// How likely a connection is lost, in percent.
     public var lossPercent: Double?
-    /// 0 does not slice.
+    /// The most bytes written at once; 0 does not slice.
     public var sliceBytes: Int?
+    /// Whether nothing moves.
     public var stalled: Bool?
+    /// Whether there is no network.
     public var offline: Bool?
-    /// −1 does not truncate.
+    /// How many bytes a server answers on a connection before it is closed; -1 does not close it.
     public var truncateResponsesAfterBytes: Int?
 
+    /// Makes a patch, by default one that changes nothing.
     public init(
         profile: NetworkConditions.Profile? = nil, latencyMs: Double? = nil, jitterMs: Double? = nil,
         bandwidth: Int? = nil, lossPercent: Double? = nil, sliceBytes: Int? = nil, stalled: Bool? = nil,

@@ -4,11 +4,11 @@
 ///
 /// The default, ``online``, adds nothing. Every field may be combined with every other.
 public struct NetworkConditions: Hashable, Sendable {
-    /// What a round trip takes longer: half of it is added on the way to the server, half on the way back.
-    /// Opening a connection is not delayed. Default: zero.
+    /// How much longer a round trip takes: half of it is added on the way to the server, half on the way back. Opening
+    /// a connection is not delayed. Default: zero.
     public var latency: Duration
-    /// At most so much more latency, drawn again for every chunk and again split in halves. Bytes keep their order: a
-    /// chunk never overtakes an earlier one. Default: zero.
+    /// The most additional latency, drawn for each chunk and again split in halves. Bytes keep their order: a chunk
+    /// never overtakes an earlier one. Default: zero.
     public var jitter: Duration
     /// Bytes per second, for each direction of each connection. Nil, the default, is unlimited.
     public var bandwidth: Int?
@@ -19,8 +19,8 @@ public struct NetworkConditions: Hashable, Sendable {
     public var lossPercent: Double
     /// The most bytes written at once, so that a peer sees messages in pieces. Nil, the default, does not slice.
     public var sliceBytes: Int?
-    /// A black hole: connections are accepted and stay open, and nothing moves in either direction. Chunks under way
-    /// are kept, and move on when the stall ends. Default: false.
+    /// A black hole: connections are accepted and stay open, and nothing moves in either direction. Bytes under way are
+    /// kept, and move on when the stall ends. Default: false.
     public var isStalled: Bool
     /// No network: open connections are reset, and new ones refused. Default: false.
     public var isOffline: Bool
@@ -28,6 +28,7 @@ public struct NetworkConditions: Hashable, Sendable {
     /// it was opened. Nil, the default, does not.
     public var truncateResponsesAfterBytes: Int?
 
+    /// Makes conditions, by default those of a perfect network. The proxy brings numbers out of range into it.
     public init(
         latency: Duration = .zero, jitter: Duration = .zero, bandwidth: Int? = nil, lossPercent: Double = 0,
         sliceBytes: Int? = nil, isStalled: Bool = false, isOffline: Bool = false,
@@ -49,12 +50,18 @@ public struct NetworkConditions: Hashable, Sendable {
 extension NetworkConditions {
     /// The networks that have a name.
     public enum Profile: String, CaseIterable, Codable, Sendable {
+        /// ``NetworkConditions/online``
         case online
+        /// ``NetworkConditions/fourG``
         case fourG = "4g"
+        /// ``NetworkConditions/threeG``
         case threeG = "3g"
+        /// ``NetworkConditions/flaky``
         case flaky
+        /// ``NetworkConditions/offline``
         case offline
 
+        /// The conditions of this network.
         public var conditions: NetworkConditions {
             switch self {
             case .online: .online

@@ -5,22 +5,27 @@ public import OptimistWire
 
 /// What an operator may read: all of it. Not reachable over the network.
 extension OptimistServer {
-    /// Somebody who has signed up.
+    /// An account.
     public struct AccountSummary: Hashable, Sendable {
+        /// The account's id, as the protocol has it.
         public let id: String
+        /// The email address that it was made with.
         public let email: String
     }
 
     /// A row as the server holds it.
     public struct InspectedRow: Sendable {
+        /// The row's id, a lower-case UUID.
         public let id: String
-        /// The transaction that changed it last.
+        /// The transaction that last changed the row.
         public let seq: Int64
-        /// Its columns, with their clocks.
+        /// The row's columns, with their clocks.
         public let patch: RowPatch
     }
 
-    /// Everybody who has signed up, by email address.
+    /// Returns all accounts, by email address.
+    ///
+    /// - Throws: The database's error.
     public func accounts() async throws -> [AccountSummary] {
         try await registry.all().map { AccountSummary(id: $0.id, email: $0.email) }
     }

@@ -2,15 +2,17 @@
 
 /// What an operator may know of sessions, and do to them. Not reachable over the network.
 extension OptimistServer {
-    /// Somebody's sign-in on one device.
+    /// The sign-in of one device.
     public struct SessionSummary: Hashable, Sendable {
+        /// The session's id.
         public let id: String
+        /// The account's id.
         public let account: String
-        /// How often its tokens were replaced by the next pair.
+        /// How often the device exchanged its tokens for the next pair.
         public let refreshes: Int
-        /// Why it is over, as the protocol says it: `revoked`, say. Nil: it is not.
+        /// Why the session ended, in the protocol's words, such as `revoked`. Nil: it has not ended.
         public let endReason: String?
-        /// Whether the access token that it was found by is still let in.
+        /// Whether the server still accepts the access token that it was found by.
         public let acceptsToken: Bool
     }
 

@@ -6,63 +6,70 @@ public import OptimistCore
 public import OptimistServing
 public import OptimistWire
 
-/// What a server needs to know. Every value has a default that is right for one machine.
+/// The settings of a server. Every default is right for one machine.
 public struct ServerConfiguration: Sendable {
-    /// The address to listen on. Default: this machine only. Put a proxy that speaks TLS before anything else.
+    /// The address to listen on. Default: `127.0.0.1`, this machine only. Put a proxy that speaks TLS before any other.
     public var host: String
-    /// The port. Zero: any free one, see ``OptimistServer/port``.
+    /// The port. Zero: any free one, see ``OptimistServer/port``. Default: 8090.
     public var port: Int
-    /// Where the data lies. The directory is made if there is none, readable by its owner only. One that is there and holds
-    /// nothing else is closed to others.
+    /// The directory of the data. The server makes it if it is missing, readable by its owner only. It closes an
+    /// existing directory to others if it holds nothing else.
     public var dataDirectory: URL
-    /// What the rows look like.
+    /// The types and columns of the rows. Default: the planner's.
     public var schema: Schema
-    /// The changes of the schema, from the version that was served before, that may take something from apps or rows.
-    /// Default: none, and a schema with such a change is refused. One that the schema does not make is refused too.
+    /// The changes of the schema since the version that was served before, of those that may take something from apps
+    /// or rows. Default: none. The server refuses a schema with another such change, and an accepted change that the
+    /// schema does not make.
     public var acceptedChanges: [SchemaChange]
-    /// How long an access token lives.
+    /// How long an access token is valid. Default: 15 minutes.
     public var accessTokenLifetime: Duration
-    /// How long a device may stay away before it has to sign in again.
+    /// How long a device may stay away before its user has to sign in again. Default: 60 days.
     public var refreshTokenLifetime: Duration
-    /// Whether signing in on one device ends the sessions of all others. Default: no.
+    /// Whether signing in on one device ends the sessions of all others. Default: false.
     public var allowsOneDeviceOnly: Bool
-    /// Who may make an account. Default: anybody.
+    /// Who may make an account. Default: ``SignUpMode/open``.
     public var signUp: SignUpMode
-    /// Delivers reset tokens to those who have forgotten their passwords, by mail say; one at a time. What it throws is
-    /// logged. Default: nobody does, and `POST /auth/forgot-password` says so; `optimist account reset` makes tokens.
+    /// Delivers a reset token to a user who forgot the password, such as by mail; one at a time. Its errors are logged.
+    /// Default: nil, and `POST /auth/forgot-password` says so; `optimist account reset` makes tokens.
     public var deliverReset: (@Sendable (PasswordReset) async throws -> Void)?
-    /// Whether a proxy of yours stands before the server, whose `X-Forwarded-For` and `X-Forwarded-Proto` are then
-    /// believed. Without it everybody behind a proxy shares one limit on attempts. Default: no.
+    /// Whether a proxy of yours stands before the server. The server then believes `X-Forwarded-For` and
+    /// `X-Forwarded-Proto`. Without it, all clients behind a proxy share one limit on attempts. Default: false.
     public var isBehindProxy: Bool
-    /// Where clients reach the server, such as `https://sync.example.org`: the URLs of its answers begin with it. Default:
-    /// what the request says, in `Host` and behind a proxy in `X-Forwarded-Proto`.
+    /// Where clients reach the server, such as `https://sync.example.org`: the URLs of its answers begin with it.
+    /// Default: what the request says, in `Host` and behind a proxy in `X-Forwarded-Proto`.
     public var publicOrigin: String?
-    /// How many connections one address may have at once. Further ones are closed. Behind a proxy there is no such limit.
+    /// How many connections one address may have at the same time. The server closes further ones. Behind a proxy there
+    /// is no such limit. Default: 512.
     public var connectionsPerAddress: Int
-    /// How many bytes of memory all requests and answers together may take up. 128 MB of them are for requests that are being
-    /// carried out. The rest is for bodies and answers that wait for slow clients; when it is taken, the server refuses large
-    /// requests with 503. A small request of an account that holds nothing always has room. At least 256 MB, which is a
-    /// precondition when the server starts.
+    /// How many bytes of memory all requests and answers together may take up. 128 MB of them are for requests that are
+    /// being carried out. The rest is for bodies and answers that wait for slow clients; when it is taken, the server
+    /// refuses large requests with 503. A small request of an account that holds nothing always has room. At least 256
+    /// MB, which is a precondition when the server starts. Default: 512 MB.
     public var memoryLimit: Int
-    /// How far a client may fall behind 8 KB a second in reading its answers. Past that the server closes the connection. So
-    /// a client holds an answer for this time at most, and a second more for each 8 KB of the answer.
+    /// How far a client may fall behind 8 KB a second in reading its answers. Past that the server closes the
+    /// connection. So a client holds an answer for this time at most, and a second more for each 8 KB of the answer.
+    /// Default: 120 s.
     public var readerPatience: Duration
-    /// How many attempts to sign in or up may come at once from one address. One more is allowed every two seconds.
+    /// How many attempts to sign in or up one address may make at once. One more is allowed every two seconds. Default:
+    /// 60.
     public var signInBurstPerAddress: Int
-    /// How many wrong passwords may be tried at once for one account. One more is allowed every ten seconds.
+    /// How many wrong passwords may be tried at once for one account. One more is allowed every ten seconds. Default:
+    /// 10.
     public var signInBurstPerAccount: Int
-    /// How long a connection may stay silent, and a request's head may take.
+    /// How long a connection may stay silent, and how long a request's head may take. Default: 60 s.
     public var idleTimeout: Duration
-    /// How long a request's body may take.
+    /// How long a request's body may take. Default: 60 s.
     public var bodyTimeout: Duration
-    /// For how many days a deleted row is remembered. A device that was away for longer compares all that it has.
+    /// How many days a deleted row is remembered. A device that was away for longer compares all its rows. Default: 90.
     public var tombstoneDays: Int
-    /// A file of `optimist gazetteer import`, for `GET /places`. Default: none, and no such answers.
+    /// A file of `optimist gazetteer import`, for `GET /places`. Default: nil, and no such route.
     public var gazetteer: URL?
-    /// Routes of an app's own beside the server's. Default: none.
+    /// Routes of the app's own, beside the server's. Default: none.
     public var routes: [AppRoute]
-    /// Time, ids, chance and tasks. Secrets never come from here.
+    /// Time, ids, chance and tasks. Secrets never come from here. Default: the real ones.
     public var surroundings: Surroundings
+    /// Receives what the server logs: no tokens, no passwords and nothing that users wrote. Default: labelled
+    /// `optimist.server`.
     public var logger: Logger
 
     /// How long one request may keep all others from writing. Tests change it.
@@ -72,6 +79,7 @@ public struct ServerConfiguration: Sendable {
     /// How much work a password's hash is. Tests lower it.
     var passwordCost: Passwords.Cost = .standard
 
+    /// Makes a configuration, unchecked: the server checks it when it starts. Each property says its default.
     public init(
         host: String = "127.0.0.1", port: Int = 8090, dataDirectory: URL, schema: Schema = .planner,
         acceptedChanges: [SchemaChange] = [],

@@ -17,6 +17,7 @@ public struct GazetteerImport: Sendable {
     /// `alternateNamesV2.txt`. Nil: local names only.
     public var names: URL?
 
+    /// Makes an import. By default it has no areas and local names only.
     public init(cities: URL, areas: URL? = nil, names: URL? = nil) {
         self.cities = cities
         self.areas = areas

@@ -1,21 +1,24 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What an import has found.
+/// The results of an import.
 public struct ImportReport: Sendable {
-    /// Populated places, sections among them.
+    /// How many populated places there are, sections included.
     public internal(set) var places = 0
-    /// Sections that stand for a place.
+    /// How many sections stand for a place.
     public internal(set) var sections = 0
+    /// How many administrative areas there are.
     public internal(set) var areas = 0
-    /// Names in a language, of places and areas. One for each in each language.
+    /// How many names in a language there are, of places and areas: one for each in each language.
     public internal(set) var names = 0
-    /// For each file what of it could not be read.
+    /// The unreadable lines of each file that has some.
     public internal(set) var unreadable: [UnreadableLines] = []
+    /// Where the data is from.
     public internal(set) var source: GazetteerSource
 }
 
-/// The lines of a file that could not be read. They were passed over.
+/// The lines of a file that could not be read. The import skipped them.
 public struct UnreadableLines: Sendable {
+    /// One line.
     public struct Line: Sendable {
         /// Counted from 1.
         public let line: Int
@@ -25,8 +28,9 @@ public struct UnreadableLines: Sendable {
 
     /// The file's name.
     public let file: String
+    /// How many lines could not be read.
     public private(set) var count = 0
-    /// The first of them, 20 at most.
+    /// The first 20 of them.
     public private(set) var first: [Line] = []
 
     init(file: String) { self.file = file }

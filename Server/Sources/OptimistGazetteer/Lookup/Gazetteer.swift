@@ -34,21 +34,24 @@ public final class Gazetteer: Sendable {
         source = try queue.read(GazetteerSource.init)
     }
 
-    /// Returns what the nearest populated place is called.
+    /// Returns the name of the nearest populated place. It blocks its thread while it reads.
     ///
     /// - Parameters:
-    ///   - languages: Tags such as `ja` or `en-GB`, the best one first. Place and area are each named in the first that the
-    ///     data has a name in, and else by their local name. What is no tag is passed over.
-    ///   - reachMeters: How far away the place may be. At least 0.
-    /// - Returns: Nil when there is none so near.
-    /// - Throws: `DatabaseError` when the file fails.
+    ///   - coordinate: Where to look.
+    ///   - languages: Tags such as `ja` or `en-GB`, the best one first. Place and area are each named in the first
+    ///     language that the data has a name in, or else by their local name. Malformed tags are ignored.
+    ///   - reachMeters: How far away the place may be, in meters. A negative number stops the program.
+    /// - Returns: Nil if there is no place so near.
+    /// - Throws: `DatabaseError` if the file cannot be read.
     public func place(
         at coordinate: Coordinate, languages: [String], within reachMeters: Double = standardReachMeters
     ) throws -> NamedPlace? {
         try queue.read { try Self.place(at: coordinate, languages, reachMeters, $0) }
     }
 
-    /// The same, without holding up the thread.
+    /// The same, without blocking the thread.
+    ///
+    /// - Throws: `DatabaseError` if the file cannot be read; `CancellationError`.
     public func place(
         at coordinate: Coordinate, languages: [String], within reachMeters: Double = standardReachMeters
     ) async throws -> NamedPlace? {

@@ -1,7 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A language as GeoNames' data has it: two or three small letters.
+/// A language as GeoNames' data has it: two or three lower-case letters.
 public struct LanguageCode: Hashable, Sendable {
+    /// The letters, such as `ja`.
     public let text: String
 
     /// Reads the language of a tag such as `ja`, `zh-Hant-TW` or `EN_us`; region and script are left out.

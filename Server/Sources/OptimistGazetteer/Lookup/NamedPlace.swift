@@ -1,9 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What a place is called.
+/// The names of a place.
 public struct NamedPlace: Hashable, Sendable {
     /// A name, and the language that it was asked in.
     public struct Name: Hashable, Sendable {
+        /// The name.
         public let text: String
         /// Two or three letters. Nil: none of the asked languages has a name for it, and this is the local one.
         public let language: String?

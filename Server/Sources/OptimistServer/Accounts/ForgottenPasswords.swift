@@ -4,12 +4,13 @@ public import Foundation
 import Logging
 import ServiceLifecycle
 
-/// What lets somebody choose a new password, once: to be delivered to the address and to nobody else.
+/// A token with which its owner chooses a new password, once. Deliver it to the address and to nobody else.
 public struct PasswordReset: Hashable, Sendable, Codable {
+    /// The email address of the account.
     public let email: String
-    /// Secret. The app sends it to `POST /auth/reset` with the new password.
+    /// Secret. The app sends it to `POST /auth/reset-password` with the new password.
     public let token: String
-    /// When it ends.
+    /// When the token expires, an hour after it was made.
     public let expiresAt: Date
 }
 

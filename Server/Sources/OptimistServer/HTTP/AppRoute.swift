@@ -26,7 +26,7 @@ public struct AppRoute: Sendable {
         public let request: Request
         /// The values of the path's parameters.
         public let parameters: Parameters
-        /// The user's account.
+        /// The id of the account that the token belongs to.
         public let account: String
     }
 
@@ -35,6 +35,8 @@ public struct AppRoute: Sendable {
     let maxBodyBytes: Int
     let answer: @Sendable (Call) async throws -> Response
 
+    /// Makes a route.
+    ///
     /// - Parameters:
     ///   - path: Must not be one of the server's own paths. That is a precondition when the server starts.
     ///   - method: Default: GET.

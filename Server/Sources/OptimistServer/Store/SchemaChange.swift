@@ -1,27 +1,31 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A change of the schema that takes something from apps or rows. A server makes it only if it is told so.
+/// A change of the schema that takes something from apps or rows. A server makes it only if its configuration accepts
+/// it.
 ///
 /// Its text is a word, a colon and a place: `drop:note`, `drop:todo.done`, `retype:todo.done`, `require:todo.due` or
-/// `unique:contact.email+name`. That is what `optimist serve --accept` reads, and what a refusal prints.
+/// `unique:contact.email+name`. `optimist serve --accept` reads that text, and a refusal prints it.
 public struct SchemaChange: Hashable, Sendable, CustomStringConvertible {
+    /// What changes.
     public enum Kind: String, Sendable, CaseIterable {
-        /// A type or a column is gone, and nothing has its name as a former one.
+        /// A type or a column is gone, and no other has its name as a former one.
         case drop
         /// A column holds values of another type, or refers to another type of rows.
         case retype
-        /// A column that a row could go without is required.
+        /// A column that may be null in stored rows is required.
         case require
-        /// Columns are unique, and rows collide in them already.
+        /// Columns are unique, and stored rows already collide in them.
         case unique
     }
 
+    /// What changes.
     public var kind: Kind
-    /// The type's present name, or its last one if the change removes it.
+    /// The type's name: the former name of a type that is gone, the present name of any other.
     public var type: String
-    /// The columns' names. None: the type itself.
+    /// The columns' names. Empty: the type itself.
     public var columns: [String]
 
+    /// Makes a change, unchecked.
     public init(_ kind: Kind, _ type: String, _ columns: String...) { self.init(kind, type, columns: columns) }
 
     init(_ kind: Kind, _ type: String, columns: [String]) {
@@ -30,7 +34,7 @@ public struct SchemaChange: Hashable, Sendable, CustomStringConvertible {
         self.columns = columns
     }
 
-    /// Reads what ``description`` writes. Nil if it is something else.
+    /// Reads what `description` writes. Returns nil for any other text.
     public init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, let kind = Kind(rawValue: String(parts[0])) else { return nil }
