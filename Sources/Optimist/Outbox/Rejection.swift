@@ -17,7 +17,8 @@ public struct Rejection: Identifiable, Hashable, Sendable {
         case delete
     }
 
-    /// Names the rejection for ``Store/retry(_:with:)`` and ``Store/discard(_:)``. Later rejections have greater numbers.
+    /// Names the rejection for ``Store/retry(_:with:)`` and ``Store/discard(_:)``. Later rejections have greater
+    /// numbers.
     public let id: Int64
     /// The table of the row.
     public let table: String

@@ -21,10 +21,12 @@ public struct AccountFiles: Sendable, Hashable {
     /// The file for what the user writes before the first sign-in.
     public var unclaimed: URL { folder.appending(path: "unclaimed.sqlite") }
 
-    /// The file of an account. The same for the same account and server, and different for any others, also on a disk that
-    /// ignores case.
+    /// The file of an account. It is the same for the same account and server, and different for any others, also on a
+    /// disk that ignores case.
     ///
-    /// - Parameter account: What the server calls it, as ``/OptimistSession/Account/id``. Any text.
+    /// - Parameters:
+    ///   - account: The account's id, as `Account.id` of OptimistSession. Any text.
+    ///   - server: The server's address. Only its host and port count.
     public func file(of account: String, on server: URL) -> URL {
         let host = server.host() ?? ""
         let port = server.port.map { ":\($0)" } ?? ""

@@ -107,22 +107,24 @@ public final class Store: Sendable {
 
     /// The app's tables for reading, in GRDB's own ways, including its observations.
     ///
-    /// Writes need ``write(_:)``.
+    /// Writes need ``Store/write(allOrNothing:_:)``.
     public var reader: any DatabaseReader { pool }
 
     /// Writes to the app's tables, in one transaction.
     ///
-    /// What the closure changes in synced tables is pending when this returns, and is sent when possible. If the closure
-    /// throws, nothing is changed. Cancelling the caller does not undo a write that has begun.
+    /// What the closure changes in synced tables is pending when this returns, and is sent when possible. If the
+    /// closure throws, nothing is changed. Cancelling the caller does not undo a write that has begun.
     ///
-    /// The server applies the rows of one write together, up to 1,000 rows and 5 MB (S2). If it refuses one of them, that
+    /// The server applies the rows of one write together, up to 1,000 rows and 5 MB. If it refuses one of them, that
     /// row and the pending ones that refer to it become a ``Rejection``, and the others are sent again.
     ///
-    /// - Parameter allOrNothing: Whether one refused row makes the server refuse all others of the write, and all rows
-    ///   that are still pending together with it. Default: no.
+    /// - Parameters:
+    ///   - allOrNothing: Whether one refused row makes the server refuse all others of the write, and all rows that are
+    ///     still pending together with it. Default: false.
+    ///   - updates: Runs on the database's thread. It must not wait for anything else.
     /// - Returns: What the closure returns, once the transaction is durable.
-    /// - Throws: What the closure throws; `OptimistError` with code `rowTooLarge` for a row that no server would take, or
-    ///   `otherAccount` while another account is signed in than the file's; `DatabaseError`, such as a full disk.
+    /// - Throws: What the closure throws; `OptimistError` with code `rowTooLarge` for a row that no server would take,
+    ///   or `otherAccount` while another account is signed in than the file's; `DatabaseError`, such as a full disk.
     public func write<T: Sendable>(
         allOrNothing: Bool = false, _ updates: @escaping @Sendable (Database) throws -> T
     ) async throws -> T {

@@ -203,9 +203,15 @@ public struct Refusal: Sendable, Hashable {
     /// After a `uniqueViolation`: the id of the row that has the values, as the wire has it. Nil: it is not known.
     public var winner: String?
 
+    /// Makes a refusal.
+    ///
     /// - Parameters:
+    ///   - code: A word of the protocol.
     ///   - column: The column at fault. Default: the first of `columns`.
-    ///   - columns: All of them. Default: `column`.
+    ///   - message: A sentence for the user.
+    ///   - current: The server's row. Default: it has none.
+    ///   - columns: All columns at fault. Default: `column`.
+    ///   - winner: The id of the row that has the unique values. Default: unknown.
     public init(
         code: String, column: String? = nil, message: String, current: RowPatch? = nil, columns: [String] = [],
         winner: String? = nil

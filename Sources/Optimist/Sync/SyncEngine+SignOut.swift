@@ -29,7 +29,7 @@ extension SyncEngine {
     ///
     /// - Parameter decide: Called with the number of rows that are pending, if there are any. Default: keeps them.
     /// - Returns: How many rows are still pending in the file.
-    /// - Throws: ``OptimistError`` with code `syncStopped` if it would have to wait for changes and ``run()`` is not
+    /// - Throws: `OptimistError` with code `syncStopped` if it would have to wait for changes and ``run()`` is not
     ///   under way, so that they cannot be sent; `DatabaseError`; `CancellationError`; the errors of
     ///   `Session.signOut()`. The user then stays signed in.
     @discardableResult

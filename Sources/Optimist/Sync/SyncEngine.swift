@@ -70,8 +70,15 @@ public actor SyncEngine {
 
     /// Syncs with a backend of the team's own.
     ///
-    /// - Parameter installID: An id of this installation of the app, kept outside backups, by which a restored or copied
-    ///   file is recognised. Default: none, and the remote's push numbers alone tell.
+    /// - Parameters:
+    ///   - store: The device's rows. One engine syncs a store at a time.
+    ///   - remote: The backend.
+    ///   - reachability: Hints that bring attempts forward. Default: the system's.
+    ///   - installID: An id of this installation of the app, kept outside backups, by which the engine recognises a
+    ///     restored or copied file. Default: nil, and only the remote's push numbers tell.
+    ///   - logger: Receives what could not be thrown, without anything that users wrote.
+    ///   - onMassRemoval: Asked before more than half of a table is removed from this device, because the server has it no
+    ///     longer. Sync goes on meanwhile, and asks once in each run until there is an answer. Default: the rows are removed.
     public init(
         store: Store, remote: any Remote, reachability: (any Reachability)? = nil, installID: UUID? = nil,
         logger: Logger = Logger(label: "optimist.sync"),

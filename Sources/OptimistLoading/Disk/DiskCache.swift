@@ -35,7 +35,8 @@ public final class DiskCache: Sendable {
     /// - Parameters:
     ///   - folder: For this cache alone, or for several of the same kind. Anything else in it counts against the limit.
     ///     What is to outlive a sign-out has a folder of its own, since ``removeAll()`` empties this one.
-    ///   - now: The time of day, for the ages.
+    ///   - limits: How much it keeps, and for how long. Default: 150 MB, for 30 days after an entry's last use.
+    ///   - now: The time of day, for the ages. Default: the system's.
     public convenience init(
         folder: URL, limits: DiskLimits = DiskLimits(), now: @escaping @Sendable () -> Date = { Date() }
     ) {
@@ -76,8 +77,10 @@ public final class DiskCache: Sendable {
     /// Notes that the source has confirmed an entry, as HTTP's status 304 does.
     ///
     /// - Parameters:
-    ///   - expiresAt: Takes the place of the one before, also when it is nil.
-    ///   - etag: Nil: the one before stays. So does `lastModified`.
+    ///   - key: The key of the entry.
+    ///   - expiresAt: Replaces the former date, also if it is nil.
+    ///   - etag: Replaces the former tag. Nil, the default: that stays.
+    ///   - lastModified: Replaces the former date of the last change. Nil, the default: that stays.
     /// - Returns: False if there is no such entry, it was replaced at the same time, or it could not be written: the
     ///   entry then stays as it was.
     @discardableResult

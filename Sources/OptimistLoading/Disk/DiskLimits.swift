@@ -11,7 +11,12 @@ public struct DiskLimits: Sendable, Equatable {
     /// The most bytes of one entry. Larger ones are not stored. Default: an eighth of `sizeBytes`.
     public let largestEntryBytes: Int
 
-    /// - Parameter largestEntryBytes: Nil means an eighth of `sizeBytes`.
+    /// Makes limits. A negative size stops the program.
+    ///
+    /// - Parameters:
+    ///   - sizeBytes: Default: 150 MB.
+    ///   - age: Default: 30 days. Nil: until there is no room.
+    ///   - largestEntryBytes: Nil, the default: an eighth of `sizeBytes`.
     public init(sizeBytes: Int = 150_000_000, age: Duration? = .seconds(30 * 86_400), largestEntryBytes: Int? = nil) {
         precondition(sizeBytes >= 0, "A cache cannot hold fewer than no bytes.")
         self.sizeBytes = sizeBytes

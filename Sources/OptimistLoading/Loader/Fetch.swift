@@ -4,7 +4,7 @@
 public struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// The key of the value to fetch.
     public let key: Key
-    /// What the source said of the value that is here already. Nil: there is none, and ``Fetched/unchanged(_:)`` is not
+    /// What the source said of the value that is here already. Nil: there is none, and ``Fetched/unchanged(_:isKeptOnDisk:)`` is not
     /// a valid result.
     public let former: Validity?
     private let tell: @Sendable (Report) -> Void

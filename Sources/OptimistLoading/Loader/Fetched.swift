@@ -35,10 +35,12 @@ public struct Fetched<Value: Sendable>: Sendable {
         value.map { Self($0, validity: validity, isKeptOnDisk: isKeptOnDisk) } ?? self
     }
 
-    /// What the source was asked with is still right, from now on as long as is said here. Its tag and its date stay,
-    /// if nothing is said of them.
+    /// The source says that the former value is still right, from now on and for as long as is said here. Its tag and
+    /// its date stay, if this says nothing of them.
     ///
-    /// - Parameter isKeptOnDisk: Whether it may stay on a disk. Default: yes.
+    /// - Parameters:
+    ///   - validity: How long it is right from now on.
+    ///   - isKeptOnDisk: Whether it may stay on a disk. Default: yes.
     public static func unchanged(_ validity: Validity, isKeptOnDisk: Bool = true) -> Self {
         Self(unchanged: validity, isKeptOnDisk: isKeptOnDisk)
     }

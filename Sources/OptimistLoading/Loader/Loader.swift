@@ -82,11 +82,12 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// Wants a value, as long as the ticket is held.
     ///
     /// - Parameters:
-    ///   - priority: How soon. Default: it is being looked at.
-    ///   - freshness: Whether a value that is here already will do. Default: if it has not expired.
-    ///   - receive: Told what becomes of it: one thing after the other, on any thread, what is known already before
-    ///     this function returns. While it is busy the newest of each kind waits, and a value takes the place of all
-    ///     the rest. Once it has the value it is told of no other that is fetched for somebody else later.
+    ///   - key: The key of the value.
+    ///   - priority: How soon. Default: it is on the screen.
+    ///   - freshness: Whether a value that is here already is good enough. Default: if it has not expired.
+    ///   - receive: Called with each event, one after the other, on any thread; with what is known already before this
+    ///     function returns. While it is busy only the newest event of each kind is kept, and a value replaces all
+    ///     others. After the value it gets no other that is fetched for another caller later.
     @inlinable
     public func subscribe(
         _ key: Key, priority: LoadPriority = .visible, freshness: Freshness = .cached,
@@ -110,14 +111,15 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return Ticket(id) { self.change($0, to: $1, subscriber) }
     }
 
-    /// Gets a value: at once, without suspending, if it is in memory and will do.
+    /// Gets a value: at once, without suspending, if it is in memory and good enough.
     ///
     /// - Parameters:
-    ///   - priority: How soon it is needed. Default: it is being looked at.
-    ///   - freshness: Whether a value that is here already will do. Default: if it has not expired. With
-    ///     ``Freshness/cachedThenRefreshed`` an expired one is returned, and fetched anew for the next who asks.
-    /// - Throws: The error of the fetch, as it was; `CancellationError` if the task is cancelled. The fetch goes on for
-    ///   others who want it.
+    ///   - key: The key of the value.
+    ///   - priority: How soon it is needed. Default: it is on the screen.
+    ///   - freshness: Whether a value that is here already is good enough. Default: if it has not expired. With
+    ///     ``Freshness/cachedThenRefreshed`` an expired one is returned, and fetched again for the next caller.
+    /// - Throws: The error that the fetch threw; `CancellationError` if the task is cancelled. The fetch goes on for
+    ///   other callers who want the value.
     @inlinable
     public func value(
         for key: Key, priority: LoadPriority = .visible, freshness: Freshness = .cached
@@ -177,6 +179,8 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// more seeds than that the oldest becomes a value like others. The disk stays as it is.
     ///
     /// - Parameters:
+    ///   - value: The value.
+    ///   - key: The key under which callers find it.
     ///   - validity: How long it is right, and what to ask the source with when that is over. Default: for ever.
     ///   - isSeed: Whether it is a seed. Default: no.
     @inlinable

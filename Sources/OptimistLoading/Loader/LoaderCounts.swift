@@ -22,8 +22,8 @@ public struct LoaderCounts: Sendable, Equatable {
     public var prefetchedBytes = 0
     /// How much of ``prefetchedBytes`` was dropped or replaced before any caller looked at it, in bytes.
     public var unseenBytes = 0
-    /// How long fetches waited for their turn, by the priority that they had when it came. Priorities without a fetch are
-    /// missing.
+    /// How long fetches waited for their turn, by the priority that they had when it came. Priorities without a fetch
+    /// are missing.
     public var waits: [LoadPriority: Waits] {
         let counted = LoadPriority.allCases.map { ($0, waitsByUrgency[$0.rawValue]) }
         return Dictionary(uniqueKeysWithValues: counted.filter { $0.1.count > 0 })

@@ -19,7 +19,11 @@ public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Se
     private let priority: LoadPriority
     private let state = Mutex(State())
 
-    /// - Parameter priority: How soon what is in it is needed. Default: perhaps never.
+    /// Makes an empty window.
+    ///
+    /// - Parameters:
+    ///   - loader: Loads what is in it.
+    ///   - priority: How soon that is needed. Default: perhaps never.
     public init(_ loader: Loader<Key, Value>, priority: LoadPriority = .prefetch) {
         self.loader = loader
         self.priority = priority

@@ -18,9 +18,12 @@ public struct Epochs: Hashable, Sendable {
     /// The account's last transaction.
     private(set) var seq: Int64
 
+    /// Makes the epochs that an account knows.
+    ///
     /// - Parameters:
     ///   - names: Every epoch of the database, oldest first.
-    ///   - firstSeqs: Where the account stood when an epoch began, for those in which it changed.
+    ///   - firstSeqs: The account's seq when an epoch began, for the epochs in which it changed.
+    ///   - seq: The account's last transaction.
     public init(names: [String], firstSeqs: [String: Int64], seq: Int64) {
         self.seq = seq
         var next = seq

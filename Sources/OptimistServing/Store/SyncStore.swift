@@ -59,13 +59,18 @@ public protocol AccountSnapshot {
     /// The living rows of a type with these keys in an index: their ids, sorted, by key. Keys that no row has are left
     /// out.
     ///
-    /// - Parameter index: A name that ``RowChange`` uses in its entries.
+    /// - Parameters:
+    ///   - type: The type of the rows.
+    ///   - index: A name that ``RowChange`` uses in its entries.
+    ///   - keys: What the rows are found by.
     /// - Throws: The database's error, or what the meter throws.
     func holders(type: String, index: String, keys: [IndexKey]) throws -> [IndexKey: [String]]
     /// The stored JSON of the living rows among these, in no particular order.
     ///
-    /// - Parameter maxBytes: How many bytes they may have together. The rest is left out, but at least one row is
-    ///   returned.
+    /// - Parameters:
+    ///   - type: The type of the rows.
+    ///   - ids: The rows. Unknown ids are left out.
+    ///   - maxBytes: How many bytes they may have together. The rest is left out, but at least one row is returned.
     /// - Throws: The database's error, or what the meter throws.
     func livingRows(type: String, ids: [String], maxBytes: Int) throws -> LivingRows
     /// The stored JSON of living rows in the order of their ids: at least one if there is any.

@@ -35,8 +35,9 @@ public struct DiskMount: Sendable {
     /// Lets operations fail.
     ///
     /// - Parameters:
-    ///   - operations: Which. Default: those that such a fault can meet.
-    ///   - skipping: How many of them still go well. Default: 0.
+    ///   - fault: How they fail.
+    ///   - operations: Which operations. Default: those that such a fault can meet.
+    ///   - skipping: How many of them still succeed first. Default: 0.
     ///   - times: How many fail after that. Default: 1.
     public func fail(_ fault: DiskFault, on operations: Set<DiskOperation>? = nil, skipping: Int = 0, times: Int = 1) {
         let usual: Set<DiskOperation> =

@@ -18,7 +18,12 @@ public final class SimulatedLink: Sendable {
     private let server: SimulatedServer
     private let state: Mutex<State>
 
-    /// - Parameter seed: Decides what happens to each message, and nothing else.
+    /// Makes a link over which every message arrives.
+    ///
+    /// - Parameters:
+    ///   - scheduler: Runs the simulation.
+    ///   - server: The server at the other end.
+    ///   - seed: Decides what happens to each message, and nothing else.
     public init(scheduler: SimulatedScheduler, server: SimulatedServer, seed: UInt64) {
         self.scheduler = scheduler
         self.server = server

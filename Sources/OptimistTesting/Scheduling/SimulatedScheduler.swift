@@ -81,7 +81,9 @@ public final class SimulatedScheduler: Sendable {
 
     /// Runs until that much more time has passed, or until nothing is left to do and nothing is due before that.
     ///
-    /// - Parameter isDone: Asked after each job. True ends the run early.
+    /// - Parameters:
+    ///   - duration: Virtual time.
+    ///   - isDone: Asked after each job. True ends the run early.
     /// - Returns: Whether `isDone` said so.
     @discardableResult
     public func run(for duration: Duration, until isDone: () -> Bool = { false }) -> Bool {

@@ -75,7 +75,14 @@ public final class SimulatedDevice: Sendable {
     /// What the app calls its database.
     public static let fileName = "app.sqlite"
 
-    /// - Parameter seed: Starts every draw of the device's: its ids, its disk, its network.
+    /// Makes a device that is switched off.
+    ///
+    /// - Parameters:
+    ///   - name: For messages.
+    ///   - app: The app on it.
+    ///   - scheduler: Runs the simulation.
+    ///   - server: The server that it syncs with.
+    ///   - seed: Starts every draw of the device's: its ids, its disk, its network.
     public init(
         name: String, app: SimulatedApp, scheduler: SimulatedScheduler, server: SimulatedServer, seed: UInt64
     ) {

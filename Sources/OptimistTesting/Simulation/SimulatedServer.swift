@@ -49,7 +49,10 @@ public final class SimulatedServer: Sendable {
     private let open: Opening
     private let state: Mutex<State>
 
+    /// Makes a server that is down until it is started.
+    ///
     /// - Parameters:
+    ///   - scheduler: Runs the simulation.
     ///   - schema: What the server knows of the app's tables.
     ///   - seed: Starts every draw of the server's own.
     ///   - pageRows: The most rows of one page. Default: 20,000.

@@ -63,7 +63,9 @@ public final class Simulation {
 
     /// Lets time pass.
     ///
-    /// - Parameter isDone: Asked after each job. True ends it early.
+    /// - Parameters:
+    ///   - duration: Virtual time.
+    ///   - isDone: Asked after each job. True ends it early.
     public func run(for duration: Duration, until isDone: () -> Bool = { false }) {
         scheduler.run(for: duration, until: isDone)
     }
