@@ -1,0 +1,175 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""The public symbols of our libraries, from the compiler's symbol graphs.
+
+Scripts/doc-coverage and Scripts/interface make the graphs of the modules that `swift build` left: that takes seconds."""
+
+import json
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from checks.found import ROOT
+
+CLIENT, SERVER = ROOT, ROOT / "Server"
+
+# Libraries of the client that have more symbols in the server's build, which has a trait on.
+LARGER_WITH_TRAITS = {"OptimistSession"}
+
+
+class Symbol:
+    """A public declaration of a library."""
+
+    def __init__(self, graph, relations):
+        self.id = graph["identifier"]["precise"]
+        self.path = ".".join(graph["pathComponents"])
+        self.kind = graph["kind"]["identifier"].removeprefix("swift.")
+        text = "".join(part["spelling"] for part in graph["declarationFragments"])
+        constraints = graph.get("swiftExtension", {}).get("constraints", [])
+        self.declaration = re.sub(r"\s+", " ", text) + conditions(constraints)
+        lines = graph.get("docComment", {}).get("lines", [])
+        self.comment = "\n".join(line["text"] for line in lines).strip()
+        location = graph.get("location")
+        self.file = location["uri"].partition(f"{ROOT}/")[2] or Path(location["uri"]).name if location else ""
+        self.line = location["position"]["line"] + 1 if location else 0
+        kinds = {relation["kind"] for relation in relations}
+        # It does what a protocol asks for, and is documented there.
+        self.is_witness = any("sourceOrigin" in relation for relation in relations)
+        self.is_requirement = "requirementOf" in kinds
+
+    def __str__(self):
+        return f"{self.file}:{self.line}: {self.path}"
+
+
+def conditions(constraints):
+    """The end of a declaration that holds only for some types."""
+    signs = {"conformance": ":", "superclass": ":", "sameType": "=="}
+    texts = [f"{one['lhs']} {signs.get(one['kind'], one['kind'])} {one['rhs']}".replace(" :", ":") for one in constraints]
+    return f" where {', '.join(sorted(texts))}" if texts else ""
+
+
+class Library:
+    """The public symbols of a module, and what its types conform to, as `Type: Protocol`."""
+
+    def __init__(self, name, graphs):
+        self.name = name
+        symbols, relations = {}, {}
+        for graph in graphs:
+            symbols |= {symbol["identifier"]["precise"]: symbol for symbol in graph["symbols"]}
+            for relation in graph["relationships"]:
+                relations.setdefault(relation["source"], []).append(relation)
+        with_default = {
+            relation["target"]
+            for known in relations.values()
+            for relation in known
+            if relation["kind"] == "defaultImplementationOf"
+        }
+        self.symbols = [
+            Symbol(graph, relations.get(id, []))
+            for id, graph in symbols.items()
+            # What the compiler writes, such as `init(rawValue:)` of an enum, has no place.
+            if "location" in graph
+        ]
+        for symbol in self.symbols:
+            symbol.is_requirement &= symbol.id not in with_default
+        self.conformances = sorted(
+            {
+                f"{'.'.join(symbols[id]['pathComponents'])}: {relation['targetFallback'].rpartition('.')[2]}"
+                + conditions(relation.get("swiftConstraints", []))
+                for id, known in relations.items()
+                if id in symbols
+                for relation in known
+                if relation["kind"] == "conformsTo" and "targetFallback" in relation
+            }
+            | {
+                f"{'.'.join(symbols[id]['pathComponents'])}: {'.'.join(symbols[relation['target']]['pathComponents'])}"
+                for id, known in relations.items()
+                if id in symbols
+                for relation in known
+                if relation["kind"] == "conformsTo" and relation["target"] in symbols
+            }
+        )
+
+
+def run(*command, folder=ROOT):
+    """What a command prints. Ends the script if it fails."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command[:3]))} failed:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+@cache
+def target_flags():
+    target = json.loads(run("swiftc", "-print-target-info"))["target"]
+    flags = ["-target", target["triple"]]
+    if platform.system() == "Darwin":
+        flags += ["-sdk", run("xcrun", "--show-sdk-path").strip()]
+    return flags
+
+
+def extract(name, modules, flags=()):
+    """The library of a built module.
+
+    - modules: the folder of its `.swiftmodule`.
+    - flags: what the compiler needs to find the modules that it imports.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        run(
+            "swift", "symbolgraph-extract", "-module-name", name, "-I", modules, *flags, *target_flags(),
+            "-minimum-access-level", "public", "-skip-synthesized-members", "-output-dir", folder,
+        )  # fmt: skip
+        return Library(name, [json.loads(file.read_text()) for file in sorted(Path(folder).iterdir())])
+
+
+@cache
+def build_of(package):
+    """Where a package's debug build has its modules, and the flags to read them."""
+    products = Path(run("swift", "build", "--show-bin-path", folder=package).strip())
+    manifest = package / ".build/debug.yaml"
+    maps = set(re.findall(r'-fmodule-map-file=([^"]+)', manifest.read_text())) if manifest.exists() else set()
+    flags = [flag for map in sorted(maps) for flag in ("-Xcc", f"-fmodule-map-file={map}")]
+    return products / "Modules", flags
+
+
+def library_names(package):
+    """The libraries that a package offers."""
+    products = json.loads(run("swift", "package", "dump-package", folder=package))["products"]
+    return [target for product in products if "library" in product["type"] for target in product["targets"]]
+
+
+def libraries(names=()):
+    """Each library that the two packages offer, or those of the names."""
+    for package in (CLIENT, SERVER):
+        for name in library_names(package):
+            if names and name not in names:
+                continue
+            modules, flags = build_of(SERVER if name in LARGER_WITH_TRAITS else package)
+            if not (modules / f"{name}.swiftmodule").exists():
+                folder = " --package-path Server" if modules.is_relative_to(SERVER) else ""
+                sys.exit(f"{name} is not built: `swift build{folder}` comes first.")
+            yield extract(name, modules, flags)
+
+
+def fixture(source, name="Fixture"):
+    """The library of a few lines of Swift, for the scripts' own tests."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"{name}.swift"
+        file.write_text(source)
+        run(
+            "swiftc", "-emit-module", "-parse-as-library", "-module-name", name, "-swift-version", "6", *target_flags(),
+            "-emit-module-path", Path(folder) / f"{name}.swiftmodule", file,
+        )  # fmt: skip
+        return extract(name, folder)
+
+
+def verdict(claims):
+    """Prints which of some claims, by their names, do not hold, and the count. Returns the exit status."""
+    broken = [name for name, holds in claims.items() if not holds]
+    for name in broken:
+        print(f"FAIL  {name}")
+    print(f"{len(claims) - len(broken)} passed, {len(broken)} failed")
+    return 1 if broken else 0
