@@ -42,7 +42,7 @@ public final class FaultProxy: Sendable {
     ///   - upstream: The server. It need not be up; a connection made while it is down is reset.
     ///   - conditions: The network to begin with. Default: nothing is wrong with it.
     ///   - seed: Starts every draw. The same seed draws the same losses for the same chunks.
-    /// - Throws: ``OptimistError`` with code `cannotListen`, when the port is taken or not allowed.
+    /// - Throws: `OptimistError` with code `cannotListen`, when the port is taken or not allowed.
     public static func start(
         listenPort: Int = 0, upstream: (host: String, port: Int), conditions: NetworkConditions = .online,
         seed: UInt64 = .random(in: .min ... .max)
@@ -64,7 +64,7 @@ public final class FaultProxy: Sendable {
     /// closed the port, and the end of a stall has set them in motion. A chunk that was already delayed keeps its
     /// delay.
     ///
-    /// - Throws: ``OptimistError`` with code `cannotListen`, when another program took the port while this was offline.
+    /// - Throws: `OptimistError` with code `cannotListen`, when another program took the port while this was offline.
     public func setConditions(_ conditions: NetworkConditions) async throws {
         exchange.conditions = conditions
         if conditions.isOffline { await listener.close() } else { try await listener.open() }

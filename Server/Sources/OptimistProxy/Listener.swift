@@ -17,7 +17,7 @@ actor Listener {
     /// Opens the door for the first time.
     ///
     /// - Parameter port: 0 takes a free one.
-    /// - Throws: ``OptimistError`` with code `cannotListen`.
+    /// - Throws: `OptimistError` with code `cannotListen`.
     static func open(port: Int, exchange: Exchange) async throws -> (listener: Listener, port: Int) {
         let channel = try await bind(port, exchange)
         let port = channel.localAddress?.port ?? port
@@ -32,7 +32,7 @@ actor Listener {
 
     /// Opens the door at the same port. Does nothing if it is open.
     ///
-    /// - Throws: ``OptimistError`` with code `cannotListen` if another program has taken the port meanwhile.
+    /// - Throws: `OptimistError` with code `cannotListen` if another program has taken the port meanwhile.
     func open() async throws {
         try await inOrder { door in
             guard door.channel == nil else { return }

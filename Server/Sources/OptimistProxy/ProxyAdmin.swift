@@ -19,7 +19,11 @@ public struct ProxyAdmin: Sendable {
     private let proxy: FaultProxy
     private let port: Int
 
-    /// - Parameter port: A port of 127.0.0.1; 0 takes a free one.
+    /// Makes the endpoint of a proxy. Nothing listens before ``run(listening:)``.
+    ///
+    /// - Parameters:
+    ///   - proxy: The proxy whose conditions it shows and changes.
+    ///   - port: A port of 127.0.0.1; 0 takes a free one.
     public init(proxy: FaultProxy, port: Int) {
         self.proxy = proxy
         self.port = port
@@ -28,7 +32,7 @@ public struct ProxyAdmin: Sendable {
     /// Serves until the task is cancelled.
     ///
     /// - Parameter listening: Called once, with the port, when requests are answered.
-    /// - Throws: ``OptimistError`` with code `cannotListen`.
+    /// - Throws: `OptimistError` with code `cannotListen`.
     public func run(listening: @escaping @Sendable (_ port: Int) async -> Void = { _ in }) async throws {
         var logger = Logger(label: "optimist.proxy")
         logger.logLevel = .critical  // Cancelling it is how it ends, not a failure.

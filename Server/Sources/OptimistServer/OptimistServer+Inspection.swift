@@ -30,10 +30,13 @@ extension OptimistServer {
         try await registry.all().map { AccountSummary(id: $0.id, email: $0.email) }
     }
 
-    /// The living rows of one type of an account, in the order in which they last changed.
+    /// Returns the living rows of one type of an account, in the order in which they last changed.
     ///
-    /// - Parameter limit: The most rows to return. Default: a page.
-    /// - Throws: When there is no such account, or the database fails.
+    /// - Parameters:
+    ///   - account: The account's id.
+    ///   - type: The present name of the type.
+    ///   - limit: The most rows to return. Default: a page.
+    /// - Throws: An error if there is no such account, or if the database fails.
     public func rows(account: String, type: String, limit: Int = RowSync.Limit.pageRows) async throws -> [InspectedRow]
     {
         try await store.read(account: account) { snapshot in

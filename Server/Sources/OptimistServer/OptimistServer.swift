@@ -33,7 +33,7 @@ public final class OptimistServer: Service {
 
     /// Opens the data, or makes it, and begins a new epoch. Nothing is listened to yet.
     ///
-    /// - Throws: ``OptimistError`` with code `unreadableData`, `exposedData`, `newerData`, `dataInUse`, `schemaConflict`,
+    /// - Throws: `OptimistError` with code `unreadableData`, `exposedData`, `newerData`, `dataInUse`, `schemaConflict`,
     ///   `diskTrouble` or `notAGazetteer`, in a sentence that says what to do. Files that are not this server's are left untouched.
     public init(configuration: ServerConfiguration) async throws {
         Self.ignoreBrokenPipes()
@@ -85,7 +85,7 @@ public final class OptimistServer: Service {
 
     /// Listens and answers until the task is cancelled, ``shutdown()`` is called, or the service group shuts down.
     ///
-    /// - Throws: ``OptimistError`` with code `addressInUse` when the port is taken.
+    /// - Throws: `OptimistError` with code `addressInUse` when the port is taken.
     public func run() async throws {
         let application = application(upTo: Self.maxConnections())
         let group = ServiceGroup(
