@@ -66,6 +66,7 @@ public struct WorkBudget: Sendable {
 
 /// Why a request is given up before it is done. It says nothing about the rows.
 public enum WorkStopped: Error {
+    /// It was more work than the budget allows.
     case overBudget
     /// Whoever asked has left.
     case cancelled
