@@ -15,9 +15,8 @@ from pathlib import Path
 from checks.found import ROOT
 
 CLIENT, SERVER = ROOT, ROOT / "Server"
-
-# Libraries of the client that have more symbols in the server's build, which has a trait on.
-LARGER_WITH_TRAITS = {"OptimistSession"}
+# The server's build has every library, and those of the client with their trait on.
+BUILD = SERVER / ".build"
 
 
 class Symbol:
@@ -126,32 +125,29 @@ def extract(name, modules, flags=()):
 
 
 @cache
-def build_of(package):
-    """Where a package's debug build has its modules, and the flags to read them."""
-    products = Path(run("swift", "build", "--show-bin-path", folder=package).strip())
-    manifest = package / ".build/debug.yaml"
+def build_flags():
+    """Where the compiler finds the C modules that the built modules import."""
+    manifest = BUILD / "debug.yaml"
     maps = set(re.findall(r'-fmodule-map-file=([^"]+)', manifest.read_text())) if manifest.exists() else set()
-    flags = [flag for map in sorted(maps) for flag in ("-Xcc", f"-fmodule-map-file={map}")]
-    return products / "Modules", flags
+    return [flag for map in sorted(maps) for flag in ("-Xcc", f"-fmodule-map-file={map}")]
 
 
 def library_names(package):
     """The libraries that a package offers."""
-    products = json.loads(run("swift", "package", "dump-package", folder=package))["products"]
+    products = json.loads(run("swift", "package", "--ignore-lock", "dump-package", folder=package))["products"]
     return [target for product in products if "library" in product["type"] for target in product["targets"]]
 
 
 def libraries(names=()):
     """Each library that the two packages offer, or those of the names."""
+    modules = BUILD / "debug/Modules"
     for package in (CLIENT, SERVER):
         for name in library_names(package):
             if names and name not in names:
                 continue
-            modules, flags = build_of(SERVER if name in LARGER_WITH_TRAITS else package)
             if not (modules / f"{name}.swiftmodule").exists():
-                folder = " --package-path Server" if modules.is_relative_to(SERVER) else ""
-                sys.exit(f"{name} is not built: `swift build{folder}` comes first.")
-            yield extract(name, modules, flags)
+                sys.exit(f"{name} is not built: `swift build --package-path Server --build-tests` comes first.")
+            yield extract(name, modules, build_flags())
 
 
 def fixture(source, name="Fixture"):

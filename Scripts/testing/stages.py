@@ -120,6 +120,10 @@ def gates(level):
             "unit tests of the client by itself", ["swift", "test", "--skip-build"], count.swift_tests,
             ["build the client by itself"], alone=True, environment=environment("usual")),
         Stage("documentation builds", ["Scripts/docs"], needs=["build the client by itself"], alone=True),
+        Stage("public symbols are documented", ["Scripts/doc-coverage"], count.counted, ["build"]),
+        Stage("the public interface is kept", ["Scripts/interface", "--check"], count.counted, ["build"]),
+        Stage("undocumented symbols are found", ["Scripts/doc-coverage", "--self-test"], count.counted),
+        Stage("changes of an interface are found", ["Scripts/interface", "--self-test"], count.counted),
     ]
     if platform.system() == "Linux":
         found += [Stage("type-check for Apple's systems", ["Scripts/typecheck-apple"], alone=True)]
