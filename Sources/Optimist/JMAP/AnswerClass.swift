@@ -17,10 +17,9 @@ package enum AnswerClass {
         let name = problem?.type.split(separator: ":").last.map(String.init) ?? ""
         switch (status, name) {
         case (429, _), (503, _):
-            guard let seconds = retryAfter.flatMap({ Double($0) ?? secondsUntil($0, since: date) }) else {
-                return .unreachable("HTTP \(status)")
-            }
-            return .throttled(after: .seconds(min(max(seconds, 0), 3600)))
+            guard let seconds = retryAfter.flatMap({ Double($0) ?? secondsUntil($0, since: date) }), seconds.isFinite
+            else { return .unreachable("HTTP \(status)") }
+            return .throttled(after: bounded(seconds, by: Attempts.longestDemand))
         case (409, "pushRewound"): return .pushRewound
         case (400, "limit"), (413, "limit"): return .tooLarge(isProtocolLimit: true)
         case (413, _): return .tooLarge(isProtocolLimit: false)
@@ -85,8 +84,13 @@ package enum AnswerClass {
                     winner: error.winner))
         default:
             return .retry(
-                after: error.retryAfterSeconds.map { .seconds($0) },
+                after: error.retryAfterSeconds.map { bounded($0, by: Booking.longestDemand) },
                 WaitReason(error.type, column: error.properties.first))
         }
+    }
+
+    /// A number of seconds as a duration from zero to a limit. Numbers far beyond it have no duration.
+    private static func bounded(_ seconds: Double, by limit: Duration) -> Duration {
+        .seconds(min(max(seconds, 0), limit / .seconds(1)))
     }
 }

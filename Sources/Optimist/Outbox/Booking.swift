@@ -12,6 +12,8 @@ struct Booking {
     private static let blockedPauseMilliseconds: Int64 = 30_000
     /// How long a row is held that cannot be sent or taken back, if the server does not say why.
     static let heldMilliseconds: Int64 = 24 * 60 * 60 * 1000
+    /// The longest that a server can put a row off: what it says may be wrong.
+    static let longestDemand = Duration.milliseconds(heldMilliseconds)
 
     let batch: PushBatch
     let verdicts: [Verdict]
@@ -155,9 +157,10 @@ struct Booking {
         try WaitTable(db).note(reason, of: entry.ref, until: due)
     }
 
-    /// - Parameter wait: As long as the server asks for. Nil: it does not say.
+    /// - Parameter wait: As long as the server asks for, at most ``longestDemand``. Nil: it does not say.
     private func putOff(_ entry: inout RowEntry, for wait: Duration?) {
-        entry.due = corrected + (wait?.milliseconds ?? Self.retryPause(after: entry.retries))
+        let demanded = wait.map { min(max($0, .zero), Self.longestDemand).milliseconds }
+        entry.due = corrected + (demanded ?? Self.retryPause(after: entry.retries))
         entry.retries += 1
     }
 

@@ -25,6 +25,8 @@ struct Attempts: Sendable, Equatable {
 
     /// How many attempts are made before the first wait.
     static let promptAttempts = 3
+    /// The longest wait that a server can demand: what it says may be wrong.
+    static let longestDemand = Duration.seconds(3600)
 
     private(set) var phase = Phase.idle
     private(set) var failures = 0
@@ -110,7 +112,7 @@ struct Attempts: Sendable, Equatable {
         if let retryAfter {
             failures += 1
             let least = backoff.delay(afterFailures: failures, using: &random)
-            return begin(now, max(retryAfter, least), isDemanded: true)
+            return begin(now, max(min(retryAfter, Self.longestDemand), least), isDemanded: true)
         }
         if let step, now < step.end { return step.end - now }
         failures += 1

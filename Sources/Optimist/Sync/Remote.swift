@@ -175,8 +175,8 @@ public enum Verdict: Sendable, Hashable {
     case gone(seq: Int64, Tombstone? = nil)
     /// Never to be applied.
     case rejected(Refusal)
-    /// Not now: the row stays pending. With what keeps the server from taking it, which the app is told. Nil, the default: it does
-    /// not say.
+    /// Not now: the row stays pending, and is sent again after this time, at most a day. Nil: the engine chooses. With what
+    /// keeps the server from taking it, which the app is told. Nil, the default: it does not say.
     case retry(after: Duration?, WaitReason? = nil)
     /// Not of a part of the row: the server does not know the life that it is of, or nothing of that but its end.
     case lifeUnknown
@@ -239,7 +239,7 @@ public enum RemoteFailure: Error, Sendable, Hashable {
     case notSent(String)
     /// No answer, or none that can be read: timed out, broken off, 5xx. The request may have been done.
     case unreachable(String)
-    /// Asked to wait.
+    /// Asked to wait. The engine waits for an hour at most.
     case throttled(after: Duration)
     /// There is no valid session. Sync waits for one.
     case signedOut(String)

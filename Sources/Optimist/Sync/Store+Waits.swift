@@ -7,7 +7,9 @@ import OptimistWire
 extension Store {
     /// The longest wait taken over from an earlier launch: the clock may have been set since. What no server demanded is
     /// never longer than the backoff's.
-    private static func longestWait(isDemanded: Bool) -> Duration { isDemanded ? .seconds(3600) : Backoff().ceiling }
+    private static func longestWait(isDemanded: Bool) -> Duration {
+        isDemanded ? Attempts.longestDemand : Backoff().ceiling
+    }
 
     /// Keeps a lane's wait over a relaunch (S5). Nil forgets it.
     func saveWait(of lane: SyncMachine.Lane, failures: Int, wait: Duration?, isDemanded: Bool) async throws {

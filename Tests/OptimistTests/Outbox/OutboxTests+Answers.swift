@@ -212,6 +212,17 @@ extension OutboxTests {
         #expect(try await store.nextPush(PushLimit())?.push.rows.count == 1)
     }
 
+    @Test(arguments: [Duration.seconds(3 * 86_400), .seconds(Int64.max)])
+    func `V1 a row that a remote puts off for days is sent again after one`(wait: Duration) async throws {
+        _ = try await insert("first")
+        try await store.book([.retry(after: wait)], of: try await next())
+        #expect(try await store.nextPush(PushLimit()) == nil)
+        phone.advance(86_399_000)
+        #expect(try await store.nextPush(PushLimit()) == nil)
+        phone.advance(1_000)
+        #expect(try await store.nextPush(PushLimit())?.push.rows.count == 1)
+    }
+
     @Test func `V1 a row that is edited while it waits is sent without waiting`() async throws {
         _ = try await insert("first")
         try await store.book([.retry(after: .seconds(1000))], of: try await next())
