@@ -34,7 +34,8 @@ package struct PullCall {
                 continue
             }
             let arguments = try answer.arguments()
-            guard let changes = InlineChanges(json: arguments), page.cursor.isEmpty || page.cursor == changes.newState
+            guard let changes = InlineChanges(json: arguments), !changes.newState.isEmpty,
+                page.cursor.isEmpty || page.cursor == changes.newState
             else { throw RemoteFailure.unreachable("a page that cannot be read") }
             page.cursor = changes.newState
             page.hasMore = page.hasMore || changes.hasMoreChanges

@@ -1,0 +1,174 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+/// A pull as a request, and its answers as pages, without a server or a store.
+@Suite(.timeLimit(.minutes(20)))
+struct PullCallTests {
+    private static let call = PullCall(
+        tables: ["project", "step"], cursor: "e1.3", limit: 50, account: "u", origins: ["A"], schemaVersion: 3)
+
+    private static let projects: JSON = [
+        "project/changes",
+        [
+            "oldState": "e1.3", "newState": "e1.9", "hasMoreChanges": true, "head": "e1.12",
+            "list": [["id": "p", "name": "P", "@gen": 1, "@seq": 8]], "destroyed": [],
+        ], "0",
+    ]
+    private static let steps: JSON = [
+        "step/changes",
+        [
+            "oldState": "e1.3", "newState": "e1.9", "list": [["id": "a", "text": "one"]], "destroyed": ["b"],
+            "destroyClocks": ["b": ["@gen": 2, "@seq": 9]],
+        ], "1",
+    ]
+    /// Nothing has changed.
+    private static let noSteps: JSON = ["step/changes", ["oldState": "e1.3", "newState": "e1.9", "list": []], "1"]
+
+    private func page(_ responses: JSON...) throws -> Page {
+        try Self.call.page(from: #require(Response(json: .response(responses))))
+    }
+
+    // MARK: - The request
+
+    @Test func `a pull is one call for each table, from one cursor`() {
+        let request = Self.call.request
+        #expect(request.methodCalls.map(\.name) == ["project/changes", "step/changes"])
+        #expect(request.methodCalls.map(\.callID) == ["0", "1"])
+        let arguments = ChangesCall(accountID: "u", sinceState: "e1.3", maxChanges: 50)
+        #expect(request.methodCalls.map { ChangesCall(json: $0.arguments) } == [arguments, arguments])
+        #expect(request.origins == ["A"])
+        #expect(request.schemaVersion == 3)
+        #expect(request.device == nil)
+        #expect(request.push == nil)
+    }
+
+    // MARK: - Pages
+
+    @Test func `R1 a page has the rows of all tables and their common state`() throws {
+        let page = try page(Self.steps, Self.projects)
+        #expect((page.from, page.cursor, page.head) == ("e1.3", "e1.9", "e1.12"))
+        #expect(page.hasMore)
+        let project = RowPatch(generation: 1, seq: 8, values: ["name": "P"])
+        #expect(
+            page.rows == [
+                PageRow(table: "project", id: "p", content: .row(project)),
+                PageRow(table: "step", id: "a", content: .row(RowPatch(values: ["text": "one"]))),
+                PageRow(table: "step", id: "b", content: .deleted(Tombstone(generation: 2, clock: nil, seq: 9))),
+            ])
+        #expect(page.serverTime == Date(timeIntervalSince1970: 1_785_585_600))
+        #expect(page.upgradeRequired.isEmpty)
+        #expect(page.epochs.isEmpty)
+    }
+
+    @Test func `the last page was read at its own state`() throws {
+        let nothing: JSON = ["oldState": "e1.3", "newState": "e1.9", "head": "e1.12", "list": []]
+        let page = try page(["project/changes", nothing, "0"], Self.noSteps)
+        #expect(!page.hasMore)
+        #expect(page.head == "e1.9")
+        #expect(page.rows.isEmpty)
+    }
+
+    @Test func `L3 a page names the epochs of a restored server, or none if one is unreadable`() throws {
+        func epochs(_ json: JSON) throws -> [RemoteEpoch] {
+            let arguments: JSON = ["oldState": "e1.3", "newState": "e1.9", "list": [], "epochs": json]
+            return try page(Self.projects, ["step/changes", arguments, "1"]).epochs
+        }
+        let lives = [RemoteEpoch(name: "e0", firstSeq: 0), RemoteEpoch(name: "e1", firstSeq: 4)]
+        #expect(try epochs(.array(lives.map(\.json))) == lives)
+        #expect(try epochs([["epoch": "e0", "firstSeq": 0], ["epoch": "e1"]]).isEmpty)
+        #expect(try epochs("e0").isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            // No list, no state, another state.
+            ["oldState": "e1.3", "newState": "e1.9"], ["oldState": "e1.3", "list": []],
+            ["oldState": "e1.3", "newState": "e1.8", "list": []], ["oldState": "e1.3", "newState": 9, "list": []],
+            ["oldState": "e1.3", "newState": "", "list": []], ["newState": "e1.9", "list": []], [:],
+            // Rows that cannot be read.
+            ["oldState": "e1.3", "newState": "e1.9", "list": [["text": "one"]]],
+            ["oldState": "e1.3", "newState": "e1.9", "list": ["a"]],
+            ["oldState": "e1.3", "newState": "e1.9", "list": [["id": "a", "@gen": -1]]],
+            ["oldState": "e1.3", "newState": "e1.9", "list": [["id": "a", "@hlc": "now"]]],
+            ["oldState": "e1.3", "newState": "e1.9", "list": [], "destroyed": ["b"]],
+            ["oldState": "e1.3", "newState": "e1.9", "list": [], "destroyed": ["b"], "destroyClocks": ["b": 2]],
+            ["oldState": "e1.3", "newState": "e1.9", "list": [], "destroyed": [5]],
+        ] as [JSON])
+    func `R1 a page that is unreadable in part, or whose tables end at different states, is refused`(steps: JSON) {
+        let failure = RemoteFailure.unreachable("a page that cannot be read")
+        #expect(throws: failure) { try page(Self.projects, ["step/changes", steps, "1"]) }
+        #expect(throws: failure) { try page(["project/changes", steps, "0"], Self.noSteps) }
+    }
+
+    @Test func `a page without one of the tables is refused`() {
+        #expect(throws: RemoteFailure.unreachable("an answer without step")) { try page(Self.projects) }
+        #expect(throws: RemoteFailure.unreachable("an answer without project")) { try page() }
+    }
+
+    // MARK: - Errors
+
+    @Test(
+        arguments: [
+            (["type": "cannotCalculateChanges"], .cursorLost),
+            (
+                ["type": "forked", "epochs": [["epoch": "e0", "firstSeq": 0]]],
+                .forked([RemoteEpoch(name: "e0", firstSeq: 0)])
+            ),
+            (["type": "forked"], .forked([])), (["type": "forked", "epochs": [["epoch": 0]]], .forked([])),
+            (["type": "accountNotFound"], .forbidden("The server refuses this account.")),
+            (["type": "forbidden"], .forbidden("The server refuses this account.")),
+            (["type": "serverUnavailable"], .unreachable("serverUnavailable")),
+            (["type": "neverHeardOf"], .unreachable("neverHeardOf")), ([:], .unreachable("an unknown error")),
+            (["type": 5], .unreachable("an unknown error")),
+        ] as [(JSON, RemoteFailure)])
+    func `L4 an error of one table fails the page`(error: JSON, failure: RemoteFailure) {
+        #expect(throws: failure) { try page(Self.projects, ["error", error, "1"]) }
+    }
+
+    @Test func `L1 a table that needs a newer app is left out of the page`() throws {
+        let tooOld: JSON = ["error", ["type": "schemaTooOld"], "0"]
+        let page = try page(tooOld, Self.steps)
+        #expect(page.upgradeRequired == ["project"])
+        #expect(page.rows.map(\.table) == ["step", "step"])
+        #expect(page.cursor == "e1.9")
+        #expect(throws: RemoteFailure.upgradeRequired(["project", "step"])) {
+            try self.page(tooOld, ["error", ["type": "schemaTooOld"], "1"])
+        }
+    }
+
+    // MARK: - Damage
+
+    @Test(arguments: 1...40)
+    func `R1 any damaged answer gives one whole page or one failure`(seed: UInt64) throws {
+        let whole = JSON.response([Self.projects, Self.steps])
+        var damage = JSONDamage(seed: seed)
+        var (pages, failures) = (0, 0)
+        for round in 0..<250 {
+            let json = round.isMultiple(of: 2) ? damage.damaged(whole) : try? JSON(parsing: damage.damaged(whole.bytes))
+            guard let json, let response = Response(json: json) else { continue }
+            do {
+                let page = try Self.call.page(from: response)
+                pages += 1
+                #expect(page.from == "e1.3")
+                #expect(!page.cursor.isEmpty)
+                #expect(page.hasMore || page.head == page.cursor)
+                #expect(page.upgradeRequired.isDisjoint(with: page.rows.map(\.table)))
+                #expect(page.rows.allSatisfy { $0.table == "project" || $0.table == "step" })
+            } catch {
+                failures += 1
+                #expect(error is RemoteFailure)
+            }
+        }
+        #expect(pages > 0 && failures > 0, "\(pages) pages, \(failures) failures")
+    }
+
+    @Test func `a pull answer cut off at any byte is unreadable`() {
+        let bytes = JSON.response([Self.projects, Self.steps]).bytes
+        for end in bytes.indices { #expect(throws: (any Error).self) { try JSON(parsing: bytes[..<end]) } }
+    }
+}
