@@ -72,7 +72,7 @@ struct Download {
             _ = startAgain()
             take(head)
             // The length differs for a body that is unpacked on the way.
-            total = Self.isAsSent(head) ? head.headerFields[.contentLength].flatMap { Int($0) } : nil
+            total = Self.isAsSent(head) ? head.headerFields[.contentLength].flatMap(Self.number) : nil
             validator = Self.validator(of: head)
             if let total, total > limitBytes { throw TransportError(.tooLarge, .responseStarted) }
             return .bytes
@@ -118,12 +118,19 @@ struct Download {
         return encoding == nil || encoding == "identity"
     }
 
+    /// > Source: RFC 9110, section 14.4. A malformed range counts as none.
     private static func range(_ head: HTTPResponse) -> (first: Int, total: Int?)? {
         guard let text = head.headerFields[.contentRange], text.hasPrefix("bytes ") else { return nil }
-        let parts = text.dropFirst("bytes ".count).split(separator: "/")
-        guard parts.count == 2, let first = parts[0].split(separator: "-").first.flatMap({ Int($0) }) else {
-            return nil
-        }
-        return (first, Int(parts[1]))
+        let parts = text.dropFirst("bytes ".count).split(separator: "/", omittingEmptySubsequences: false)
+        let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, ends.count == 2, let first = number(ends[0]), let last = number(ends[1]), first <= last
+        else { return nil }
+        let total = number(parts[1])
+        return parts[1] == "*" || total.map { last < $0 } == true ? (first, total) : nil
+    }
+
+    /// A number of digits alone: `Int` would also take a sign.
+    private static func number(_ text: some StringProtocol) -> Int? {
+        text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int(text) : nil
     }
 }
