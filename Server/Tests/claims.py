@@ -20,7 +20,7 @@ class Claims:
         return function
 
     def run(self, *given):
-        """Runs every claim, prints the count, and exits with 1 if one does not hold."""
+        """Runs every claim, prints the count, and exits with 1 if one does not hold, or if there is none."""
         failed = skipped = 0
         for claim in self._claims:
             name = " ".join(claim.__doc__.split())
@@ -30,11 +30,11 @@ class Claims:
             except Skip as reason:
                 skipped += 1
                 print(f"skip  {name} ({reason})", flush=True)
-            except Exception:
+            except (Exception, SystemExit):  # A claim that ends the program would leave the others untried.
                 failed += 1
                 print(f"FAIL  {name}", flush=True)
                 traceback.print_exc(file=sys.stdout)
         if skipped:
             print(f"{skipped} skipped", flush=True)
         print(f"{len(self._claims) - failed - skipped} passed, {failed} failed", flush=True)
-        sys.exit(1 if failed else 0)
+        sys.exit(1 if failed or not self._claims else 0)

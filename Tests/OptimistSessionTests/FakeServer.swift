@@ -6,6 +6,7 @@ import OptimistCore
 import OptimistSession
 import OptimistTesting
 import Synchronization
+import Testing
 
 /// A server of a few lines: it gives tokens, counts what it is asked, and fails as it is told.
 final class FakeServer: Sendable {
@@ -141,6 +142,7 @@ struct Bench {
     /// Waits for a state.
     func reaches(_ isWanted: (SessionState) -> Bool) async {
         for await state in session.states where isWanted(state) { return }
+        Issue.record("the states ended before the one that was waited for")
     }
 }
 

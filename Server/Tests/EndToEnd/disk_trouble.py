@@ -124,6 +124,7 @@ def at_every_call(folder, scenario):
     record, chance, played = folder / "record", random.Random(SEED), 0
     scenario(folder / "whole", None, record)
     counts = Counter(call.kind for call in recorded(record))
+    assert all(counts[calls] for calls in "ws"), f"the whole run made {dict(counts)}"
     for error in Fault.ERRORS:
         for calls in "wst":
             moments = range(1, counts[calls] + 1)

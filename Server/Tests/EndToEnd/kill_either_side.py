@@ -38,6 +38,7 @@ class Round:
         self.launch_seconds = chance.uniform(0, 0.5) if chance.random() < 0.2 else None
         self.kills = Counter()
         self.acknowledged = 0
+        self.problems = []
 
     def play(self):
         enough = threading.Event()
@@ -53,6 +54,7 @@ class Round:
         enough.set()
         for writer in self.writers.values():
             writer.join()
+        assert not self.problems, self.problems
         for victim in self.victims:
             check_integrity(victim.database)
         self.start()
@@ -78,8 +80,10 @@ class Round:
             while not enough.is_set():
                 assert phone.write(), "a write failed"
                 self.acknowledged += 1
-        except (Gone, ValueError):
+        except Gone:
             pass  # It was killed, as intended. The write on the way stays unanswered.
+        except Exception as problem:
+            self.problems.append(problem)
 
 
 @claims
@@ -100,6 +104,7 @@ def random_kills(folder):
             totals += round.kills
             totals["acknowledged writes"] += round.acknowledged
     print("      " + ", ".join(f"{count} {what}" for what, count in totals.items()), flush=True)
+    assert totals["acknowledged writes"] >= KILLS, "hardly anything was written between the kills"
 
 
 WRITES = 3

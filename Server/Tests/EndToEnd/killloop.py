@@ -222,6 +222,7 @@ def survives_kills():
         finally:
             process.kill()
     print("      " + ", ".join(f"{count} {what}" for what, count in totals.items()), flush=True)
+    assert totals["acknowledged writes"] >= ROUNDS, "hardly anything was written between the kills"
 
 
 if __name__ == "__main__":

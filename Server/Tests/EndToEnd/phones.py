@@ -187,7 +187,7 @@ class Phone:
         try:
             self._process.stdin.write(line + "\n")
             self._process.stdin.flush()
-        except OSError:
+        except (OSError, ValueError):  # Broken, or closed already.
             raise Gone from None
 
     def until_open(self):

@@ -67,6 +67,7 @@ def crash_in_the_crowd(lab):
             a.call("POST", "restart")
         for one in writes:
             one.result()
+    assert acknowledged, "no write was answered"
     texts = [todo["content"] for todo in agree(a, b)]
     assert len(texts) == len(set(texts)), "double"
     assert set(acknowledged) <= set(texts), set(acknowledged) - set(texts)

@@ -88,6 +88,7 @@ struct TestedPhone: Sendable {
 
     func until(_ isReached: (SyncStatus) -> Bool) async {
         for await status in phone.sync.status where isReached(status) { return }
+        Issue.record("the status ended before the one that was waited for")
     }
 
     func untilSynced() async {

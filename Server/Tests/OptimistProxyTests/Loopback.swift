@@ -4,6 +4,7 @@ import NIOCore
 import NIOPosix
 import OptimistProxy
 import Synchronization
+import Testing
 
 typealias Bytes = NIOAsyncChannel<ByteBuffer, ByteBuffer>
 
@@ -42,6 +43,7 @@ final class Upstream: Sendable {
     /// Returns when this many bytes have arrived.
     func waitForBytes(_ count: Int) async {
         for await _ in log.changes where received.count >= count { return }
+        Issue.record("\(received.count) bytes of \(count) arrived")
     }
 
     func close() async { try? await listener.close() }

@@ -25,7 +25,7 @@ struct ProxyAdminTests {
                 group.addTask {
                     try await ProxyAdmin(proxy: proxy, port: 0).run { port.yield($0) }
                 }
-                guard let admin = await ports.first(where: { _ in true }) else { return }
+                let admin = try #require(await ports.first { _ in true })
                 let before = try await send("GET", "/conditions", port: admin)
                 #expect(before.contains("\"profile\" : \"3g\""))
                 let after = try await send("PUT", "/conditions", #"{"lossPercent": 3, "latencyMs": 20}"#, port: admin)
@@ -49,7 +49,7 @@ struct ProxyAdminTests {
                 group.addTask {
                     try await ProxyAdmin(proxy: proxy, port: 0).run { port.yield($0) }
                 }
-                guard let admin = await ports.first(where: { _ in true }) else { return }
+                let admin = try #require(await ports.first { _ in true })
                 for origin in ["http://example.com", "http://127.0.0.1:1", "null"] {
                     let answer = try await send("POST", "/reset", origin: origin, port: admin)
                     #expect(answer.hasPrefix("HTTP/1.1 403"))
@@ -80,7 +80,7 @@ struct ProxyAdminTests {
                 group.addTask {
                     try await ProxyAdmin(proxy: proxy, port: 0).run { port.yield($0) }
                 }
-                guard let admin = await ports.first(where: { _ in true }) else { return }
+                let admin = try #require(await ports.first { _ in true })
                 let answer = try await send("POST", "/drop-next-responses", #"{"count": 1}"#, port: admin)
                 #expect(answer.hasPrefix("HTTP/1.1 204"))
                 let lost = (try? await exchange([1], port: proxy.port)) ?? []

@@ -99,7 +99,7 @@ extension EditWinsTests {
         #expect(try await phone.rows("note").count == 1)
         try await phone.store.rewind(["note"], at: nil, to: [("m", 0), ("m2", 0)].map(RemoteEpoch.init))
         let batch = try await healed()
-        guard case .create(let patch) = try #require(batch.push.rows.first).change else { return }
+        let patch = try #require(batch.push.rows.first?.change.created)
         #expect(patch.values["body"] == "blue")
         try await phone.store.book([.accepted(seq: 1)], of: batch)
         #expect(try await phone.store.pendingCount() == 0)

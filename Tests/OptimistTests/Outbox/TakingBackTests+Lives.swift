@@ -20,7 +20,7 @@ extension TakingBackTests {
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
         let anew = Step(id: step.id, text: "Anew")
         try await desk.store.write { try anew.insert($0, onConflict: .replace) }
-        guard case .row(var won) = PageRow.step(step, seq: 2).content else { return }
+        var won = try #require(PageRow.step(step, seq: 2).patch)
         (won.generation, won.seq) = (3, nil)
         try await desk.store.book([.merged(seq: 2, won)], of: batch)
         won.seq = 2
@@ -36,7 +36,7 @@ extension TakingBackTests {
         try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'Flights'") }
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
         let later = PageRow.step(Step(id: step.id, text: "Boats"), seq: 2, stamp: 1_790_000_050_000)
-        guard case .row(let current) = later.content else { return }
+        let current = try #require(later.patch)
         let refusal = Refusal(code: "forbidden", message: "no", current: current)
         try await desk.store.book([.rejected(refusal)], of: batch)
         #expect(try await desk.store.steps() == ["Boats"])

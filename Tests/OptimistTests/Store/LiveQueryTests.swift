@@ -30,6 +30,7 @@ struct LiveQueryTests {
             last = count
             if count == 2 * writes { break }
         }
+        #expect(last == 2 * writes)
         try await burst.value
     }
 

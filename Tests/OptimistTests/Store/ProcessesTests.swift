@@ -21,9 +21,9 @@ private func startOther(_ role: String, _ file: URL) throws -> ChildProcess {
 struct ProcessesTests {
     private let server = InMemoryServer()
 
-    private func until(_ content: String, in store: Store) async {
+    private func until(_ content: String, in store: Store) async throws {
         let todos = store.observe { try Todo.filter(Column("content") == content).fetchCount($0) }
-        for await count in todos where count > 0 { return }
+        try await todos.reach { $0 > 0 }
     }
 
     private func add(_ content: String, to phone: SyncedPhone) async throws {
@@ -36,10 +36,10 @@ struct ProcessesTests {
         try await phone.until { try await $0.counts().lastSync != nil }
         let other = try startOther("write", phone.store.file)
         for number in 1...20 {
-            await until("other \(number - 1)", in: phone.store)
+            try await until("other \(number - 1)", in: phone.store)
             try await add("mine \(number)", to: phone)
         }
-        await until("other 20", in: phone.store)
+        try await until("other 20", in: phone.store)
         other.kill()
         try await phone.untilClean()
         #expect(server.rows("todo").count == 41)
@@ -49,7 +49,7 @@ struct ProcessesTests {
     @Test func `W5 one process syncs at a time, and the next one takes over when it is killed`() async throws {
         let phone = try SyncedPhone(server)
         let other = try startOther("sync", phone.store.file)
-        await until("other pushes", in: phone.store)
+        try await until("other pushes", in: phone.store)
         let engine = phone.start()
         await phone.clock.sleepers(atLeast: 1)
         #expect(try await engine.status.current().phase == .paused(reason: .otherProcess))

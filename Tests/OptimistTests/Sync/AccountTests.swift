@@ -200,7 +200,7 @@ struct AccountTests {
             await SyncEngine(store: store, remote: InMemoryRemote(server), reachability: ManualReachability()).run()
         }
         let changes = store.changes.stream()
-        for await _ in changes where try await store.counts().pending == 0 { break }
+        try await changes.reach { _ in try await store.counts().pending == 0 }
         running.cancel()
         await running.value
         #expect(server.rows("todo").count == 2)

@@ -62,9 +62,9 @@ struct FileOwnerTests {
     }
 
     /// Runs an engine until a status satisfies a condition.
-    private func run(_ engine: SyncEngine, until isReached: (SyncStatus) -> Bool) async {
+    private func run(_ engine: SyncEngine, until isReached: (SyncStatus) -> Bool) async throws {
         let running = Task { await engine.run() }
-        for await status in engine.status where isReached(status) { break }
+        try await engine.status.reach { isReached($0) }
         running.cancel()
         await running.value
     }
@@ -98,17 +98,17 @@ struct FileOwnerTests {
         let engine = engine(remote)
         remote.signIn("A")
         try await write("of A")
-        await run(engine, until: Self.isSynced)
+        try await run(engine, until: Self.isSynced)
         remote.signIn(nil)
         try await write("of A, signed out")
         remote.signIn("B")
         #expect(await refused { try await write("of B") })
-        await run(engine, until: Self.isPaused)
+        try await run(engine, until: Self.isPaused)
         #expect(await refused { try await write("of B") })
         #expect(contents("B").isEmpty)
         remote.signIn("A")
         try await write("of A again")
-        await run(engine, until: Self.isSynced)
+        try await run(engine, until: Self.isSynced)
         #expect(contents("A") == ["of A", "of A again", "of A, signed out"])
         #expect(contents("B").isEmpty)
     }
@@ -130,10 +130,10 @@ struct FileOwnerTests {
         remote.signIn("A")
         try await write("of A, offline")
         remote.signIn("B")
-        await run(engine, until: Self.isPaused)
+        try await run(engine, until: Self.isPaused)
         #expect(contents("B").isEmpty)
         remote.signIn("A")
-        await run(engine, until: Self.isSynced)
+        try await run(engine, until: Self.isSynced)
         #expect(contents("A") == ["before anybody", "of A, offline"])
     }
 
@@ -195,15 +195,15 @@ struct FileOwnerTests {
         let engine = engine(remote)
         remote.signIn("A")
         try await write("of A")
-        await run(engine, until: Self.isSynced)
+        try await run(engine, until: Self.isSynced)
         remote.signIn("B")
-        await run(engine, until: Self.isPaused)
+        try await run(engine, until: Self.isPaused)
         #expect(await refused { try await write("of B") })
         try phone.reopen()
         #expect(await refused { try await write("of B, relaunched") })
         remote.signIn(nil)
         let again = self.engine(remote)
-        await run(again) { status in
+        try await run(again) { status in
             if case .paused(let reason) = status.phase { reason.code == .signedOut } else { false }
         }
         try await write("of A, signed out")
@@ -217,7 +217,7 @@ struct FileOwnerTests {
         #expect(await refused { try await write("of B") })
         remote.signIn("A")
         try await write("of A")
-        await run(engine, until: Self.isSynced)
+        try await run(engine, until: Self.isSynced)
         #expect(contents("A") == ["of A"])
     }
 

@@ -93,7 +93,7 @@ extension FittingTests {
         let changes = store.changes.stream()
         let run = Task { await engine.run() }
         defer { run.cancel() }
-        for await _ in changes where try await isDone(store) { break }
+        try await changes.reach { _ in try await isDone(store) }
         run.cancel()
         await run.value
     }
@@ -199,7 +199,7 @@ extension FittingTests {
             try db.execute(sql: "UPDATE step SET project = ?", arguments: [tour.id])
         }
         let third = try #require(try await store.nextPush(PushLimit())).push.rows.first { $0.table == "step" }
-        guard case .create(let patch)? = third?.change else { throw CancellationError() }
+        let patch = try #require(third?.change.created)
         #expect(try #require(patch.clocks?["project"]) > #require(try clock(second)), "the user's next edit is later")
     }
 
@@ -315,7 +315,7 @@ extension FittingTests {
         try await store.take([theirs], from: 1, to: 2)
         let batch = try #require(try await store.nextPush(PushLimit()))
         #expect(try await tried() == 0)
-        guard case .row(var former) = PageRow.project(trip).content else { throw CancellationError() }
+        var former = try #require(PageRow.project(trip).patch)
         former.seq = 1
         switch end {
         case "put off": try await store.book([.retry(after: nil)], of: batch)

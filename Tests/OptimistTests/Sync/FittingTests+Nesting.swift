@@ -127,7 +127,7 @@ extension FittingTests {
         let (store, top, middle, leaf) = (try folders().store, UUID(), UUID(), UUID())
         // Another device has made the middle one too.
         let batch = try await refuse(top, of: top, middle, leaf: leaf, .accepted(seq: 2), in: store)
-        guard case .create(var echo)? = batch.push.rows.last?.change else { throw CancellationError() }
+        var echo = try #require(batch.push.rows.last?.change.created)
         echo.seq = 2
         let echoed = PageRow(table: "folder", id: leaf.uuidString.lowercased(), content: .row(echo))
         try await store.takeFolders([folder(middle, in: nil, seq: 1), echoed], from: 0, to: 2)

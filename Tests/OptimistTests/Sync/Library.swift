@@ -7,6 +7,7 @@ import OptimistCore
 import OptimistTesting
 import OptimistWire
 import Synchronization
+import Testing
 
 @testable import Optimist
 
@@ -127,7 +128,7 @@ final class Reader: Sendable {
     func until(_ condition: @escaping @Sendable (Store) async throws -> Bool) async throws {
         let changes = store.changes.stream()
         if try await condition(store) { return }
-        for await _ in changes where try await condition(store) { return }
+        try await changes.reach { _ in try await condition(store) }
     }
 
     /// Waits until a pull has been answered from now on, everything was received and sent, and the engine is idle. Time

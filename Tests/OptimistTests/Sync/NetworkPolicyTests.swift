@@ -82,7 +82,7 @@ struct NetworkPolicyTests {
         try await phone.store.write { try Todo(content: "pending").insert($0) }
         let revoked = SyncStatus.Phase.paused(
             reason: PauseReason(.accountRefused, "The server refuses this account."))
-        for await status in engine.status where status.phase == revoked { break }
+        try await engine.status.reach { $0.phase == revoked }
         #expect(try await phone.store.todos().map(\.content) == ["pending", "synced"])
         #expect(try await phone.store.counts().pending == 1)
         server.setOutage(nil)

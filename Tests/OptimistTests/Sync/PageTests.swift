@@ -74,7 +74,7 @@ struct PageTests {
         let batch = try #require(try await store.nextPush(PushLimit()))
         let theirs: JSONObject = ["content": "theirs", "date": "2026-11-21", "priority": 5, "done": false]
         try await store.receive([pageRow(todo, seq: 3, stamp: 1_790_000_001_000, theirs)], from: "e1.1", to: "e1.3")
-        guard case .row(let older) = pageRow(todo, seq: 2, whole).content else { return }
+        let older = try #require(pageRow(todo, seq: 2, whole).patch)
         try await store.book(
             [.rejected(Refusal(code: "forbidden", message: "no", current: older))], of: batch)
         #expect(try await store.todos().first?.content == "theirs")

@@ -122,9 +122,7 @@ struct ResyncTests {
         #expect(try await store.read { try Project.fetchAll($0).map(\.part) } == [nil], "as in that life, though older")
         try await store.book([.gone(seq: 2)], of: batch)
         #expect(try await store.projects() == ["Mine"])
-        guard case .update(let patch)? = try await store.nextPush(PushLimit())?.push.rows.first?.change else {
-            throw CancellationError()
-        }
+        let patch = try #require(try await store.nextPush(PushLimit())?.push.rows.first?.change.updated)
         #expect(patch.generation ?? 1 == 1)
         #expect(patch.values == ["title": "Mine"])
     }
@@ -138,9 +136,7 @@ struct ResyncTests {
         try await store.take([.gone("project", trip.id, seq: 2)], from: 1, to: 2)
         #expect(try await store.projects() == [])
         try await store.write { try trip.insert($0) }
-        guard case .create(let patch)? = try await store.nextPush(PushLimit())?.push.rows.first?.change else {
-            throw CancellationError()
-        }
+        let patch = try #require(try await store.nextPush(PushLimit())?.push.rows.first?.change.created)
         #expect(patch.generation == 3, "the next life of the one that was deleted")
     }
 
@@ -150,9 +146,7 @@ struct ResyncTests {
         try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
         try await store.take([.gone("project", trip.id, seq: 2)], from: 1, to: 2)
         #expect(try await store.projects() == ["Mine"])
-        guard case .create(let patch)? = try await store.nextPush(PushLimit())?.push.rows.first?.change else {
-            throw CancellationError()
-        }
+        let patch = try #require(try await store.nextPush(PushLimit())?.push.rows.first?.change.created)
         #expect(patch.generation == 3)
         #expect(patch.values["title"] == "Mine")
     }
@@ -203,7 +197,7 @@ struct ResyncTests {
         #expect(try await store.steps() == ["Tickets"])
         #expect(try await store.conflicts().isEmpty)
         #expect(try await store.counts().parked == 0)
-        guard case .create(let patch)? = try await sentProject(store) else { throw CancellationError() }
+        let patch = try #require(try await sentProject(store)?.created)
         #expect(patch.generation == 1)
         #expect(patch.values["title"] == "Mine")
     }
@@ -218,7 +212,7 @@ struct ResyncTests {
         try await store.write { try Step(text: "Tickets", project: trip.id).insert($0) }
         try await miss(trip, store)
         try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
-        guard case .create(let patch)? = try await sentProject(store) else { throw CancellationError() }
+        let patch = try #require(try await sentProject(store)?.created)
         #expect(patch.values["title"] == "Mine")
         #expect(try await store.counts().parked == 0)
     }
@@ -257,7 +251,7 @@ struct ResyncTests {
         #expect(try await store.projects() == [])
         let push = try #require(try await store.nextPush(PushLimit())).push
         #expect(push.rows.map(\.table) == ["project", "step"])
-        guard case .delete(let tombstone)? = push.rows.first?.change else { throw CancellationError() }
+        let tombstone = try #require(push.rows.first?.change.deleted)
         #expect(tombstone.generation == 2)
     }
 

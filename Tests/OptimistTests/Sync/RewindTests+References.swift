@@ -33,7 +33,7 @@ extension RewindTests {
         try await take([.gone("project", trip.id, seq: 2)], in: desk.store)
         #expect(try await desk.store.projects().isEmpty)
         let push = try #require(try await desk.store.nextPush(PushLimit())).push
-        guard case .create(let patch)? = push.rows.first?.change else { throw CancellationError() }
+        let patch = try #require(push.rows.first?.change.created)
         #expect(patch.values["text"] == "Tickets")
         #expect(patch.values["project"] == .null)
         let (text, project) = (try #require(patch.clocks?["text"]), try #require(patch.clocks?["project"]))
@@ -83,7 +83,7 @@ extension RewindTests {
         try await take([.gone("project", tour.id, seq: 2)], in: desk.store)
         #expect(try await desk.store.read { try Step.fetchOne($0)?.project } == trip.id)
         let push = try #require(try await desk.store.nextPush(PushLimit())).push
-        guard case .create(let patch)? = push.rows.first?.change else { throw CancellationError() }
+        let patch = try #require(push.rows.first?.change.created)
         #expect(patch.values["project"]?.string == trip.wireID)
     }
 
@@ -103,9 +103,7 @@ extension RewindTests {
         try await store.rewind(["step", "project"], at: "e1.1", to: [("e1", 0), ("e2", 2)].map(RemoteEpoch.init))
         let push = try #require(try await store.nextPush(PushLimit())).push
         let projects = [batch.push, push].map { $0.rows.first { $0.table == "project" }?.change }
-        guard case .create(let first)? = projects[0], case .create(let second)? = projects[1] else {
-            throw CancellationError()
-        }
+        let (first, second) = (try #require(projects[0]?.created), try #require(projects[1]?.created))
         #expect(second.values == first.values)
         for column in ["title", "part"] { #expect(second.clocks?[column] == first.clocks?[column]) }
     }
@@ -127,11 +125,11 @@ extension RewindTests {
         try await healing(tickets, in: tour, insteadOf: trip, store)
         try await take([.gone("project", trip.id, seq: 2)], in: store)
         let batch = try #require(try await store.nextPush(PushLimit()))
-        guard case .create(let lost)? = batch.push.rows.first?.change else { throw CancellationError() }
+        let lost = try #require(batch.push.rows.first?.change.created)
         #expect(lost.values["project"]?.string == trip.wireID, "the later one")
         try await store.book([.blocked(by: "project:\(trip.wireID)")], of: batch)
         let push = try #require(try await store.nextPush(PushLimit())).push
-        guard case .create(let patch)? = push.rows.first?.change else { throw CancellationError() }
+        let patch = try #require(push.rows.first?.change.created)
         #expect(patch.values["project"]?.string == tour.wireID)
         #expect(try #require(patch.clocks?["project"]) > #require(lost.clocks?["project"]))
         #expect(patch.clocks?["text"] == lost.clocks?["text"])
@@ -196,7 +194,7 @@ extension RewindTests {
         #expect(try await desk.store.steps() == ["Tickets"])
         #expect(try await desk.store.rejections().count == 1, "one, of both rows")
         let push = try #require(try await desk.store.nextPush(PushLimit())).push
-        guard case .create(let patch)? = push.rows.first?.change else { throw CancellationError() }
+        let patch = try #require(push.rows.first?.change.created)
         #expect(patch.values["project"] == .null)
         #expect(patch.values["text"] == "Tickets")
     }
@@ -218,9 +216,7 @@ extension RewindTests {
         #expect(try await store.projects().isEmpty)
         #expect(try await store.steps() == ["Tickets"])
         #expect(try await store.counts().parked == 0)
-        guard case .create(let patch)? = try await store.nextPush(PushLimit())?.push.rows.first?.change else {
-            throw CancellationError()
-        }
+        let patch = try #require(try await store.nextPush(PushLimit())?.push.rows.first?.change.created)
         #expect(patch.values["text"] == "Tickets" && patch.values["project"] == .null)
     }
 }

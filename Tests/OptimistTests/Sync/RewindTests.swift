@@ -259,7 +259,7 @@ struct RewindTests {
     @Test func `L4 M1 what the server has nothing of any more is as if nobody had written it`() async throws {
         let (desk, step) = (try Desk(), Step(text: "Tickets"))
         try await desk.store.take([.step(step)], to: 1)
-        guard case .row(var patch) = PageRow.step(step, seq: 2).content else { return }
+        var patch = try #require(PageRow.step(step, seq: 2).patch)
         patch.values = JSONObject([("project", .null)])
         let row = PageRow(table: "step", id: step.wireID, content: .row(patch))
         try await desk.store.take([row], from: 1, to: 2)
@@ -275,7 +275,7 @@ struct RewindTests {
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
         let anew = Step(id: step.id, text: "Anew")
         try await desk.store.write { try anew.insert($0, onConflict: .replace) }
-        guard case .row(var won) = PageRow.step(step, seq: 6).content else { return }
+        var won = try #require(PageRow.step(step, seq: 6).patch)
         (won.generation, won.seq) = (3, nil)
         try await desk.store.book([.merged(seq: 6, won)], of: batch)
         try await desk.store.rewind(["step"], at: "e1.1", to: [("e1", 0), ("e2", 4)].map(RemoteEpoch.init))
@@ -306,7 +306,7 @@ struct RewindTests {
 
     @Test func `L1 L3 an old app heals the columns that it does not know`() async throws {
         let desk = try Desk()
-        guard case .row(var patch) = PageRow.step(Step(text: "Tickets"), seq: 9).content else { return }
+        var patch = try #require(PageRow.step(Step(text: "Tickets"), seq: 9).patch)
         patch.values["colour"] = "green"
         let row = PageRow(table: "step", id: UUID().uuidString.lowercased(), content: .row(patch))
         try await desk.store.take([row], to: ["step", "project"], seq: 9)

@@ -60,7 +60,7 @@ final class SyncedPhone: Sendable {
     func until(_ condition: @escaping @Sendable (Store) async throws -> Bool) async throws {
         let changes = store.changes.stream()
         if try await condition(store) { return }
-        for await _ in changes where try await condition(store) { return }
+        try await changes.reach { _ in try await condition(store) }
     }
 
     func untilClean() async throws { try await until { try await $0.counts().pending == 0 } }
@@ -292,11 +292,11 @@ struct SyncEngineTests {
         try await phone.store.bind(to: "elsewhere#2")
         try await phone.store.write { try Todo(content: "Private").insert($0) }
         let engine = phone.start()
-        for await status in engine.status {
-            guard case .paused(let reason) = status.phase else { continue }
+        try await engine.status.reach { status in
+            guard case .paused(let reason) = status.phase else { return false }
             #expect(reason.code == .otherAccount)
             #expect(reason.message.hasSuffix("."))
-            break
+            return true
         }
         #expect(server.pushes.isEmpty)
         #expect(try await phone.store.counts().pending == 1)

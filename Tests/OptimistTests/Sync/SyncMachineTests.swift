@@ -60,18 +60,23 @@ struct MachineRun {
         attempts[lane, default: []].append(now)
     }
 
-    /// Ends what a lane does.
-    mutating func finish(_ lane: SyncMachine.Lane, _ event: Event) {
-        guard working.remove(lane) != nil else { return }
+    /// Ends the work of a lane, which must be running.
+    mutating func finish(
+        _ lane: SyncMachine.Lane, _ event: Event, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        guard working.remove(lane) != nil else {
+            Issue.record("\(lane) does not run", sourceLocation: sourceLocation)
+            return
+        }
         handle(event)
     }
 
     /// Lets everything under way fail.
     mutating func failAll(_ failure: SyncMachine.Failure = .transient) {
         while !working.isEmpty {
-            finish(.push, .pushed(.failed(failure, rows: 1, units: 1)))
-            finish(.pull, .pulled(.failed(failure)))
-            finish(.stream, .streamEnded(failure))
+            if working.contains(.push) { finish(.push, .pushed(.failed(failure, rows: 1, units: 1))) }
+            if working.contains(.pull) { finish(.pull, .pulled(.failed(failure))) }
+            if working.contains(.stream) { finish(.stream, .streamEnded(failure)) }
         }
     }
 
@@ -284,7 +289,7 @@ struct SyncMachineTests {
     @Test func `S8 pulling goes on while pushes fail`() {
         var run = MachineRun(seed: 6)
         run.handle(.started([:]))
-        for _ in 0..<5 { run.finish(.push, .pushed(.failed(.throttled(.seconds(60)), rows: 1, units: 1))) }
+        run.finish(.push, .pushed(.failed(.throttled(.seconds(60)), rows: 1, units: 1)))
         run.finish(.pull, .pulled(.page(hasMore: true)))
         #expect(run.working.contains(.pull))
         run.finish(.pull, .pulled(.page(hasMore: false)))
@@ -349,13 +354,17 @@ struct SyncMachineTests {
             case 3: run.handle(.foreground)
             case 4: run.handle(.signedIn)
             case 5: if Bool.random(using: &random) { run.handle(.signedOut(PauseReason(.signedOut, "x"))) }
-            case 6: run.finish(.push, .pushed(.sent(needsPull: false)))
-            case 7: run.finish(.push, .pushed(.nothing(nextDue: Bool.random(using: &random) ? .seconds(3) : nil)))
-            case 8: run.finish(.push, .pushed(.failed(failure, rows: 9, units: .random(in: 1...9, using: &random))))
-            case 9: run.finish(.pull, .pulled(.page(hasMore: .random(using: &random))))
-            case 10: run.finish(.pull, .pulled(.failed(failure)))
-            case 11: if run.working.contains(.stream) { run.handle(.streamAlive) }
-            case 12: run.finish(.stream, .streamEnded(failure))
+            case 6 where run.working.contains(.push): run.finish(.push, .pushed(.sent(needsPull: false)))
+            case 7 where run.working.contains(.push):
+                run.finish(.push, .pushed(.nothing(nextDue: Bool.random(using: &random) ? .seconds(3) : nil)))
+            case 8 where run.working.contains(.push):
+                run.finish(.push, .pushed(.failed(failure, rows: 9, units: .random(in: 1...9, using: &random))))
+            case 9 where run.working.contains(.pull):
+                run.finish(.pull, .pulled(.page(hasMore: .random(using: &random))))
+            case 10 where run.working.contains(.pull): run.finish(.pull, .pulled(.failed(failure)))
+            case 11 where run.working.contains(.stream): run.handle(.streamAlive)
+            case 12 where run.working.contains(.stream): run.finish(.stream, .streamEnded(failure))
+            case 6...12: break  // That lane does not run.
             default: run.step()
             }
             expectLiveness(run)

@@ -26,7 +26,7 @@ struct WaitingRowsTests {
         let todo = Todo(content: "Tickets", alarm: Date(timeIntervalSince1970: 1_800_000_000))
         try await phone.store.write { try todo.insert($0) }
         let engine = phone.start()
-        for await status in engine.status where status.phase == .waiting { break }
+        try await engine.status.reach { $0.phase == .waiting }
         return (phone, engine)
     }
 
@@ -64,7 +64,7 @@ struct WaitingRowsTests {
             again.clock.advance(by: .seconds(1))
             await Task.yield()
         }
-        for await status in engine.status where status.phase == .idle { break }
+        try await engine.status.reach { $0.phase == .idle }
         #expect(try await engine.status.current().waiting.isEmpty)
         #expect(try await again.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_wait") } == 0)
         await again.stop()
@@ -87,7 +87,7 @@ struct WaitingRowsTests {
         let phone = try SyncedPhone(InMemoryServer(schema: schema))
         for content in ["a", "b"] { try await phone.store.write { try Todo(content: content).insert($0) } }
         let engine = phone.start()
-        for await status in engine.status where status.phase == .waiting && status.waiting.first?.count == 2 { break }
+        try await engine.status.reach { $0.phase == .waiting && $0.waiting.first?.count == 2 }
         #expect(try await phone.store.outbox().allSatisfy { $0.waitReason == WaitReason("unknownMethod") })
         await phone.stop()
     }
@@ -116,7 +116,7 @@ struct WaitingRowsTests {
         #expect(try await idle.status.current().phase == .stopped)
         let engine = phone.start()
         try await phone.untilClean()
-        for await status in engine.status where status.phase == .idle { break }
+        try await engine.status.reach { $0.phase == .idle }
         await phone.stop()
         #expect(try await engine.status.current().phase == .stopped)
     }
