@@ -27,7 +27,8 @@ class Run:
         self.total = Count()
         self.why = []
         self.started = time.monotonic()
-        self.processes = set()
+        # The stages that run, by their processes.
+        self.processes = {}
 
     def to_the_end(self):
         """Runs everything. Returns the exit status."""
@@ -47,7 +48,8 @@ class Run:
     def stop(self, *_):
         """Ends every stage that runs, and with them their labs."""
         self.waiting = []
-        for process in list(self.processes):
+        for process, stage in list(self.processes.items()):
+            print(f"{self.at():>6}  {stage.name}: stopped", flush=True)
             process.terminate()
         sys.exit(143)
 
@@ -80,19 +82,24 @@ class Run:
             environment = {**os.environ, **stage.environment}
             try:
                 with Lab(environment["OPTIMIST"], output) if stage.lab else nullcontext() as address:
-                    status = self.run(stage.command + ([address] if address else []), output, environment)
+                    status = self.run(stage, [address] if address else [], output, environment)
             except OSError as error:
                 output.write(f"{error}\n")
                 status = 1
         return status, log.read_text(errors="replace"), time.monotonic() - started
 
-    def run(self, command, output, environment):
-        with subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment) as process:
-            self.processes.add(process)
+    def run(self, stage, more, output, environment):
+        with subprocess.Popen(
+                stage.command + more, stdout=output, stderr=subprocess.STDOUT, env=environment) as process:
+            self.processes[process] = stage
             try:
-                return process.wait()
+                return process.wait(stage.patience)
+            except subprocess.TimeoutExpired:
+                output.write(f"{stage.name} has not ended after {stage.patience // 60} minutes\n")
+                process.kill()
+                return 1
             finally:
-                self.processes.discard(process)
+                del self.processes[process]
 
     def end(self, stage, status, log, seconds):
         found = stage.counts(stage.name, status, log)

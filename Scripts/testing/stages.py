@@ -39,6 +39,8 @@ class Stage:
     # Whether it needs the address of a new lab, as its last argument.
     lab: bool = False
     environment: dict[str, str] = field(default_factory=dict)
+    # Against hanging only, in seconds: no stage takes half as long.
+    patience: float | None = 30 * 60
 
 
 # Swift names a test Target.Suite/name.
@@ -68,6 +70,9 @@ def stages(level):
         found += whole_programs(level)
     if everything:
         found += gates(level)
+    if level == "soak":
+        for stage in found:
+            stage.patience = None
     return found
 
 
@@ -90,6 +95,7 @@ def checks():
     return [
         Stage("Python packages", ["Scripts/venv"], alone=True),
         Stage("documents", ["Scripts/check-docs"]),
+        Stage("sizes, names and language", ["Scripts/tidy"], count.counted),
         Stage("deliberate faults fit the sources", ["Scripts/mutations", "--check"]),
     ]
 
@@ -122,6 +128,7 @@ def gates(level):
         Stage("documentation builds", ["Scripts/docs"], needs=["build the client by itself"], alone=True),
         Stage("public symbols are documented", ["Scripts/doc-coverage"], count.counted, ["build"]),
         Stage("the public interface is kept", ["Scripts/interface", "--check"], count.counted, ["build"]),
+        Stage("what tidy looks for is found", ["Scripts/tidy", "--self-test"], count.counted),
         Stage("undocumented symbols are found", ["Scripts/doc-coverage", "--self-test"], count.counted),
         Stage("changes of an interface are found", ["Scripts/interface", "--self-test"], count.counted),
     ]

@@ -102,7 +102,9 @@ struct Bench {
     let reachability = ManualReachability()
     let session: Session
 
-    static let address = "http://localhost:8080"
+    // The text is an address.
+    // swift-format-ignore: NeverForceUnwrap
+    static let address = URL(string: "http://localhost:8080")!
 
     init(
         signedIn: Bool = true, store: (any CredentialStore)? = nil,
@@ -115,7 +117,7 @@ struct Bench {
         self.store = store
         self.transport = transport
         session = Session(
-            server: URL(string: Self.address)!, transport: transport, credentials: store, configuration: configuration,
+            server: Self.address, transport: transport, credentials: store, configuration: configuration,
             reachability: reachability,
             surroundings: Surroundings(
                 clock: clock, now: { Date(timeIntervalSince1970: 1_800_000_000 + clock.elapsed / .seconds(1)) }, seed: 7

@@ -102,7 +102,7 @@ struct FaultTransportTests {
             InMemoryTransport { try await bench.handle($0) },
             conditions: FaultConditions(chances: [.tokenRefused: 0.1, .requestLost: 0.3]), seed: 5)
         let session = Session(
-            server: URL(string: Bench.address)!, transport: transport, credentials: InMemoryCredentialStore(.first),
+            server: Bench.address, transport: transport, credentials: InMemoryCredentialStore(.first),
             configuration: SessionConfiguration(
                 refreshBackoff: Backoff(base: .zero), retryBackoff: Backoff(base: .zero)),
             surroundings: Surroundings(seed: 1))

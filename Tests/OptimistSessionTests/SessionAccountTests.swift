@@ -15,7 +15,7 @@ struct SessionAccountTests {
     ) -> (session: Session, transport: InMemoryTransport) {
         let transport = InMemoryTransport.unhurried { answer($0) }
         let session = Session(
-            server: URL(string: Bench.address)!, transport: transport, credentials: store,
+            server: Bench.address, transport: transport, credentials: store,
             surroundings: Surroundings(clock: ManualClock()))
         return (session, transport)
     }
@@ -145,7 +145,7 @@ struct SessionAccountTests {
             return TransportResponse(.ok, "{}")
         }
         let session = Session(
-            server: URL(string: Bench.address)!, transport: transport, credentials: InMemoryCredentialStore(.first),
+            server: Bench.address, transport: transport, credentials: InMemoryCredentialStore(.first),
             surroundings: Surroundings(clock: ManualClock()))
         let deleting = Task { try await session.deleteAccount(password: "old one here") }
         await ending.knock()

@@ -22,7 +22,7 @@ struct SessionLifeTests {
     @Test func `a wrong password is refused and changes nothing`() async throws {
         let server = InMemoryTransport.unhurried { _ in .invalidGrant("wrong") }
         let session = Session(
-            server: URL(string: Bench.address)!, transport: server, credentials: .inMemory,
+            server: Bench.address, transport: server, credentials: .inMemory,
             surroundings: Surroundings(clock: ManualClock()))
         await #expect { try await session.signIn(email: "ada@example.com", password: "wrong") } throws: {
             ($0 as? OptimistError)?.code == .signInRefused
@@ -41,7 +41,7 @@ struct SessionLifeTests {
         }
         let store = InMemoryCredentialStore()
         let session = Session(
-            server: URL(string: Bench.address)!, transport: server, credentials: store,
+            server: Bench.address, transport: server, credentials: store,
             surroundings: Surroundings(clock: ManualClock()))
         try await session.signIn(email: "ada@example.com", password: "secret")
         #expect(store.load()?.lifetime == sent.seconds.map { .seconds($0) })
@@ -128,7 +128,7 @@ struct SessionLifeTests {
             return TransportResponse(.ok, #"{"access_token":"access-1","refresh_token":"refresh-1"}"#)
         }
         let session = Session(
-            server: URL(string: Bench.address)!, transport: transport, credentials: store,
+            server: Bench.address, transport: transport, credentials: store,
             surroundings: Surroundings(clock: ManualClock()))
         let entering = Task { try await session.signIn(email: "ada@example.com", password: "secret") }
         await door.knock()
@@ -148,7 +148,7 @@ struct SessionLifeTests {
             return try await server.handle(request)
         }
         let session = Session(
-            server: URL(string: Bench.address)!, transport: transport, credentials: store,
+            server: Bench.address, transport: transport, credentials: store,
             surroundings: Surroundings(clock: ManualClock()))
         let former = Task {
             try await session.stream(SessionRequest(.get, "/events")) { _, _ in
@@ -226,7 +226,7 @@ struct SessionLifeTests {
             return try await server.handle(request)
         }
         let session = Session(
-            server: URL(string: Bench.address)!, transport: transport, credentials: store,
+            server: Bench.address, transport: transport, credentials: store,
             surroundings: Surroundings(clock: ManualClock()))
         _ = try await session.send(SessionRequest(.get, "/rows"))
         #expect(server.sends("/rows") == 2)

@@ -215,7 +215,7 @@ struct SessionRequestTests {
             throw TransportError(.broken, .maybeProcessed)
         }
         let session = Session(
-            server: URL(string: Bench.address)!, transport: transport, credentials: InMemoryCredentialStore(.first),
+            server: Bench.address, transport: transport, credentials: InMemoryCredentialStore(.first),
             configuration: SessionConfiguration(retryBackoff: Backoff(base: .zero)),
             surroundings: Surroundings(clock: clock, seed: 1))
         for _ in 0..<50 { _ = try? await session.send(SessionRequest(.get, "/rows")) }
@@ -229,7 +229,7 @@ struct SessionRequestTests {
             return TransportResponse(.ok)
         }
         let session = Session(
-            server: URL(string: Bench.address)!, transport: transport, credentials: InMemoryCredentialStore(.first),
+            server: Bench.address, transport: transport, credentials: InMemoryCredentialStore(.first),
             surroundings: Surroundings(clock: clock))
         let answer = Task { try await session.send(SessionRequest(.get, "/rows", deadline: .seconds(60))).head }
         await clock.sleepers(atLeast: 2)

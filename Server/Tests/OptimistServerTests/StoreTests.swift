@@ -109,6 +109,16 @@ struct StoreTests {
         #expect(try Data(contentsOf: site.database) == junk)
     }
 
+    @Test(arguments: [
+        (ResultCode.SQLITE_BUSY, OptimistError.Code.dataInUse), (.SQLITE_LOCKED, .dataInUse),
+        (.SQLITE_NOTADB, .unreadableData), (.SQLITE_CORRUPT, .unreadableData),
+    ])
+    func `only a file that is no sound database is to be moved away`(result: ResultCode, code: OptimistError.Code) {
+        let problem = ServerDatabase.problem(DatabaseError(resultCode: result), at: "a.sqlite") as? OptimistError
+        #expect(problem?.code == code)
+        #expect(problem?.message.contains("Move it away") == (code == .unreadableData))
+    }
+
     @Test func `another program's database is refused and untouched`() async throws {
         try site.makeDirectory()
         try await DatabaseQueue(path: site.database.path).write { try $0.execute(sql: "CREATE TABLE theirs (x)") }

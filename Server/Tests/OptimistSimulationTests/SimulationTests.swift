@@ -10,7 +10,9 @@ struct SimulationTests {
     /// Set by Scripts/test: without it the order of sets and dictionaries differs from run to run.
     static let isRepeatable = ProcessInfo.processInfo.environment["SWIFT_DETERMINISTIC_HASHING"] != nil
 
-    @Test(.enabled(if: isRepeatable, "needs SWIFT_DETERMINISTIC_HASHING=1"), arguments: TestForm.of(short: [2], full: [2, 6] as [UInt64]))
+    @Test(
+        .enabled(if: isRepeatable, "needs SWIFT_DETERMINISTIC_HASHING=1"),
+        arguments: TestForm.of(short: [2], full: [2, 6] as [UInt64]))
     func `the same seed gives the same trace, another seed another one`(seed: UInt64) {
         let trace = WorldRun.run(Plan(drawnFrom: seed)).trace
         #expect(WorldRun.run(Plan(drawnFrom: seed)).trace == trace)

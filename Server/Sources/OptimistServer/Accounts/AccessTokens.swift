@@ -43,7 +43,8 @@ final class AccessTokens: Sendable {
         let claims = Claims(
             sub: record.account, sid: record.id, gen: record.generation, iat: issued, exp: issued + lifetime)
         let signed = "\(Self.header).\(Base64URL.encode(try JSONEncoder().encode(claims)))"
-        return "\(signed).\(Base64URL.encode(Array(HMAC<SHA256>.authenticationCode(for: Data(signed.utf8), using: key))))"
+        let signature = HMAC<SHA256>.authenticationCode(for: Data(signed.utf8), using: key)
+        return "\(signed).\(Base64URL.encode(Array(signature)))"
     }
 
     private static let header = Base64URL.encode(#"{"alg":"HS256","typ":"JWT"}"#.utf8)
