@@ -245,8 +245,8 @@ def keeps_to_itself(page, address):
 def watched(browser):
     """A page that remembers what it asked for and what it complained about."""
     page = browser.new_page(viewport={"width": 1440, "height": 1100})
-    page.set_default_timeout(15_000)
-    expect.set_options(timeout=15_000)
+    page.set_default_timeout(300_000)
+    expect.set_options(timeout=300_000)
     page.requested, page.complaints = [], []
     page.on("request", lambda request: page.requested.append(request.url))
     page.on("console", lambda message: message.type == "error" and page.complaints.append(message.text))

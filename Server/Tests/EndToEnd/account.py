@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import Claims  # noqa: E402
-from program import Program, eventually, run  # noqa: E402
+from program import PATIENCE, Program, eventually, run  # noqa: E402
 
 claims = Claims()
 PASSWORD = "correct horse battery"
@@ -22,7 +22,7 @@ def post(address, path, body, token=None):
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
     request = urllib.request.Request(address + path, json.dumps(body).encode(), headers)
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as refusal:
         return refusal.code, json.load(refusal)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import Claims  # noqa: E402
-from program import Program, eventually  # noqa: E402
+from program import PATIENCE, Program, eventually  # noqa: E402
 
 CORE, ROWS = "urn:ietf:params:jmap:core", "urn:x-optimist:rowsync"
 ERROR = "urn:ietf:params:jmap:error:"
@@ -26,7 +26,7 @@ class Server:
 
     def request(self, method, path, body=None, headers=()):
         """Returns the status, the headers and the body as JSON."""
-        connection = http.client.HTTPConnection(self.host, timeout=30)
+        connection = http.client.HTTPConnection(self.host, timeout=PATIENCE)
         try:
             try:
                 connection.request(method, path, body, dict(headers))
@@ -148,26 +148,19 @@ def broken_body(account, _):
     head = "\r\n".join([*lines, "", ""])
     for body in (b"no chunk", b"ffffffffffffffffffff\r\n", b"5\r\n12345 and more"):
         host, port = account.server.host.split(":")
-        with socket.create_connection((host, int(port)), timeout=10) as connection:
+        with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
             connection.sendall(head.encode() + body)
             answer = connection.recv(4096)
         assert answer.startswith(b"HTTP/1.1 400 "), answer[:200]
     assert account.changes() == account.before, "something was stored"
 
 
-def raw(server, text, seconds=10):
-    """Sends bytes as they are, and returns all that comes until the server closes or a second passes without more."""
+def raw(server, text):
+    """Sends bytes as they are, and returns all that comes until the server closes."""
     host, port = server.host.split(":")
-    with socket.create_connection((host, int(port)), timeout=seconds) as connection:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
         connection.sendall(text.encode())
-        answer = connection.recv(65_536)
-        connection.settimeout(1)
-        try:
-            while part := connection.recv(65_536):
-                answer += part
-        except TimeoutError:
-            pass
-        return answer.decode()
+        return connection.makefile("rb").read().decode()
 
 
 @claims
@@ -200,7 +193,7 @@ def asks_for_bodies(account, other):
                 f"Content-Length: {length}\r\n\r\n")
 
     host, port = account.server.host.split(":")
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
         connection.sendall(head(account.token, len(body)).encode())
         assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
         connection.sendall(body.encode())
@@ -217,7 +210,7 @@ def leaves_early(account, _):
     def asking(one, text):
         body = json.dumps(one.writing(text)).encode()
         host, port = one.server.host.split(":")
-        connection = socket.create_connection((host, int(port)), timeout=30)
+        connection = socket.create_connection((host, int(port)), timeout=PATIENCE)
         connection.sendall(
             f"POST /jmap/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {one.token}\r\n"
             f"Content-Length: {len(body)}\r\n\r\n".encode() + body)

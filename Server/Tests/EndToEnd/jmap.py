@@ -25,7 +25,7 @@ from jmapc.serializer import Model
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from claims import Claims  # noqa: E402
-from program import Program  # noqa: E402
+from program import PATIENCE, Program  # noqa: E402
 
 CORE = "urn:ietf:params:jmap:core"
 ROW_SYNC = "urn:x-optimist:rowsync"
@@ -82,7 +82,7 @@ class Client(jmapc.Client):
 
     @functools.cached_property
     def jmap_session(self):
-        response = self.requests_session.get(f"{self._host}/.well-known/jmap", timeout=30)
+        response = self.requests_session.get(f"{self._host}/.well-known/jmap", timeout=PATIENCE)
         response.raise_for_status()
         session = jmapc.session.Session.from_dict(response.json())
         session.api_url = urllib.parse.urljoin(response.url, session.api_url)

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import Claims, Skip  # noqa: E402
 from form import form  # noqa: E402
 from phones import Server  # noqa: E402
-from program import OPTIMIST  # noqa: E402
+from program import OPTIMIST, PATIENCE  # noqa: E402
 
 KILLS = form(8, 24, 1000)
 SEED = int(os.environ.get("OPTIMIST_SEED") or random.SystemRandom().randrange(1 << 32))
@@ -42,7 +42,7 @@ class App:
         """Returns what it answered, each answer as a line, and its exit status."""
         ended = subprocess.run(
             [PROCESS, self.credentials, self.server.address], input="\n".join(commands).encode() + b"\n",
-            capture_output=True, timeout=120, env={**os.environ, **(environment or {})})
+            capture_output=True, timeout=2 * PATIENCE, env={**os.environ, **(environment or {})})
         self.said += ended.stdout + ended.stderr
         if self.kept.exists():
             self.note_secrets()
@@ -124,7 +124,7 @@ def refused(app):
     body = f"token={record['refresh']}&token_type_hint=refresh_token"
     revoked = subprocess.run(
         ["curl", "--silent", "--fail", "--output", "/dev/null", "--data", body, f"{app.server.address}/auth/revoke"],
-        timeout=30)
+        timeout=PATIENCE)
     assert revoked.returncode == 0
     app.let_token_end()
     answers, status = app.run("ask", "ask", "describe")

@@ -9,7 +9,7 @@ import uuid
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from program import Program, eventually
+from program import PATIENCE, Program, eventually
 
 
 class Refused(Exception):
@@ -24,7 +24,7 @@ class Lab:
     def __init__(self, address):
         self.host = urlsplit(address).netloc
 
-    def call(self, method, path, body=None, seconds=30):
+    def call(self, method, path, body=None, seconds=PATIENCE):
         """Calls the control API. `body` is JSON, or bytes as they are. Returns the answer's JSON, None for none."""
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         connection = http.client.HTTPConnection(self.host, timeout=seconds)
@@ -175,7 +175,7 @@ class Timeline:
 
     def __init__(self, host, phone):
         self.events = []
-        self._connection = http.client.HTTPConnection(host, timeout=60)
+        self._connection = http.client.HTTPConnection(host, timeout=PATIENCE)
         self._connection.request("GET", f"/lab/devices/{phone}/events")
         self._answer = self._connection.getresponse()
         self._answer.readline()  # The greeting: from here on nothing is missed.

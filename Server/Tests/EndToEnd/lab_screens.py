@@ -59,7 +59,7 @@ def no_photos(folder):
 @claims
 def stories_in_figures(folder):
     """bench --stories prints what the stories come to: nothing twice and nothing lost with Optimist. And it plots it."""
-    status, said, problem = run("bench", "--stories", "--on", "4g", "--svg", folder / "plot.svg", seconds=300)
+    status, said, problem = run("bench", "--stories", "--on", "4g", "--svg", folder / "plot.svg")
     assert status == 0, problem
     rows = {row[0]: row[2:] for row in (re.split(r"\s*\|\s*", line)[1:-1] for line in said.splitlines()[2:])}
     for title, old, new in (

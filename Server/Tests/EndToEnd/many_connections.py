@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import Claims, Skip  # noqa: E402
-from program import Program, eventually  # noqa: E402
+from program import PATIENCE, Program, eventually  # noqa: E402
 
 claims = Claims()
 
@@ -28,7 +28,7 @@ def server(folder, *arguments, files=None):
 
 
 def health(port):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
         connection.request("GET", "/healthz")
         return connection.getresponse().status
@@ -37,7 +37,7 @@ def health(port):
 
 
 def connect(port, stack):
-    connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
+    connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE))
     connection.setblocking(False)
     return connection
 

@@ -14,11 +14,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from program import OPTIMIST, Program, eventually
+from program import OPTIMIST, PATIENCE, Program, eventually
 
 PHONE = os.environ.get("OPTIMIST_PHONE") or Path(OPTIMIST).with_name("PhoneProcess")
-# The longest backoff, and time for a busy machine.
-PATIENCE = 120
 
 
 class Gone(Exception):
@@ -71,7 +69,7 @@ class Server:
 
     def ask(self, method, path, body=None, token=None):
         """Returns status, head and body of an answer."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             head = {"Content-Type": "application/json"} if body else {}
             if token:

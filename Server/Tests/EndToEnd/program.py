@@ -9,9 +9,11 @@ import tempfile
 import time
 
 OPTIMIST = os.environ.get("OPTIMIST", "optimist")
+# Against hanging only, in seconds: a busy machine takes its time.
+PATIENCE = 300
 
 
-def eventually(what, condition, seconds=30):
+def eventually(what, condition, seconds=PATIENCE):
     """Polls until the condition holds, and returns what it gave. `what` may be a function, asked when it never did."""
     end = time.monotonic() + seconds
     while not (value := condition()):
@@ -21,7 +23,7 @@ def eventually(what, condition, seconds=30):
     return value
 
 
-def run(*arguments, seconds=60):
+def run(*arguments, seconds=2 * PATIENCE):
     """Runs a command to its end. Returns its exit status and what it wrote to both outputs."""
     ended = subprocess.run([OPTIMIST, *map(str, arguments)], capture_output=True, text=True, timeout=seconds)
     return ended.returncode, ended.stdout, ended.stderr
@@ -64,7 +66,7 @@ class Program:
         self._process.kill()
         self._process.wait()
 
-    def terminate(self, seconds=30):
+    def terminate(self, seconds=PATIENCE):
         """Asks it to end. Returns its exit status and how long it took."""
         started = time.monotonic()
         self._process.send_signal(signal.SIGTERM)
