@@ -254,7 +254,7 @@ def check_end(name, program):
     status, seconds = program.terminate()
     print(f"      {name} ended {seconds:.1f} s after SIGTERM", flush=True)
     assert status in (0, -signal.SIGTERM), f"{name} ended with {status}:\n{program.said}"
-    # Whoever waits for the streams waits for ever.
+    # A program that waits for its streams never ends.
     assert seconds < 60, f"{name} took {seconds:.1f} s"
 
 
