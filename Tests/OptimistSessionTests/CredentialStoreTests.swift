@@ -140,11 +140,11 @@ struct CredentialStoreTests {
         let scheduler = SimulatedScheduler(seed: seed)
         let random = Mutex(SplitMix64(seed: seed))
         let answers = Mutex<[Int?]>([])
-        let processes = try ["app", "extension"].map { name in
+        let processes = ["app", "extension"].map { name in
             let process = scheduler.process(name)
             let surroundings = process.surroundings(seed: seed)
             let session = Session(
-                server: try #require(URL(string: Bench.address)),
+                server: Bench.address,
                 transport: InMemoryTransport(surroundings: surroundings) { request in
                     let delay = random.withLock { Int.random(in: 0...100, using: &$0) }
                     try await surroundings.clock.sleep(for: .milliseconds(delay))
@@ -171,7 +171,7 @@ struct CredentialStoreTests {
         let server = FakeServer()
         let transport = InMemoryTransport.unhurried { try await server.handle($0) }
         let session = Session(
-            server: try #require(URL(string: Bench.address)), transport: transport, credentials: store,
+            server: Bench.address, transport: transport, credentials: store,
             surroundings: Surroundings(
                 clock: ManualClock(), now: { Date(timeIntervalSince1970: 1_800_000_000) }, seed: 1))
         _ = try await session.send(SessionRequest(.get, "/rows"))

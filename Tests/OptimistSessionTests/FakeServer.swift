@@ -151,7 +151,7 @@ struct Bench {
 extension Credentials {
     static let first = Credentials(
         accessToken: Secret("access-1"), refreshToken: Secret("refresh-1"), expiresAt: nil, lifetime: nil,
-        account: Account(id: "a1", email: "ada@example.com"), origin: Bench.address)
+        account: Account(id: "a1", email: "ada@example.com"), origin: Bench.address.absoluteString)
 }
 
 /// Lets tests hold an answer back until they say so.

@@ -51,11 +51,10 @@ private final class Schedule: Sendable {
     }
 
     func play() -> [String] {
-        guard let address = URL(string: Bench.address) else { return ["no address"] }
         let network = InMemoryTransport(surroundings: surroundings) { [self] in try await answer(to: $0) }
         let transport = WatchedTransport(base: network) { [self] in watch($0) }
         let session = Session(
-            server: address, transport: transport, credentials: store,
+            server: Bench.address, transport: transport, credentials: store,
             configuration: SessionConfiguration(slots: 4), surroundings: surroundings)
         for number in 0..<Self.requests { ask(number, session) }
         let change = draw { Change.allCases.randomElement(using: &$0) } ?? .signOut
