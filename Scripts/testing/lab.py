@@ -4,8 +4,11 @@
 import re
 import subprocess
 import tempfile
+import threading
 import time
 import urllib.request
+
+from .process import ended
 
 # Against hanging only: a busy machine takes its time.
 PATIENCE = 300
@@ -44,11 +47,11 @@ class Lab:
 
     def __exit__(self, *_):
         self.process.terminate()
-        try:
-            self.process.wait(60)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        hanging = threading.Timer(PATIENCE, self.process.kill)
+        hanging.start()
+        # What it took of the processors, in seconds.
+        _, self.busy = ended(self.process)
+        hanging.cancel()
         self.output.write(f"── what the lab said\n{self.said()[-20_000:]}")
         self.log.close()
         self.data.cleanup()

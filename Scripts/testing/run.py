@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import nullcontext
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from .count import Count, telling
 from .lab import Lab
+from .process import ended
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / ".build/test-logs"
@@ -25,6 +27,8 @@ class Run:
         self.passed = set()
         self.ended = set()
         self.total = Count()
+        # What the stages took of the processors, in seconds.
+        self.busy = 0
         self.why = []
         self.started = time.monotonic()
         # The stages that run, by their processes.
@@ -75,33 +79,43 @@ class Run:
         return begun
 
     def carry_out(self, stage):
-        """Runs a stage. Returns its exit status, its output and how long it took, in seconds."""
+        """Runs a stage. Returns its exit status, its output, how long it took, and its processors' time, in seconds."""
         started = time.monotonic()
         log = LOGS / f"{stage.name.replace('/', ' ')}.log"
         with log.open("w") as output:
             environment = {**os.environ, **stage.environment}
+            busy = 0
             try:
-                with Lab(environment["OPTIMIST"], output) if stage.lab else nullcontext() as address:
-                    status = self.run(stage, [address] if address else [], output, environment)
+                lab = Lab(environment["OPTIMIST"], output) if stage.lab else nullcontext()
+                with lab as address:
+                    status, busy = self.run(stage, [address] if address else [], output, environment)
+                busy += lab.busy if stage.lab else 0
             except OSError as error:
                 output.write(f"{error}\n")
                 status = 1
-        return status, log.read_text(errors="replace"), time.monotonic() - started
+        return status, log.read_text(errors="replace"), time.monotonic() - started, busy
 
     def run(self, stage, more, output, environment):
         with subprocess.Popen(
                 stage.command + more, stdout=output, stderr=subprocess.STDOUT, env=environment) as process:
             self.processes[process] = stage
+            hanging = threading.Timer(stage.patience or threading.TIMEOUT_MAX, self.give_up, [process, output])
+            hanging.daemon = True
+            hanging.start()
             try:
-                return process.wait(stage.patience)
-            except subprocess.TimeoutExpired:
-                output.write(f"{stage.name} has not ended after {stage.patience // 60} minutes\n")
-                process.kill()
-                return 1
+                return ended(process)
             finally:
+                hanging.cancel()
                 del self.processes[process]
 
-    def end(self, stage, status, log, seconds):
+    def give_up(self, process, output):
+        stage = self.processes.get(process)
+        if stage:
+            output.write(f"{stage.name} has not ended after {stage.patience // 60} minutes\n")
+            output.flush()
+            process.kill()
+
+    def end(self, stage, status, log, seconds, busy):
         found = stage.counts(stage.name, status, log)
         self.ended.add(stage.name)
         if not found.failures:
@@ -109,10 +123,11 @@ class Run:
         else:
             self.why.append((stage.name, telling(log)))
         self.total.add(found)
+        self.busy += busy
         skipped = f", {found.skipped} skipped" if found.skipped else ""
         print(
-            f"{self.at():>6}  {stage.name}: {found.passed} passed, {len(found.failures)} failed{skipped}, {seconds:.0f} s",
-            flush=True)
+            f"{self.at():>6}  {stage.name}: {found.passed} passed, {len(found.failures)} failed{skipped}, {seconds:.0f} s, "
+            f"CPU {busy:.0f} s", flush=True)
 
     def at(self):
         minutes, seconds = divmod(int(time.monotonic() - self.started), 60)
@@ -121,7 +136,7 @@ class Run:
     def report(self):
         for name, lines in self.why:
             print(f"\n── {name}\n{lines}")
-        print(f"\n{self.at()} minutes, output in {LOGS.relative_to(ROOT)}")
+        print(f"\n{self.at()} minutes, CPU {self.busy / 60:.0f} minutes, output in {LOGS.relative_to(ROOT)}")
         for failure in self.total.failures:
             print(f"FAIL  {failure}")
         if self.total.skipped:

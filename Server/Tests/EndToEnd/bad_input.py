@@ -167,7 +167,7 @@ def raw(server, text):
 def bad_hosts(account, _):
     """A request of HTTP/1.1 without a Host, with two or with one that is no name is 400; HTTP/1.0 needs none."""
     for lines in ("", "Host: a\r\nHost: a\r\n", "Host: a\r\nhost: b\r\n", "Host: a b\r\n", "Host: a/b\r\n"):
-        answer = raw(account.server, f"GET /healthz HTTP/1.1\r\n{lines}\r\n")
+        answer = raw(account.server, f"GET /healthz HTTP/1.1\r\nConnection: close\r\n{lines}\r\n")
         assert answer.startswith("HTTP/1.1 400 ") and "problem+json" in answer, (lines, answer)
     answer = raw(account.server, "GET /healthz HTTP/1.0\r\n\r\n")
     assert answer.startswith("HTTP/1.1 200 ") and "connection: close" in answer.lower(), answer

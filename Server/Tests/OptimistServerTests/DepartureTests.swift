@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Dispatch
 import Foundation
 import GRDB
 import NIOCore
@@ -24,7 +23,7 @@ struct DepartureTests {
         try await site.serving { server, side async throws in
             let person = try await side.knownPerson()
             let commits = server.registry.store.commits
-            let gate = server.holdWriter()
+            let gate = await server.database.pool.hold()
             defer { gate.signal() }
             var visitors: [Visitor] = []
             // As many as a session may have under way.
@@ -57,7 +56,7 @@ struct DepartureTests {
             let person = try await side.knownPerson()
             let visitor = try await Visitor(port: server.port)
             for number in 1...3 {
-                let gate = server.holdWriter()
+                let gate = await server.database.pool.hold()
                 defer { gate.signal() }
                 try await visitor.ask(side.creating(number, of: person), of: person)
                 while server.registry.store.commits.waitingCount < 1 { await Task.yield() }
@@ -73,7 +72,7 @@ struct DepartureTests {
     {
         try await site.serving { server, side async throws in
             let person = try await side.knownPerson()
-            let gate = server.holdWriter()
+            let gate = await server.database.pool.hold()
             defer { gate.signal() }
             let visitor = try await Visitor(port: server.port)
             for number in 1...2 { try await visitor.ask(side.creating(number, of: person), of: person) }
@@ -84,15 +83,6 @@ struct DepartureTests {
             _ = try await server.call(person, "todo/set", ["create": [RowKey.id(3): ["content": "x"]]])
             #expect(try await server.rows(account: person.account, type: "todo").map(\.id) == [RowKey.id(3)])
         }
-    }
-}
-
-extension OptimistServer {
-    /// Keeps the writer busy until the result is signalled.
-    fileprivate func holdWriter() -> DispatchSemaphore {
-        let gate = DispatchSemaphore(value: 0)
-        database.pool.asyncWriteWithoutTransaction { _ in gate.wait() }
-        return gate
     }
 }
 

@@ -44,8 +44,7 @@ struct DiskTroubleTests {
     @Test func `V4: whoever shares a commit with one for whom there is no room hears why`() async throws {
         let server = try file.open(epoch: "e1")
         try limit(server, room: 4)
-        let gate = DispatchSemaphore(value: 0)
-        server.database.pool.asyncWriteWithoutTransaction { _ in gate.wait() }
+        let gate = await server.database.pool.hold()
         let errors = await withTaskGroup(of: (Int, ResultCode?).self, returning: [Int: ResultCode?].self) { group in
             for number in 0..<4 {
                 group.addTask {

@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Dispatch
 import Foundation
 import GRDB
 import OptimistWire
@@ -78,9 +77,8 @@ struct RefusalLogTests {
                 "reset-password": ["token": token, "newPassword": "battery staple"],
             ]
             let body = try #require(bodies[operation])
-            let gate = DispatchSemaphore(value: 0)
+            let gate = await server.database.pool.hold()
             defer { gate.signal() }
-            server.database.pool.asyncWriteWithoutTransaction { _ in gate.wait() }
             let changing = Task {
                 try await accounts.store.setPassword(of: account, to: "another", keeping: nil, at: 0)
             }

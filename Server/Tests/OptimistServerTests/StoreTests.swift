@@ -45,8 +45,7 @@ struct StoreTests {
         let commits = GroupCommit(writer: pool) { .zero }
         let counter = CommitCounter()
         pool.add(transactionObserver: counter, extent: .databaseLifetime)
-        let gate = DispatchSemaphore(value: 0)
-        pool.asyncWriteWithoutTransaction { _ in gate.wait() }
+        let gate = await pool.hold()
         let succeeded = await withTaskGroup(of: Bool.self, returning: Int.self) { group in
             for number in 0..<100 {
                 group.addTask {

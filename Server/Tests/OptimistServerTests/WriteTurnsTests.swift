@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Dispatch
 import Foundation
 import GRDB
 import OptimistServing
@@ -71,8 +70,7 @@ struct WriteTurnsTests {
         let pool = try await site.open().database.pool
         let log = WriteLog()
         let commits = GroupCommit(writer: pool) { log.time.withLock(\.self) }
-        let gate = DispatchSemaphore(value: 0)
-        pool.asyncWriteWithoutTransaction { _ in gate.wait() }
+        let gate = await pool.hold()
         @Sendable func write(_ owner: String, _ duration: Duration) async throws {
             try await commits.write(of: owner) { _ in
                 log.owners.withLock { $0.append(owner) }
@@ -101,8 +99,7 @@ struct WriteTurnsTests {
         try await pool.write { try $0.execute(sql: "CREATE TABLE t (n INTEGER PRIMARY KEY)") }
         let commits = GroupCommit(writer: pool) { .zero }
         let log = WriteLog()
-        let gate = DispatchSemaphore(value: 0)
-        pool.asyncWriteWithoutTransaction { _ in gate.wait() }
+        let gate = await pool.hold()
         try await withThrowingTaskGroup { group in
             for number in 1...3 {
                 group.addTask {
@@ -160,9 +157,8 @@ struct WriteTurnsTests {
         let pool = try await site.open().database.pool
         let commits = GroupCommit(writer: pool)
         let log = WriteLog()
-        let gate = DispatchSemaphore(value: 0)
+        let gate = await pool.hold()
         defer { gate.signal() }
-        pool.asyncWriteWithoutTransaction { _ in gate.wait() }
         @Sendable func write(_ name: String) async throws {
             try await commits.write(of: name) { _ in log.owners.withLock { $0.append(name) } }
         }
