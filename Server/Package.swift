@@ -188,7 +188,7 @@ let package = Package(
         .testTarget(
             name: "OptimistGazetteerTests",
             dependencies: [
-                "OptimistGazetteer",
+                "OptimistGazetteer", "TestForm",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "OptimistCore", package: "optimist"),
             ],
@@ -196,7 +196,7 @@ let package = Package(
         .testTarget(
             name: "OptimistServerTests",
             dependencies: [
-                "OptimistGazetteer", "OptimistServer",
+                "OptimistGazetteer", "OptimistServer", "TestForm",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),

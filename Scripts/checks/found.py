@@ -11,7 +11,7 @@ TEST_FOLDERS = ("Tests/", "Server/Tests/")
 
 SWIFT_TEST = re.compile(r"@Test\b(?:(?!\bfunc\b).)*\bfunc\s+(?:`([^`]+)`|(\w+))", re.DOTALL)
 PYTHON_TEST = re.compile(
-    r'^@claims\n(?:@[^\n]*\n)*def (\w+)\([^\n]*:\n\s+"""(.*?)"""', re.MULTILINE | re.DOTALL)
+    r'^@claims(?:\.full)?\n(?:@[^\n]*\n)*def (\w+)\([^\n]*:\n\s+"""(.*?)"""', re.MULTILINE | re.DOTALL)
 LEADING_NUMBERS = re.compile(r"((?:[A-Z]\d{1,2},? )*[A-Z]\d{1,2})(?=:? )")
 
 

@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistWire
+import TestForm
 import Testing
 
 @testable import OptimistServing
@@ -235,7 +236,7 @@ struct UniqueTests {
     func `M6 each value's winner is decided once, however many rows of a push have it`(
         onCollision: UniqueIndex.OnCollision, isUpdate: Bool
     ) {
-        let count = 5000
+        let count = TestForm.of(short: 1000, full: 5000)
         var store = Self.store(onCollision)
         if isUpdate { store.push((0..<count).map { Self.list($0, .string("name \($0)")) }) }
         let before = store.meter.steps

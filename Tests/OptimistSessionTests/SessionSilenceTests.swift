@@ -66,10 +66,12 @@ struct SessionSilenceTests {
                         AsyncThrowingStream<[UInt8], any Error> { $0.finish(throwing: Self.breakOff) }))
         }
         let request = SessionRequest(.post, "/rows")
-        let status = try await bench.whileTimePasses {
-            if !isStream { return try await bench.session.send(request).head.status }
-            return try await bench.session.stream(request, idleTimeout: .seconds(30)) { head, _ in head.status }
-        }
+        let status =
+            if isStream {
+                try await bench.whileTimePasses {
+                    try await bench.session.stream(request, idleTimeout: .seconds(30)) { head, _ in head.status }
+                }
+            } else { try await bench.session.send(request).head.status }
         #expect(status == .ok)
         #expect(bench.server.refreshes == 1)
     }
@@ -121,7 +123,7 @@ extension Bench {
         let clock = clock
         let time = Task {
             while !Task.isCancelled {
-                for _ in 0..<50 { await Task.yield() }
+                for _ in 0..<1000 { await Task.yield() }
                 if let next = clock.untilNextSleeper { clock.advance(by: min(next, .milliseconds(500))) }
             }
         }

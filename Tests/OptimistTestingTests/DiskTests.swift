@@ -72,7 +72,7 @@ struct DiskTests {
         var hasCompleted = false
         var (deaths, change) = (0, 0)
         while !hasCompleted {
-            change += 1
+            change += TestForm.of(short: 5, full: 1)
             let disk = SimulatedDisk(seed: UInt64(change))
             let mount = disk.mount()
             mount.crash(atChange: change)
@@ -90,7 +90,7 @@ struct DiskTests {
             // The one at which it died may have been complete.
             #expect(found.numbers.starts(with: written) && found.numbers.count <= written.count + 1)
         }
-        #expect(deaths > 100)
+        #expect(deaths > TestForm.of(short: 20, full: 100))
     }
 
     /// Power losses at which rows were missing that had been acknowledged.

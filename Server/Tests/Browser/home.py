@@ -57,7 +57,7 @@ def one_answer_one_redraw(page, address):
     old.draws_all(3)
 
 
-@claims
+@claims.full
 def a_part_changes_alone(page, address):
     """H2, H4: a new notice draws the notices alone, a to-do the day's plan alone, and an equal answer nothing."""
     new, _ = open_homes(page, address)
@@ -76,7 +76,7 @@ def a_part_changes_alone(page, address):
         expect(new.drawn(title)).to_have_text("×1")
 
 
-@claims
+@claims.full
 def the_chapel_opens_by_the_clock(page, address):
     """H3: the chapel comes and goes on the minute, by its own clock, and nothing else is drawn."""
     new, old = open_homes(page, address, old_way="B")
@@ -93,7 +93,7 @@ def the_chapel_opens_by_the_clock(page, address):
     new.draws_all(1)
 
 
-@claims
+@claims.full
 def without_a_network(page, address):
     """H1: what the phone knows by itself is there without the server, which says so; with the network the rest comes."""
     page.request.put(f"{address}/lab/devices/A/network", data={"profile": "offline"})
@@ -112,7 +112,7 @@ def without_a_network(page, address):
     expect(phone.region.locator(".home-screen .note")).to_be_hidden()
 
 
-@claims
+@claims.full
 def works_by_keyboard(page, address):
     """Arrow keys choose a screen; the clock can be set without a mouse."""
     new, _ = open_homes(page, address)
@@ -129,7 +129,7 @@ def works_by_keyboard(page, address):
     expect(new.part("Chapel")).to_be_visible()
 
 
-@claims
+@claims.full
 def looks_right(page, address):
     """The screen fits 420 points of width, and has its picture taken: light, dark and narrow."""
     new, old = open_homes(page, address, old_way="B")

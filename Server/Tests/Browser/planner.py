@@ -128,7 +128,7 @@ def survives_a_crash(page, address):
     expect(a.status).to_contain_text("up to date")
 
 
-@claims
+@claims.full
 def works_by_keyboard(page, address):
     """Writing, ticking, cutting the network, crashing and restarting work by keyboard alone."""
     a, b = open_lab(page, address)
@@ -154,7 +154,7 @@ def works_by_keyboard(page, address):
     a.has(text, "synced")
 
 
-@claims
+@claims.full
 def restarts_after_the_crash(page, address):
     """A phone that is switched on again while its crash is on its way is on in the end."""
     a, _ = open_lab(page, address)
@@ -187,7 +187,7 @@ FOCUSED_NAME = """() => {
 }"""
 
 
-@claims
+@claims.full
 def keeps_what_is_typed(page, address):
     """Focus and half-typed text survive what arrives from the other phone, and Enter saves the text in place."""
     a, b = open_lab(page, address)
@@ -209,7 +209,7 @@ def keeps_what_is_typed(page, address):
     b.has(f"{text} typed", "synced")
 
 
-@claims
+@claims.full
 def text_is_text(page, address):
     """What people write is never markup."""
     a, b = open_lab(page, address)
@@ -220,7 +220,7 @@ def text_is_text(page, address):
     assert page.title() == "Optimist lab"
 
 
-@claims
+@claims.full
 def looks_right(page, address):
     """The page fits 420 points of width, and has its picture taken: light, dark and narrow."""
     a, _ = open_lab(page, address)

@@ -61,7 +61,7 @@ def one_hangs_and_seven_show(page, address):
     expect(old.first_page()).to_have_count(8)
 
 
-@claims
+@claims.full
 def places_come_first(page, address):
     """F1: the places of a page are there before its pictures, of the size that they keep."""
     new, _ = open_poses(page, address, held=100)
@@ -74,7 +74,7 @@ def places_come_first(page, address):
     expect(new.steps("First page of chosen")).to_contain_text("first picture")
 
 
-@claims
+@claims.full
 def scrolls_without_end(page, address):
     """F4, F8: the next pages come before the end is reached, each pose once."""
     new, _ = open_poses(page, address)
@@ -99,7 +99,7 @@ def scrolls_without_end(page, address):
     assert facts["requests"] <= facts["things"] + sum(loader["cancelled"] for loader in facts["loaders"]), facts
 
 
-@claims
+@claims.full
 def filters(page, address):
     """F7: a chip shows another selection, whatever of the former one is still on its way."""
     new, _ = open_poses(page, address, network="3g")
@@ -116,7 +116,7 @@ def filters(page, address):
     expect(new.feed.locator(".pose[title*='3 people']").first).to_be_attached()
 
 
-@claims
+@claims.full
 def refreshes_by_difference(page, address):
     """F6: a new pose comes in by a refresh; what was looked at is still on the screen."""
     new, _ = open_poses(page, address)
@@ -136,7 +136,7 @@ def refreshes_by_difference(page, address):
     assert screen["y"] - box["height"] < box["y"] < screen["y"] + screen["height"], "it has gone elsewhere"
 
 
-@claims
+@claims.full
 def offline_after_a_restart(page, address):
     """F2, F6: after a restart without a network the last pages are there, marked, until the network is back."""
     new, _ = open_poses(page, address)
@@ -154,7 +154,7 @@ def offline_after_a_restart(page, address):
     expect(new.feed.locator("h3").first).not_to_contain_text("from before")
 
 
-@claims
+@claims.full
 def works_by_keyboard(page, address):
     """Chips and the feed itself work by keyboard alone, and two chips at once count both."""
     new, _ = open_poses(page, address)
@@ -190,7 +190,7 @@ def works_by_keyboard(page, address):
     page.wait_for_function("feed => feed.scrollTop > 100", arg=feed)
 
 
-@claims
+@claims.full
 def looks_right(page, address):
     """The screen fits 420 points of width, and has its picture taken: light, dark and narrow."""
     new, old = open_poses(page, address, old_way="B", network="3g")

@@ -89,13 +89,13 @@ def revoked(page, address):
     ends(page, address, "Revoke", "The session was ended from elsewhere.")
 
 
-@claims
+@claims.full
 def signed_in_elsewhere(page, address):
     """T3: after a sign-in elsewhere the phone says so, keeps what is written, and sends it when it is signed in again."""
     ends(page, address, "Sign in elsewhere", "The account was signed in on another device.")
 
 
-@claims
+@claims.full
 def account_devices(page, address):
     """The account's fold lists where it is signed in, and ends the other phone's session."""
     a, b = open_sessions(page, address)
@@ -110,7 +110,7 @@ def account_devices(page, address):
     expect(a.state).to_have_text("signed in")
 
 
-@claims
+@claims.full
 def another_password(page, address):
     """A changed password leaves this phone signed in, and the other says why it is not."""
     a, b = open_sessions(page, address)
@@ -123,7 +123,7 @@ def another_password(page, address):
     expect(b.state).to_have_text("signed in")
 
 
-@claims
+@claims.full
 def deleted_account(page, address):
     """T3: deleting the account takes two presses; both phones say why they are signed out, and begin again."""
     a, b = open_sessions(page, address)
@@ -147,7 +147,7 @@ def deleted_account(page, address):
     b.phone.has(text, "synced")
 
 
-@claims
+@claims.full
 def told_late(page, address):
     """A phone without a network goes on as it was, and the panel says what it will hear."""
     a, _ = open_sessions(page, address)
@@ -165,7 +165,7 @@ def told_late(page, address):
     a.phone.has(text, "synced")
 
 
-@claims
+@claims.full
 def works_by_keyboard(page, address):
     """The buttons work by keyboard, and the focus stays where something has ended."""
     a, _ = open_sessions(page, address)
@@ -183,7 +183,7 @@ def works_by_keyboard(page, address):
     expect(a.state).to_have_text("signed in")
 
 
-@claims
+@claims.full
 def looks_right(page, address):
     """The panel and the banner fit 420 points of width, and have their picture taken: light, dark and narrow."""
     a, b = open_sessions(page, address)

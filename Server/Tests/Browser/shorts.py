@@ -68,7 +68,7 @@ def joins_the_prefetch(page, address):
     expect(old.loading).to_have_class("panel loading is-double")
 
 
-@claims
+@claims.full
 def is_here_at_once(page, address):
     """C1: what was prefetched is on the screen at once, without another request."""
     new, _ = open_shorts(page, address)
@@ -82,7 +82,7 @@ def is_here_at_once(page, address):
     assert facts["requests"] == facts["things"], facts
 
 
-@claims
+@claims.full
 def gives_up_what_flew_past(page, address):
     """C3: what is prefetched and then flown past is given up, and the one that is reached has all it needs."""
     new, _ = open_shorts(page, address, network="3g")
@@ -95,7 +95,7 @@ def gives_up_what_flew_past(page, address):
     assert given_up > 0, "nothing was given up"
 
 
-@claims
+@claims.full
 def works_by_keyboard_and_offline(page, address):
     """Arrow keys move through the videos; without a network what was prefetched is here, and what was not says so."""
     new, _ = open_shorts(page, address)
@@ -112,7 +112,7 @@ def works_by_keyboard_and_offline(page, address):
     expect(new.shown.locator("img")).to_be_visible()
 
 
-@claims
+@claims.full
 def looks_right(page, address):
     """The screen fits 420 points of width, and has its picture taken: light, dark and narrow."""
     new, old = open_shorts(page, address, old_way="B", network="3g")

@@ -29,7 +29,7 @@ def plays(page, address):
     expect(page.get_by_role("region", name="Phone A", exact=True)).to_be_visible()
 
 
-@claims
+@claims.full
 def fits(page, address):
     """The page fits 320 points of width."""
     page.set_viewport_size({"width": 320, "height": 900})

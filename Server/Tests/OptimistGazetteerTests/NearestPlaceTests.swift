@@ -3,12 +3,13 @@
 import Foundation
 import OptimistCore
 import OptimistGazetteer
+import TestForm
 import Testing
 
 /// The R*Tree finds what comparing with every place finds.
 @Suite(.timeLimit(.minutes(20)))
 struct NearestPlaceTests {
-    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    @Test(arguments: 1...TestForm.of(short: 1, full: 4) as ClosedRange<UInt64>)
     func `of 500 random points the nearest place is the one that brute force finds`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let places = (1...1500).map { TestPlace(id: $0, coordinate: .drawn(using: &random)) }

@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
+import HTTPTypes
 import OptimistCore
 import OptimistSession
 import OptimistWire
@@ -29,6 +30,23 @@ package enum AnswerClass {
         case (403, _): return .forbidden("The server refuses this account.")
         default: return .unreachable("HTTP \(status)")
         }
+    }
+
+    /// The failure that the answer to a request for the event stream stands for. Nil: it is an event stream.
+    ///
+    /// A refusal says nothing about the account: a proxy may refuse long answers. Pushes and pulls tell when the account is
+    /// refused.
+    static func failure(ofStream head: HTTPResponse) -> RemoteFailure? {
+        if head.status == .noContent { return .noPokes }
+        let failure = failure(
+            status: head.status.code, retryAfter: head.headerFields[.retryAfter], date: head.headerFields[.date],
+            body: [])
+        if case .forbidden(let message) = failure { return .unreachable(message) }
+        if let failure { return failure }
+        guard let type = head.headerFields[.contentType], !type.lowercased().hasPrefix("text/event-stream") else {
+            return nil
+        }
+        return .unreachable("The server answers \(type) where its event stream should be.")
     }
 
     /// The wait that a date of the server's asks for, by the server's own clock.

@@ -87,8 +87,7 @@ public final class JMAPRemote: Remote {
         let request = SessionRequest(.get, target, headerFields: [.accept: "text/event-stream"], attempts: 1)
         try await translatingErrors {
             try await session.stream(request, idleTimeout: Self.ping * 2) { [session] head, body in
-                try Self.check(head, [])
-                if head.status == .noContent { throw RemoteFailure.noPokes }
+                if let failure = AnswerClass.failure(ofStream: head) { throw failure }
                 receive(.alive)
                 var parser = EventStreamParser()
                 for try await chunk in body {

@@ -12,6 +12,8 @@ struct SyncMachine: Sendable {
     /// How many ticks of the watchdog a request may go unanswered. Sessions give up much sooner; this is for other remotes.
     static let silentTicks = 15
     static let maxRows = 1_000
+    /// An open stream that ends sooner has failed: what cuts it, a proxy for example, will cut the next one too.
+    static let leastStream = Duration.seconds(10)
 
     private(set) var phase = SyncStatus.Phase.stopped
     private(set) var lanes: [Lane: Attempts] = [:]
@@ -25,7 +27,9 @@ struct SyncMachine: Sendable {
     private var failure: String?
     /// What this device's disk said to the last attempt of each lane.
     private var deviceTroubles: [Lane: String] = [:]
-    private var streamIsOpen = false
+    /// When the stream was opened. Nil: it is not open.
+    private var streamOpened: Duration?
+    private var streamIsOpen: Bool { streamOpened != nil }
     /// Whether another lane has had an answer since the stream began to fail: the server can be reached then.
     private var hasWorkedBesideStream = false
     /// Whether the pull that runs only looks whether there is something, since no stream says so.
@@ -71,7 +75,7 @@ struct SyncMachine: Sendable {
         case .pulled(let outcome): pulled(outcome, now)
         case .streamAlive:
             if streamIsOpen { return }
-            streamIsOpen = true
+            streamOpened = now
             deviceTroubles[.stream] = nil
             want(.pull)
         case .poked: bringForward([.pull, .push], by: .poke)
@@ -157,13 +161,13 @@ struct SyncMachine: Sendable {
     }
 
     private mutating func streamEnded(_ failure: Failure, _ now: Duration) {
-        let wasOpen = streamIsOpen
-        streamIsOpen = false
+        let lasted = streamOpened.map { now - $0 } ?? .zero
+        streamOpened = nil
         if failure == .noPokes {
             succeeded(.stream, wantsMore: false)
             return
         }
-        if wasOpen { lanes[.stream]?.forgetFailures() }
+        if lasted >= Self.leastStream { lanes[.stream]?.forgetFailures() }
         failed(.stream, failure, now)
         if lanes[.stream]?.failures == 1 { hasWorkedBesideStream = false }
     }
@@ -283,7 +287,7 @@ struct SyncMachine: Sendable {
     private mutating func halt(pause: PauseReason? = nil, failure: String? = nil) {
         self.pause = pause ?? self.pause
         self.failure = failure ?? self.failure
-        streamIsOpen = false
+        streamOpened = nil
         effects.append(.abandon)
         for lane in Lane.allCases {
             lanes[lane]?.stop()

@@ -17,6 +17,9 @@ struct DiskFile {
     private(set) var isDurable = false
     var sharedMemory: SharedMemory?
 
+    /// An array's bytes are copied at once. In a debug build other sequences of zeros took a third of a simulation's time.
+    private static let zeros = [UInt8](repeating: 0, count: 1 << 16)
+
     mutating func write(_ new: UnsafeRawBufferPointer, at offset: Int) {
         let (oldCount, end) = (bytes.count, offset + new.count)
         let old = Array(bytes[min(offset, oldCount)..<min(end, oldCount)])
@@ -37,7 +40,7 @@ struct DiskFile {
 
     private mutating func put(_ new: UnsafeRawBufferPointer, at offset: Int) {
         let end = offset + new.count
-        if end > bytes.count { bytes += repeatElement(0, count: end - bytes.count) }
+        while bytes.count < end { bytes += Self.zeros.prefix(end - bytes.count) }
         bytes.withUnsafeMutableBytes { target in
             UnsafeMutableRawBufferPointer(rebasing: target[offset..<end]).copyMemory(from: new)
         }

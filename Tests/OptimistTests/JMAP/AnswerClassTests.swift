@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import HTTPTypes
 import OptimistWire
 import Testing
 
@@ -14,6 +15,21 @@ struct AnswerClassTests {
         let type = problem.map { JSON.string("urn:ietf:params:jmap:error:\($0)") }
         let body = type.map { JSON.object(["type": $0, "status": .int(Int64(status)), "detail": "No."]).bytes }
         return AnswerClass.failure(status: status, retryAfter: retryAfter, date: date, body: body ?? [])
+    }
+
+    @Test(
+        arguments: [
+            (200, "text/event-stream", nil), (200, "Text/Event-Stream; charset=utf-8", nil), (200, nil, nil),
+            (204, nil, .noPokes), (403, nil, .unreachable("The server refuses this account.")),
+            (200, "text/html", .unreachable("The server answers text/html where its event stream should be.")),
+            (502, "text/html", .unreachable("HTTP 502")),
+        ] as [(Int, String?, RemoteFailure?)])
+    func `R7 S8 what is no event stream, or is refused, stops the stream alone`(
+        status: Int, type: String?, expected: RemoteFailure?
+    ) {
+        var head = HTTPResponse(status: HTTPResponse.Status(code: status))
+        head.headerFields[.contentType] = type
+        #expect(AnswerClass.failure(ofStream: head) == expected)
     }
 
     @Test(arguments: [429, 503])

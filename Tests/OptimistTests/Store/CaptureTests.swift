@@ -4,6 +4,7 @@ import Foundation
 import GRDB
 import OptimistWire
 import Synchronization
+import TestForm
 import Testing
 
 @testable import Optimist
@@ -317,7 +318,7 @@ struct CaptureTests {
     @Test func `W6 L5 the outbox grows with the rows and not with the edits, and holds no value`() async throws {
         let todo = Todo(content: "secret 0")
         try await store.write { try todo.insert($0) }
-        for edit in 1...1000 {
+        for edit in 1...TestForm.of(short: 100, full: 1000) {
             try await store.write {
                 try $0.execute(sql: "UPDATE todo SET content = ?, done = 1 - done", arguments: ["secret \(edit)"])
             }

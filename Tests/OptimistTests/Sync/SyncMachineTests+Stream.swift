@@ -66,6 +66,24 @@ extension SyncMachineTests {
         #expect(run.machine.phase == .idle, "everything arrives, if a minute late")
     }
 
+    @Test func `R7 S6 a stream that ends as soon as it is open is opened again by the backoff`() {
+        var run = MachineRun(seed: 14)
+        run.handle(.started([:]))
+        repeat {
+            while run.working.contains(.push) { run.finish(.push, .pushed(.nothing(nextDue: nil))) }
+            while run.working.contains(.stream) {
+                run.handle(.streamAlive)
+                run.handle(.poked)
+                run.finish(.stream, .streamEnded(.transient))
+            }
+            while run.working.contains(.pull) { run.finish(.pull, .pulled(.page(hasMore: false))) }
+        } while run.step(until: .seconds(3600))
+        #expect((run.attempts[.stream] ?? []).count < 240)
+        #expect((run.attempts[.pull] ?? []).count < 480)
+        let waits = run.waits[.stream] ?? []
+        #expect(waits.max() ?? .zero > .seconds(10), "they grow")
+    }
+
     @Test func `S6 a stream that fails past its prompt attempts counts as offline until another lane works`() {
         var run = MachineRun(seed: 11)
         run.handle(.started([:]))

@@ -66,7 +66,11 @@ extension Routes {
             var response = try await route.answer(
                 AppRoute.Call(request: request, parameters: context.parameters, account: identity.account))
             let bytes = response.body.contentLength ?? 0
-            try share.take(bytes)
+            do { try share.take(bytes) } catch {
+                throw RequestProblem(
+                    type: "about:blank", status: 503,
+                    detail: "The request was carried out, but the server's memory has no room for its answer now.")
+            }
             share.keep(answer: bytes)
             response.body = response.body.inPieces(until: share.leave)
             return response

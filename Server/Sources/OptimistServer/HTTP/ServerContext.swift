@@ -28,7 +28,8 @@ extension Hummingbird.Request {
 
     /// The address under which clients know the server.
     func origin(isBehindProxy: Bool) -> String {
-        "\(isBehindProxy && cameByTLS ? "https" : "http")://\(head.authority ?? "localhost")"
+        let authority = head.authority ?? ""
+        return "\(isBehindProxy && cameByTLS ? "https" : "http")://\(authority.isEmpty ? "localhost" : authority)"
     }
 
     /// Whether the proxy before the server says that the client speaks TLS to it. Without one anybody can say so.
