@@ -2,11 +2,12 @@
 //
 // The first example of the README. `swift build` compiles this file, and Scripts/check-docs compares the two.
 
-// snippet.hide
-import HTTPTypes
 // snippet.show
 import Foundation
 import GRDB
+// snippet.hide
+import HTTPTypes
+// snippet.show
 import Optimist
 import OptimistSession
 

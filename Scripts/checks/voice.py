@@ -149,7 +149,7 @@ def count(texts):
 
 
 def problems(counts, baseline):
-    """The folders that have more turns than the baseline allows, as sentences.
+    """The folders that have more turns than the baseline allows, or fewer than it notes, as sentences.
 
     A folder fails if it has more of them than before, and more in 1,000 words: an author may delete plain text, or use one
     turn in much new text. A folder that is new may have as many in 1,000 words as all folders had together.
@@ -162,6 +162,8 @@ def problems(counts, baseline):
         if found.rate > limit and found.turns > (allowed["turns"] if allowed else 0):
             yield (f"{name}: {found.turns} turns in {found.words} words, {found.rate} in 1,000; at most {limit}. "
                    f"Scripts/tidy --turns {name} shows them, and what to write instead.")
+        elif allowed and found.turns < allowed["turns"] and found.rate <= limit:
+            yield f"{name}: {found.turns} turns, fewer than {allowed['turns']}. Scripts/tidy --lower notes that."
 
 
 def lowered(counts, baseline):

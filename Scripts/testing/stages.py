@@ -128,6 +128,7 @@ def gates(level):
         Stage("documentation builds", ["Scripts/docs"], needs=["build the client by itself"], alone=True),
         Stage("public symbols are documented", ["Scripts/doc-coverage"], count.counted, ["build"]),
         Stage("the public interface is kept", ["Scripts/interface", "--check"], count.counted, ["build"]),
+        Stage("what is badly formatted is found", ["Scripts/format", "--self-test"]),
         Stage("what tidy looks for is found", ["Scripts/tidy", "--self-test"], count.counted),
         Stage("undocumented symbols are found", ["Scripts/doc-coverage", "--self-test"], count.counted),
         Stage("changes of an interface are found", ["Scripts/interface", "--self-test"], count.counted),

@@ -52,7 +52,7 @@ struct JSONTests {
     }
 
     @Test func `numbers keep their kind`() throws {
-        #expect(try JSON(parsing: "9223372036854775808".utf8) == .double(9223372036854775808))
+        #expect(try JSON(parsing: "9223372036854775808".utf8) == .double(9_223_372_036_854_775_808))
         #expect(try JSON(parsing: "1.0".utf8) == .double(1))
         #expect(try JSON(parsing: "1".utf8) == .int(1))
     }

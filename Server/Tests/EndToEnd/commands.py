@@ -254,8 +254,6 @@ def check_end(name, program):
     status, seconds = program.terminate()
     print(f"      {name} ended {seconds:.1f} s after SIGTERM", flush=True)
     assert status in (0, -signal.SIGTERM), f"{name} ended with {status}:\n{program.said}"
-    # A program that waits for its streams never ends.
-    assert seconds < 60, f"{name} took {seconds:.1f} s"
 
 
 @claims

@@ -29,7 +29,7 @@ from program import PATIENCE, Program  # noqa: E402
 
 CORE = "urn:ietf:params:jmap:core"
 ROW_SYNC = "urn:x-optimist:rowsync"
-claim = Claims()
+claims = Claims()
 
 
 # jmapc knows mail. These are the todo type's methods, in the way in which it declares its own. They need no capability.
@@ -130,7 +130,7 @@ class Site:
         return self.jmapc(TodoGet(ids=[])).state
 
 
-@claim
+@claims
 def discovery(site):
     """jmapc finds the server's addresses, limits and account by itself"""
     session = site.client.jmap_session
@@ -144,7 +144,7 @@ def discovery(site):
     assert site.jmapc(CoreEcho(data={"hello": "world"})).data == {"hello": "world"}
 
 
-@claim
+@claims
 def create_and_fetch(site):
     """what jmapc creates, curl fetches, and the other way round"""
     created = site.jmapc(TodoSet(create={"k1": {"content": "Tickets"}})).created
@@ -157,7 +157,7 @@ def create_and_fetch(site):
     assert site.jmapc(TodoGet(ids=[mine])).data == [Todo(id=mine, content="Milk", done=True)]
 
 
-@claim
+@claims
 def change_and_destroy(site):
     """each sees what the other changes and destroys"""
     row = str(uuid.uuid4())
@@ -171,7 +171,7 @@ def change_and_destroy(site):
     assert site.call("todo/get", ids=[row])["notFound"] == [row]
 
 
-@claim
+@claims
 def whole_rows(site):
     """curl gets a whole row, changes one property and sends all of it back, with and without the capability"""
     row = str(uuid.uuid4())
@@ -184,7 +184,7 @@ def whole_rows(site):
         assert site.jmapc(TodoGet(ids=[row])).data[0].content == text
 
 
-@claim
+@claims
 def creation_ids(site):
     """creation ids of an earlier request name its rows, and a row named twice is answered once"""
     first = site.curl("/jmap/", body=site.request("todo/set", create={"k": {"content": "x"}}) | {"createdIds": {}})
@@ -198,7 +198,7 @@ def creation_ids(site):
     assert answer["destroyed"] == [answer["created"]["k"]["id"]] and not answer["notCreated"], answer
 
 
-@claim
+@claims
 def follow_changes(site):
     """jmapc follows what curl did by /changes, and fetches it by reference in the same request"""
     since = site.state()
@@ -216,7 +216,7 @@ def follow_changes(site):
     assert (later.created, later.updated, later.destroyed) == ([], [two], [one])
 
 
-@claim
+@claims
 def follow_in_pages(site):
     """/changes in pages of any size ends with everything, once"""
     since = site.state()
@@ -231,7 +231,7 @@ def follow_in_pages(site):
     assert sorted(seen) == sorted(rows)
 
 
-@claim
+@claims
 def conflicts(site):
     """a stale ifInState is stateMismatch, and nothing is changed"""
     since = site.state()
@@ -241,7 +241,7 @@ def conflicts(site):
     assert site.jmapc(TodoSet(if_in_state=site.state(), create={"k": {"content": "z"}})).created["k"]["id"]
 
 
-@claim
+@claims
 def refusals(site):
     """what is refused is refused row by row, in the words of the RFC"""
     answer = site.jmapc(
@@ -258,7 +258,7 @@ def refusals(site):
     assert site.call("todo/query")["type"] == "unknownMethod"
 
 
-@claim
+@claims
 def events_to_jmapc(site):
     """jmapc's event stream says that curl has changed something"""
     events = Client.create_with_api_token(site.server, site.token).events
@@ -267,7 +267,7 @@ def events_to_jmapc(site):
     assert next(events).id == site.state()
 
 
-@claim
+@claims
 def events_to_curl(site):
     """curl's event stream says that jmapc has changed something"""
     command = [
@@ -286,7 +286,7 @@ def events_to_curl(site):
     assert event == {"@type": "StateChange", "changed": {site.account: {"todo": site.state()}}}
 
 
-@claim
+@claims
 def devices_and_strangers(site):
     """what a device wrote with clocks of its own, jmapc reads and changes, and the change wins"""
     row = str(uuid.uuid4())
@@ -302,7 +302,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--server", help="such as http://127.0.0.1:8090; without it, one is started")
     if server := parser.parse_args().server:
-        claim.run(Site(server))
+        claims.run(Site(server))
     else:
         with tempfile.TemporaryDirectory() as folder, Program("serve", "--port", "0", "--data", folder) as program:
-            claim.run(Site(program.find(r"Optimist serves (http://127\.0\.0\.1:\d+)")))
+            claims.run(Site(program.find(r"Optimist serves (http://127\.0\.0\.1:\d+)")))

@@ -199,7 +199,7 @@ def compare(rows, todos):
 
 @claims
 def survives_kills():
-    """Every acknowledged write survives kill -9 and is everywhere once; an unanswered one is whole or not there."""
+    """W1 S3 every acknowledged write survives kill -9 and is everywhere once; an unanswered one is whole or not there."""
     print(f"      seed {SEED}, {ROUNDS} rounds", flush=True)
     chance = random.Random(SEED)
     todos = [], []

@@ -2,8 +2,9 @@
 
 import Foundation
 import OptimistCore
-@testable import OptimistGazetteer
 import Testing
+
+@testable import OptimistGazetteer
 
 /// What places are called.
 @Suite(.timeLimit(.minutes(20)))

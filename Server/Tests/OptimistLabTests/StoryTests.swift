@@ -4,11 +4,11 @@ import Foundation
 import OptimistProxy
 import Testing
 
+@testable import OptimistLab
+
 #if canImport(FoundationXML)
     import FoundationXML
 #endif
-
-@testable import OptimistLab
 
 /// The five stories' figures, as they are shown.
 @Suite(.timeLimit(.minutes(20)))

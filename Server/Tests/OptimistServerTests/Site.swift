@@ -6,8 +6,8 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import OptimistCore
-import OptimistTesting
 import OptimistServing
+import OptimistTesting
 import OptimistWire
 import Synchronization
 import Testing
@@ -51,7 +51,7 @@ final class Site: Sendable {
         // Tests wait for their neighbours: the machine's time says nothing about a request.
         configuration.workBudget = .unlimited
         change(&configuration)
-        let end = ContinuousClock.now + .seconds(10)
+        let end = ContinuousClock.now + .seconds(300)
         while true {
             do { return try await OptimistServer(configuration: configuration) } catch let error as OptimistError {
                 guard waits, error.code == .dataInUse, ContinuousClock.now < end else { throw error }
@@ -194,7 +194,7 @@ struct HTTPSide: Sendable {
     private func send(_ request: HTTPClientRequest, token: String?) async throws -> Answer {
         var request = request
         if let token { request.headers.add(name: "authorization", value: "Bearer \(token)") }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(300))
         let body = try await response.body.collect(upTo: 100_000_000)
         let fields = Dictionary(response.headers.map { ($0.name.lowercased(), [$0.value]) }, uniquingKeysWith: +)
         return Answer(
@@ -208,7 +208,7 @@ struct HTTPSide: Sendable {
     ) async throws {
         var request = HTTPClientRequest(url: base + "/jmap/eventsource?" + query)
         request.headers.add(name: "authorization", value: "Bearer \(token)")
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(300))
         var text = ""
         for try await chunk in response.body {
             text += String(buffer: chunk)

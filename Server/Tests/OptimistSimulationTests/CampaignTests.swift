@@ -1,8 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-@testable import OptimistSimulation
 import Testing
+
+@testable import OptimistSimulation
 
 @Suite("Campaigns", .timeLimit(.minutes(20)))
 struct CampaignTests {

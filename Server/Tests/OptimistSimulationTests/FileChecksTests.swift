@@ -3,9 +3,10 @@
 import Foundation
 import GRDB
 import Optimist
-@testable import OptimistSimulation
 import OptimistTesting
 import Testing
+
+@testable import OptimistSimulation
 
 extension World {
     /// A world in which nothing is to happen, five seconds after its two devices were switched on.

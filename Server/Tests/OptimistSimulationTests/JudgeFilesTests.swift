@@ -2,9 +2,10 @@
 
 import Foundation
 import GRDB
-@testable import OptimistSimulation
 import OptimistTesting
 import Testing
+
+@testable import OptimistSimulation
 
 @Suite("The files of the judges", .timeLimit(.minutes(20)))
 struct JudgeFilesTests {

@@ -1,7 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-@testable import OptimistSimulation
 import Testing
+
+@testable import OptimistSimulation
 
 @Suite("What a world has met", .timeLimit(.minutes(20)))
 struct ReachedTests {

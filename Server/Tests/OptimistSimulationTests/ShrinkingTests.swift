@@ -1,7 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-@testable import OptimistSimulation
 import Testing
+
+@testable import OptimistSimulation
 
 @Suite("Shrinking", .timeLimit(.minutes(20)))
 struct ShrinkingTests {

@@ -52,7 +52,7 @@
         /// A request with a credential.
         init(
             _ authority: String, _ path: String = "/", method: HTTPRequest.Method = .get, body: String = "",
-            headTimeout: Duration = .seconds(10)
+            headTimeout: Duration = .seconds(300)
         ) {
             self.init(
                 head: HTTPRequest(

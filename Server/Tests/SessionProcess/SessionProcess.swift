@@ -49,7 +49,8 @@ struct SessionProcess {
                 try await session.signUp(email: words[1], password: words[2])
                 return "done"
             case "ask":
-                let answer = try await session.send(SessionRequest(.get, "/jmap/session"))
+                let answer = try await session.send(
+                    SessionRequest(.get, "/jmap/session", headTimeout: .seconds(300), deadline: .seconds(600)))
                 return "answered \(answer.head.status.code)"
             case "describe":
                 try describe()

@@ -60,7 +60,10 @@ extension SyncMachine {
         var isDemanded: Bool
     }
 
-    enum Timer: Sendable, Hashable { case lane(Lane), rows, watchdog }
+    enum Timer: Sendable, Hashable {
+        case lane(Lane)
+        case rows, watchdog
+    }
 
     enum Effect: Sendable, Equatable {
         case push(rowLimit: Int)

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import OptimistCore
 import Foundation
+public import OptimistCore
 import Synchronization
 
 /// A screen of several sections, filled by one or several sources.

@@ -4,8 +4,8 @@ import Foundation
 import HTTPTypes
 public import OptimistCore
 public import OptimistServing
-public import OptimistWire
 import OptimistSession
+public import OptimistWire
 import Synchronization
 
 /// A sync server in a simulation: what it decides is the real server's, and it can be killed and started again.

@@ -97,10 +97,19 @@ struct DiskDamageTests {
         var record = try #require(cache.index.withLock { $0.places[XXH64.hash("key")] })
         let name = try #require(place.names.first)
         let file = try cache.folder.open(name).get()
-        guard case .sound = file.record(at: record, for: "key") else { Issue.record("It is sound."); return }
-        guard case .ofAnotherKey = file.record(at: record, for: "kez") else { Issue.record("Another key."); return }
+        guard case .sound = file.record(at: record, for: "key") else {
+            Issue.record("It is sound.")
+            return
+        }
+        guard case .ofAnotherKey = file.record(at: record, for: "kez") else {
+            Issue.record("Another key.")
+            return
+        }
         record.stamp += 1
-        guard case .damaged = file.record(at: record, for: "key") else { Issue.record("Another record."); return }
+        guard case .damaged = file.record(at: record, for: "key") else {
+            Issue.record("Another record.")
+            return
+        }
     }
 
     @Test func `C6 what a crash left unused of a file is given back, once nobody can be writing to it`() throws {

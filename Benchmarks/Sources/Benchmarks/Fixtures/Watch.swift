@@ -27,7 +27,8 @@ final class Watch: Sendable {
         for _ in 0..<count {
             try await write { db in
                 let mark = self.written.withLock {
-                    $0.mark += 1; return $0.mark
+                    $0.mark += 1
+                    return $0.mark
                 }
                 try db.execute(
                     sql: "UPDATE todo SET priority = ? WHERE id = (SELECT min(id) FROM todo)", arguments: [mark])

@@ -8,11 +8,6 @@ struct AccountStore: Sendable {
     let reader: any DatabaseReader
     let commits: GroupCommit
 
-    init(reader: any DatabaseReader, commits: GroupCommit) {
-        self.reader = reader
-        self.commits = commits
-    }
-
     struct Account: Sendable {
         var id: String
         var email: String

@@ -3,6 +3,7 @@
 public import HTTPTypes
 public import Hummingbird
 import NIOCore
+import OptimistWire
 
 /// A route of an app's own beside the server's routes, for users who are signed in.
 ///
