@@ -241,6 +241,7 @@ let package = Package(
                 .product(name: "Optimist", package: "optimist"),
                 .product(name: "OptimistCore", package: "optimist"),
                 .product(name: "OptimistLoading", package: "optimist"),
+                .product(name: "OptimistServing", package: "optimist"),
                 .product(name: "OptimistSession", package: "optimist"),
                 .product(name: "OptimistWire", package: "optimist"),
             ],

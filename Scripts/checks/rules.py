@@ -10,6 +10,10 @@ A test stands under each rule whose number its name begins with. If a merge conf
 """
 RULE = re.compile(r"^\| ([A-Z]\d{1,2}) \| (.*) \|$")
 NUMBER = re.compile(r"(?<![\w.#/{\\-])(?<!gRFC )[A-Z]\d{1,2}(?![\w-])")
+ITALICS = re.compile(r"(?<!\*)\*[^*]+\*(?!\*)")
+CODE, LINK_TARGET = re.compile(r"`[^`]*`"), re.compile(r"(?<=\])\([^)]*\)")
+ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|cf|vs|approx)\.")
+SENTENCE_END = re.compile(r"[.?!][)\]”\"*]*\s+(?=[^a-z\s])")
 SWIFT_COMMENT = re.compile(r"(?:^|\s)///?(.*)$", re.MULTILINE)
 PYTHON_COMMENT = re.compile(r'(?:^|\s)#(.*)$|"""(.*?)"""', re.MULTILINE | re.DOTALL)
 
@@ -17,6 +21,13 @@ PYTHON_COMMENT = re.compile(r'(?:^|\s)#(.*)$|"""(.*?)"""', re.MULTILINE | re.DOT
 def read_rules(promises):
     """The rules of the document by number, in its order."""
     return dict(match.groups() for match in map(RULE.match, promises.splitlines()) if match)
+
+
+def sentences(rule):
+    """The sentences of a rule, without its notes in italics. Code and links are words, whatever they hold."""
+    plain = ITALICS.sub(" ", LINK_TARGET.sub("", CODE.sub("X", rule)))
+    parts = SENTENCE_END.split(ABBREVIATION.sub("as", plain))
+    return [part for part in parts if re.search(r"\w", part)]
 
 
 def tests_by_rule(rules, tests):
@@ -54,10 +65,14 @@ def problems(rules, tests, texts, current):
     """The faults, as sentences. `texts` maps files to the texts that are searched for numbers of rules."""
     found = []
     for rule, proofs in tests_by_rule(rules, tests).items():
-        if not proofs and not re.search(r"(?<!\*)\*[^*]+\*(?!\*)", rules[rule]):
+        if not proofs and not ITALICS.search(rules[rule]):
             found.append(
                 f"Documentation/Promises.md: no test proves {rule}. Begin a test's name with {rule}, or say in italics "
                 "in the rule why it has none.")
+        if len(sentences(rules[rule])) > 2:
+            found.append(
+                f"Documentation/Promises.md: {rule} has {len(sentences(rules[rule]))} sentences. Say it in two, or move "
+                "details into a list under the table.")
     for test in tests:
         found += unknown_numbers(test.file, test.claim, rules)
     for file, text in texts.items():

@@ -44,6 +44,17 @@ def each_rule_has_a_test():
 
 
 @claims
+def rules_are_short():
+    """A rule with two sentences passes, and one with three is reported by its number; notes in italics do not count."""
+    tests = found.tests_in("A.swift", SWIFT)
+    two = "It takes 0.5 s (M4). `a. B` may, e.g. In a [list](B. C.md), stay (M4)."
+    assert check(tests, PROMISES.replace("A write is durable.", f"{two} *[A note](#b). Another.*")) == [], rules.sentences(two)
+    for third in ("`Code` too.", "(So may this.)", "60 s. *A note.*", "And without a full stop"):
+        three = check(tests, PROMISES.replace("A write is durable.", f"{two} {third}"))
+        assert len(three) == 1 and "W1 has 3 sentences" in three[0], (third, three)
+
+
+@claims
 def each_number_is_a_rule():
     """A number in the name of a test, a comment or a document must be one of a rule."""
     tests = found.tests_in("A.swift", SWIFT)

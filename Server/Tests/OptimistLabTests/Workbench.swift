@@ -5,13 +5,14 @@ import HTTPTypes
 import Logging
 import Optimist
 import OptimistCore
-import OptimistServer
+import OptimistServing
 import OptimistSession
 import OptimistWire
 import Synchronization
 import Testing
 
 @testable import OptimistLab
+@testable import OptimistServer
 
 /// A real server, and phones as the lab has them, in one process. No proxy stands between.
 struct Workbench: Sendable {
