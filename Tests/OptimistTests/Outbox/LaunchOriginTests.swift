@@ -7,6 +7,7 @@ import OptimistCore
 import OptimistTesting
 import OptimistWire
 import Synchronization
+import TestForm
 import Testing
 
 @testable import Optimist
@@ -378,7 +379,7 @@ struct LaunchOriginTests {
         try relaunch(phone)
         try await count(1, on: phone)
         try await expect(LaunchOrigin.maxUnconfirmed + 7, on: [phone])
-        let launches = LaunchOrigin.maxRemembered - LaunchOrigin.maxUnconfirmed + 6
+        let launches = TestForm.of(short: 6, full: LaunchOrigin.maxRemembered - LaunchOrigin.maxUnconfirmed + 6)
         for _ in 0..<launches {
             try relaunch(phone)
             try await count(1, on: phone)
