@@ -32,7 +32,7 @@ struct SimulationTests {
     static let saved: [URL] = {
         let all = (Bundle.module.urls(forResourcesWithExtension: "json", subdirectory: "Seeds") ?? []).map { $0 as URL }
             .sorted { $0.path < $1.path }
-        return stride(from: 0, to: all.count, by: TestForm.of(short: 10, full: 1)).map { all[$0] }
+        return stride(from: 0, to: all.count, by: TestForm.of(short: 20, full: 1)).map { all[$0] }
     }()
 
     @Test(arguments: saved)
