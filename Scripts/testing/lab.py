@@ -4,7 +4,6 @@
 import re
 import subprocess
 import tempfile
-import threading
 import time
 import urllib.request
 
@@ -47,11 +46,8 @@ class Lab:
 
     def __exit__(self, *_):
         self.process.terminate()
-        hanging = threading.Timer(PATIENCE, self.process.kill)
-        hanging.start()
         # What it took of the processors, in seconds.
-        _, self.busy = ended(self.process)
-        hanging.cancel()
+        _, self.busy = ended(self.process, PATIENCE)
         self.output.write(f"── what the lab said\n{self.said()[-20_000:]}")
         self.log.close()
         self.data.cleanup()

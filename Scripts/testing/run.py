@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from contextlib import nullcontext
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -99,21 +98,15 @@ class Run:
         with subprocess.Popen(
                 stage.command + more, stdout=output, stderr=subprocess.STDOUT, env=environment) as process:
             self.processes[process] = stage
-            hanging = threading.Timer(stage.patience or threading.TIMEOUT_MAX, self.give_up, [process, output])
-            hanging.daemon = True
-            hanging.start()
-            try:
-                return ended(process)
-            finally:
-                hanging.cancel()
-                del self.processes[process]
 
-    def give_up(self, process, output):
-        stage = self.processes.get(process)
-        if stage:
-            output.write(f"{stage.name} has not ended after {stage.patience // 60} minutes\n")
-            output.flush()
-            process.kill()
+            def give_up():
+                output.write(f"{stage.name} has not ended after {stage.patience // 60} minutes\n")
+                output.flush()
+
+            try:
+                return ended(process, stage.patience, give_up)
+            finally:
+                del self.processes[process]
 
     def end(self, stage, status, log, seconds, busy):
         found = stage.counts(stage.name, status, log)

@@ -254,6 +254,8 @@ def check_end(name, program):
     status, seconds = program.terminate()
     print(f"      {name} ended {seconds:.1f} s after SIGTERM", flush=True)
     assert status in (0, -signal.SIGTERM), f"{name} ended with {status}:\n{program.said}"
+    # An idle connection may last 60 s, and a stream for ever.
+    assert seconds < 30, f"{name} took {seconds:.1f} s"
 
 
 @claims
