@@ -3,6 +3,7 @@
 import Hummingbird
 import NIOCore
 import NIOPosix
+import OptimistWire
 import Synchronization
 import Testing
 
@@ -128,6 +129,7 @@ struct AppRouteTests {
             #expect(try await http.send("PUT", "/menu", token: token, body: body).status == 503)
             let refused = try await http.get("/picture", token: token)
             #expect(refused.status == 503 && refused.headers["retry-after"] == ["1"])
+            #expect(refused.json["detail"]?.string?.hasSuffix("The request was carried out.") == true)
             #expect(calls.withLock(\.self) == 1)
             held.leave()
             #expect(try await http.get("/picture", token: token).body == body)

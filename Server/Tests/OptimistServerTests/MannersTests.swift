@@ -1,6 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import HTTPTypes
 import Hummingbird
+import HummingbirdCore
+import NIOCore
 import OptimistCore
 import OptimistWire
 import Testing
@@ -97,5 +100,12 @@ struct MannersTests {
     func `a Host that is no name would become part of URLs and is 400`(host: String) async throws {
         #expect(!RequestCheck.isHost(host))
         for name in ["x", "example.org:8090", "[::1]:80", ""] { #expect(RequestCheck.isHost(name)) }
+    }
+
+    @Test(arguments: [("example.org", "http://example.org"), ("", "http://localhost"), (nil, "http://localhost")])
+    func `URLs name a host, also for a client that names none`(host: String?, origin: String) {
+        let head = HTTPRequest(method: .get, scheme: "http", authority: host, path: "/")
+        #expect(
+            Hummingbird.Request(head: head, body: RequestBody(buffer: .init())).origin(isBehindProxy: false) == origin)
     }
 }

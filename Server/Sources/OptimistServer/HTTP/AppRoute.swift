@@ -3,7 +3,6 @@
 public import HTTPTypes
 public import Hummingbird
 import NIOCore
-import OptimistWire
 
 /// A route of an app's own beside the server's routes, for users who are signed in.
 ///
@@ -67,12 +66,7 @@ extension Routes {
             var response = try await route.answer(
                 AppRoute.Call(request: request, parameters: context.parameters, account: identity.account))
             let bytes = response.body.contentLength ?? 0
-            do { try share.take(bytes) } catch {
-                throw RequestProblem(
-                    type: "about:blank", status: 503,
-                    detail: "The request was carried out, but the server's memory has no room for its answer now.")
-            }
-            share.keep(answer: bytes)
+            try share.keepIfThereIsRoom(answer: bytes)
             response.body = response.body.inPieces(until: share.leave)
             return response
         }

@@ -58,7 +58,7 @@ final class MemoryShare: AnswerRoom {
     deinit { leave() }
 
     /// - Throws: ``RequestProblem`` with status 503 if there is no room.
-    func take(_ bytes: Int) throws(RequestProblem) { try take(bytes, \.request) }
+    func take(_ bytes: Int) throws(RequestProblem) { try take(bytes, \.request, outcome: Self.nothingWasStored) }
 
     /// A page gets a quarter of the account's room: its text may be larger than its rows, and is made beside them.
     func beginAnswer() -> Int {
@@ -72,9 +72,14 @@ final class MemoryShare: AnswerRoom {
         }
     }
 
-    func takeAnswer(_ bytes: Int) throws { try take(bytes, \.answer) }
+    func takeAnswer(_ bytes: Int) throws { try take(bytes, \.answer, outcome: Self.nothingWasStored) }
 
-    private func take(_ bytes: Int, _ part: WritableKeyPath<Held, Int>) throws(RequestProblem) {
+    private static let nothingWasStored = "Nothing was stored: try again."
+
+    /// - Parameter outcome: What became of the request if there is no room, as a sentence.
+    private func take(
+        _ bytes: Int, _ part: WritableKeyPath<Held, Int>, outcome: String
+    ) throws(RequestProblem) {
         let isTaken = held.withLock { held in
             let own = held.total
             let isTaken = room.withLedger { $0.take(bytes, for: account, own: own) }
@@ -84,7 +89,7 @@ final class MemoryShare: AnswerRoom {
         guard isTaken else {
             throw RequestProblem(
                 type: "about:blank", status: 503,
-                detail: "The server's memory is taken by requests and unread answers. Nothing was stored: try again.")
+                detail: "The server's memory is taken by requests and unread answers. \(outcome)")
         }
     }
 
@@ -95,6 +100,14 @@ final class MemoryShare: AnswerRoom {
             room.withLedger { $0.add(change, to: account) }
             held = Held(request: 0, answer: bytes)
         }
+    }
+
+    /// The request has been carried out by an app's route, and only its answer is held.
+    ///
+    /// - Throws: ``RequestProblem`` with status 503 if there is no room.
+    func keepIfThereIsRoom(answer bytes: Int) throws(RequestProblem) {
+        try take(bytes, \.answer, outcome: "The request was carried out.")
+        keep(answer: bytes)
     }
 
     func leave() { keep(answer: 0) }
