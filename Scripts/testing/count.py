@@ -50,6 +50,15 @@ def counted(name, status, log):
 
 
 def telling(log, lines=60):
-    """The part of a failed stage's output that tells why: what Swift Testing or the compiler marks, else the end."""
-    marked = [line for line in log.splitlines() if re.search(r"recorded an issue|^↳|error:|^FAIL  |Fatal error", line)]
+    """The part of a failed stage's output that tells why: the lines that Swift Testing or the compiler marks, a failed claim
+    with its traceback, or else the end."""
+    marked = []
+    for line in log.splitlines():
+        if re.search(r"recorded an issue|^↳|error:|^FAIL  |Fatal error", line):
+            marked.append(line)
+            follows = line.startswith("FAIL  ")
+        elif marked and follows and not re.match(r"(ok|skip)  |\d+ (passed|skipped|more)", line):
+            marked.append(line)
+        else:
+            follows = False
     return "\n".join((marked or log.splitlines())[-lines:])

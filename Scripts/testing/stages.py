@@ -61,11 +61,7 @@ def stages(level):
     if level != "quick":
         found += checks()
     found += [Stage("build", ["swift", "build", *SERVER, "--build-tests"], alone=True)]
-    # One test after the other in each of two processes: in one process tests that run at once wait for each other.
-    found += [
-        unit_tests("unit tests of the store and its engine", level, "--filter", STORE),
-        unit_tests("unit tests of everything else", level, "--skip", STORE),
-    ]
+    found += unit_tests("", "build", test_program("Server"), level)
     if level != "quick":
         found += whole_programs(level)
     if everything:
@@ -76,18 +72,23 @@ def stages(level):
     return found
 
 
-def unit_tests(name, level, *which):
-    """Tests of both packages, one after the other."""
-    return Stage(name, [*test_program(), "--no-parallel", *which], count.swift_tests, ["build"],
-                 environment=environment(level))
+def unit_tests(whose, needed, program, level):
+    """The tests of a package, one after the other in each of two processes: in one process tests that run at once wait for
+    each other, and some of them reach a time limit."""
+    return [
+        Stage(f"unit tests of {what}{whose}", [*program, "--no-parallel", *which], count.swift_tests, [needed],
+              environment=environment(level))
+        for what, which in [("the store and its engine", ["--filter", STORE]), ("everything else", ["--skip", STORE])]
+    ]
 
 
-def test_program():
-    """What runs the tests. `swift test` runs once at a time for a package, so where the tests are a program they are run
-    without it."""
+def test_program(folder):
+    """What runs the tests of a package. `swift test` runs once at a time for a package, so where the tests are a program
+    they are run without it."""
     if platform.system() == "Linux":
-        return ["Server/.build/debug/optimist-serverPackageTests.xctest", "--testing-library", "swift-testing"]
-    return ["swift", "test", *SERVER, "--skip-build"]
+        name = {"Server": "optimist-server", ".": "optimist"}[folder]
+        return [f"{folder}/.build/debug/{name}PackageTests.xctest", "--testing-library", "swift-testing"]
+    return ["swift", "test", "--package-path", folder, "--skip-build"]
 
 
 def checks():
@@ -122,9 +123,7 @@ def gates(level):
         Stage("format", ["Scripts/format", "--check"]),
         # App developers build this package, without the server's traits and packages.
         Stage("build the client by itself", ["swift", "build", "--build-tests"], alone=True),
-        Stage(
-            "unit tests of the client by itself", ["swift", "test", "--skip-build"], count.swift_tests,
-            ["build the client by itself"], alone=True, environment=environment("usual")),
+        *unit_tests(", the client by itself", "build the client by itself", test_program("."), "usual"),
         Stage("documentation builds", ["Scripts/docs"], needs=["build the client by itself"], alone=True),
         Stage("public symbols are documented", ["Scripts/doc-coverage"], count.counted, ["build"]),
         Stage("the public interface is kept", ["Scripts/interface", "--check"], count.counted, ["build"]),

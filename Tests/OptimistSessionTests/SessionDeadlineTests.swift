@@ -56,6 +56,7 @@ struct SessionDeadlineTests {
         }
         let call = Task { try await bench.session.send(SessionRequest(.post, "/rows", deadline: .seconds(10))) }
         await door.knock()
+        await bench.clock.sleepers(atLeast: 1)
         bench.clock.advance(by: .seconds(10))
         #expect(await failure { try await call.value }?.phase == .maybeProcessed)
         door.open()

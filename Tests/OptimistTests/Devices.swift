@@ -182,7 +182,7 @@ extension Device {
     func sync(with server: AppServer, refusing refuse: (@Sendable (PushRow) -> Refusal?)? = nil) async throws {
         try await checkForRewind(with: server)
         while let batch = try await next() {
-            try await store.book(try await server.push(batch.push, refusing: refuse), of: batch)
+            try await store.apply(try await server.push(batch.push, refusing: refuse), of: batch)
         }
         while true {
             let page = try await pull(from: server)

@@ -100,7 +100,7 @@ extension Store {
     /// Pushes everything and has it accepted in one transaction of the server.
     func pushAccepted(seq: Int64) async throws {
         while let batch = try await nextPush(PushLimit()) {
-            try await book(batch.sent.map { _ in .accepted(seq: seq) }, of: batch)
+            try await apply(batch.sent.map { _ in .accepted(seq: seq) }, of: batch)
         }
     }
 }
@@ -130,7 +130,7 @@ func tombstone(_ todo: Todo, seq: Int64, generation: Int = 2) -> PageRow {
 extension Store {
     /// What an engine whose remote has no snapshots would ask for.
     func nextPull() async throws -> (tables: [String], cursor: String?) {
-        let plan = PullPlan(intakes: try await intakes(), limit: 1, hasSnapshots: false)
+        let plan = PullPlan(tableProgress: try await tableProgress(), limit: 1, hasSnapshots: false)
         if plan.step == .removal {
             try await settleUnseen(.remove)
             return try await nextPull()

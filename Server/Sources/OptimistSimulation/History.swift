@@ -1,5 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import OptimistWire
+
 /// What the judges know of every write, from looking at the tables before and after it. They share no decision with
 /// the engine.
 struct History {
@@ -26,6 +28,8 @@ struct History {
     private(set) var byRow: [RowName: [Int]] = [:]
     /// Every value that the server ever had in a column of a row.
     private(set) var served: [RowName: [String: Set<String?>]] = [:]
+    /// The same by the clock under which the server had it.
+    private(set) var written: [RowName: [String: [String: Set<String?>]]] = [:]
     private(set) var servedSeq: Int64 = 0
     private(set) var present: [RowName: Values] = [:]
     /// The devices that have gone back to a copy of their file.
@@ -79,12 +83,15 @@ struct History {
     /// Takes in what the server has stored since.
     ///
     /// - Returns: The writes that came at least in part for the first time.
-    mutating func serve(_ rows: [(name: RowName, seq: Int64, values: Values?)]) -> Set<Int> {
+    mutating func serve(_ rows: [ServedRow]) -> Set<Int> {
         var news: Set<Int> = []
         for row in rows {
-            for (column, value) in row.values ?? [:]
-            where served[row.name, default: [:]][column, default: []].insert(value).inserted {
-                if let value, Tables.column(column, of: row.name.table)?.kind == .text,
+            for (column, value) in row.values ?? [:] {
+                if let clock = row.clocks?[column]?.description {
+                    written[row.name, default: [:]][column, default: [:]][clock, default: []].insert(value)
+                }
+                let isNew = served[row.name, default: [:]][column, default: []].insert(value).inserted
+                if isNew, let value, Tables.column(column, of: row.name.table)?.kind == .text,
                     let number = author(of: value), writes[number].cells[row.name]?[column] == .some(value)
                 {
                     news.insert(number)
@@ -97,11 +104,19 @@ struct History {
     }
 
     /// Takes note that the server went back to a copy of its file.
-    mutating func serverWentBack(to rows: [(name: RowName, seq: Int64, values: Values?)]) {
+    mutating func serverWentBack(to rows: [ServedRow]) {
         hasServerGoneBack = true
         present = [:]
         servedSeq = 0
         _ = serve(rows)
+    }
+
+    /// Whether a reference is as SQLite or a merge has left it since its row went from the device. The server's decision
+    /// about it comes with a later page, or waits for this device's own delete.
+    func isLeftBehind(_ value: String?, _ column: String, _ row: RowName, isGone: (RowName) -> Bool) -> Bool {
+        served[row]?[column]?.contains { former in
+            Tables.target(of: former, in: column, of: row.table, on: value == nil ? .setNull : nil).map(isGone) ?? false
+        } == true
     }
 
     func writes(of row: RowName) -> [(number: Int, write: Write)] { (byRow[row] ?? []).map { ($0, writes[$0]) } }

@@ -137,7 +137,7 @@ struct Judge {
 
     /// Whether a row may be back as it was before it got another one's unique name and became one with that. This
     /// happens if another device had counted in it when the server went back, and begins a new life of it with what it
-    /// knows (decision 11).
+    /// knows (decision 18).
     private func isBackWithCount(
         _ last: String?, _ column: String, _ row: RowName, _ number: Int, was value: String?
     ) -> Bool {

@@ -18,6 +18,15 @@ struct RowName: Hashable, Comparable, CustomStringConvertible {
 /// The values of a row by column, each as text. Nil stands for null.
 typealias Values = [String: String?]
 
+/// A row as the server has it.
+struct ServedRow {
+    let name: RowName
+    let seq: Int64
+    /// Nil: the row is deleted.
+    var values: Values?
+    var clocks: ColumnClocks?
+}
+
 /// The rows of all tables, read with plain SQL.
 enum Rows {
     static func all(_ db: Database) throws -> [RowName: Values] {
@@ -53,20 +62,20 @@ enum Rows {
         return String(decoding: data.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// The server's rows that a transaction after `seq` changed. Nil values: the row is deleted.
-    static func ofServer(_ db: Database, after seq: Int64) throws -> [(name: RowName, seq: Int64, values: Values?)] {
+    /// The server's rows that a transaction after `seq` changed.
+    static func ofServer(_ db: Database, after seq: Int64) throws -> [ServedRow] {
         try Row.fetchAll(
             db, sql: "SELECT type, id, generation, content, seq FROM optimist_rows WHERE seq > ? ORDER BY seq",
             arguments: [seq]
         ).map { row in
             let name = RowName(table: row[0], id: (row[1] as String).replacing("-", with: ""))
-            if (row[2] as Int) % 2 == 0 { return (name, row[4], nil) }
+            if (row[2] as Int) % 2 == 0 { return ServedRow(name: name, seq: row[4]) }
             let json = try JSON(parsing: (row[3] as String).utf8)
             var values: Values = [:]
             for column in Tables.columns[name.table] ?? [] {
                 values[column.name] = .some(text(json[column.name]) ?? (column.kind == .counter ? "0" : nil))
             }
-            return (name, row[4], values)
+            return ServedRow(name: name, seq: row[4], values: values, clocks: json["@hlc"].flatMap(ColumnClocks.init))
         }
     }
 

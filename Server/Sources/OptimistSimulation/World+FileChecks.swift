@@ -6,10 +6,8 @@ import GRDB
 extension World {
     func checkFile(_ db: Database, _ name: String) throws {
         if try String.fetchOne(db, sql: "PRAGMA integrity_check") != "ok" { find("damaged: the file of \(name)") }
-        if try Row.fetchOne(db, sql: "PRAGMA foreign_key_check") != nil {
-            find("broken reference: in the file of \(name)")
-        }
-        let isDevice = try db.tableExists("optimist_row")
+        try checkReferences(db, name)
+        let isDevice = try db.tableExists("optimist_edit")
         for (what, sql) in isDevice ? Self.emptyAtRest : [] where try Int.fetchOne(db, sql: sql) != 0 {
             find("stuck: \(what) on \(name)")
         }
@@ -19,11 +17,18 @@ extension World {
         }
     }
 
+    /// A page is applied with foreign keys deferred, so this is looked at while the world goes on too.
+    func checkReferences(_ db: Database, _ name: String) throws {
+        if try Row.fetchOne(db, sql: "PRAGMA foreign_key_check") != nil {
+            find("broken reference: in the file of \(name)")
+        }
+    }
+
     private static let rows = Tables.idsPerTable * Tables.names.count
 
     /// The most rows that the tables of a device's engine may hold.
     private static let bounds = [
-        ("entries", rows, "SELECT count(*) FROM optimist_row"),
+        ("entries", rows, "SELECT count(*) FROM optimist_remote"),
         ("counters", rows * 20, "SELECT count(*) FROM optimist_counter"),
         ("devices", 200, "SELECT count(*) FROM optimist_node"),
         ("values of the engine's", 30, "SELECT count(*) FROM optimist_meta"),
@@ -49,15 +54,12 @@ extension World {
     ]
 
     private static let emptyAtRest = [
-        ("pending rows", "SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL"),
+        ("pending rows", "SELECT count(*) FROM optimist_edit"),
         ("parked rows", "SELECT count(*) FROM optimist_parked"),
         ("joins", "SELECT count(*) FROM optimist_join"),
         ("groups of all or nothing", "SELECT count(*) FROM optimist_whole"),
         ("rows that a snapshot did not bring", "SELECT count(*) FROM optimist_unseen"),
         ("values of unknown columns", "SELECT count(*) FROM optimist_unknown"),
-        (
-            "marks without a pending row",
-            "SELECT count(*) FROM optimist_row WHERE pending IS NULL AND (dirty <> 0 OR sent <> 0 OR base IS NOT NULL)"
-        ),
+        ("rows that the server does not have", "SELECT count(*) FROM optimist_remote WHERE generation = 0"),
     ]
 }

@@ -54,34 +54,36 @@ extension World {
     private func judgeRows(of device: SimulatedDevice, _ db: Database) throws {
         let rows = try Rows.all(db)
         try judgeSynced(rows, device, db, unsettled: try Self.unsettled(db))
+        try judgeLaw(of: device, rows, db)
+        try checkReferences(db, device.name)
         if try isCaughtUp(db) { try compare(device, rows, withState(\.history.present), db) }
     }
 
     private func judgeSynced(
         _ rows: [RowName: Values], _ device: SimulatedDevice, _ db: Database, unsettled: Set<RowName>
     ) throws {
-        let served = withState(\.history.served)
-        /// Whether a reference is as SQLite or a merge has left it since its row went from here. The server's decision
-        /// about it comes with a later page, or waits for this device's own delete. The row that it referred to may
-        /// have been created again, unsent.
-        func isLeftBehind(_ value: String?, _ column: String, _ row: RowName) -> Bool {
-            served[row]?[column]?.contains { former in
-                Tables.target(of: former, in: column, of: row.table, on: value == nil ? .setNull : nil)
-                    .map { rows[$0] == nil || unsettled.contains($0) } ?? false
-            } == true
-        }
+        let history = withState(\.history)
+        // The row that a reference left may have been created again, unsent.
+        func isGone(_ row: RowName) -> Bool { rows[row] == nil || unsettled.contains(row) }
         let unheard = try Self.unheard(db)
         for (name, values) in rows.sorted(by: { $0.key < $1.key }) where !unsettled.contains(name) {
             for (column, value) in values
             where Tables.column(column, of: name.table)?.kind != .counter
-                && served[name]?[column]?.contains(value) != true
-                && !isLeftBehind(value, column, name) && unheard[name]?.contains(column) != true
+                && history.served[name]?[column]?.contains(value) != true
+                && !history.isLeftBehind(value, column, name, isGone: isGone) && unheard[name]?.contains(column) != true
             {
                 find(
                     "untrue: \(name).\(column) on \(device.name) is called synced, and the server never had "
                         + (value ?? "null"))
                 try log("entry of \(name) on \(device.name): \(Self.entry(of: name, in: db))")
             }
+        }
+    }
+
+    private func judgeLaw(of device: SimulatedDevice, _ rows: [RowName: Values], _ db: Database) throws {
+        for finding in try LawJudge(history: withState(\.history), db: db, rows: rows).findings() {
+            find("unlawful: on \(device.name) \(finding.text)")
+            try log("entry of \(finding.row) on \(device.name): \(Self.entry(of: finding.row, in: db))")
         }
     }
 
@@ -100,10 +102,12 @@ extension World {
     /// What the engine has noted of a row, for people who look for a fault.
     private static func entry(of name: RowName, in db: Database) throws -> String {
         let sql = """
-            SELECT r.* FROM optimist_row r JOIN optimist_table t ON t.number = r.tbl
-            WHERE t.name = ? AND lower(hex(r.id)) = ?
+            WHERE tbl = (SELECT number FROM optimist_table WHERE name = ?) AND lower(hex(id)) = ?
             """
-        let entry = try Row.fetchOne(db, sql: sql, arguments: [name.table, name.id])?.description ?? "none"
+        let entry = try ["optimist_remote", "optimist_edit"].map { table in
+            try Row.fetchOne(db, sql: "SELECT * FROM \(table) \(sql)", arguments: [name.table, name.id])?.description
+                ?? "none"
+        }.joined(separator: ", ")
         let tables = try Row.fetchAll(db, sql: "SELECT * FROM optimist_table").description
         return entry + ", " + tables
     }
@@ -122,9 +126,10 @@ extension World {
         let columns = try Row.fetchAll(
             db,
             sql: """
-                SELECT t.name, r.id, c.name FROM optimist_row r JOIN optimist_table t ON t.number = r.tbl
+                SELECT t.name, r.id, c.name FROM optimist_remote r JOIN optimist_table t ON t.number = r.tbl
                 JOIN optimist_column c ON c.tbl = r.tbl AND c.bit > 0
-                WHERE r.known & (1 << c.bit) = 0 AND r.generation & 1
+                LEFT JOIN optimist_edit e ON e.tbl = r.tbl AND e.id = r.id
+                WHERE r.known & (1 << c.bit) = 0 AND coalesce(e.generation, r.generation) & 1
                 """)
         return columns.reduce(into: [:]) { found, column in
             guard let id = Rows.text(column[1]) else { return }
@@ -139,7 +144,7 @@ extension World {
             return try devices.allSatisfy { device in
                 guard device.launch != nil else { return false }
                 return try read(device) { db in
-                    guard try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL") == 0
+                    guard try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_edit") == 0
                     else { return false }
                     return try Rows.all(db) == server
                 }
@@ -168,7 +173,7 @@ extension World {
                 try read(device) { db in
                     let unsettled = try Row.fetchAll(db, sql: "SELECT * FROM optimist_state WHERE state <> 'synced'")
                     let refused = try Row.fetchAll(db, sql: "SELECT * FROM optimist_rejection")
-                    let pending = try Row.fetchAll(db, sql: "SELECT * FROM optimist_row WHERE pending IS NOT NULL")
+                    let pending = try Row.fetchAll(db, sql: "SELECT * FROM optimist_edit")
                     let parked = try Row.fetchAll(db, sql: "SELECT * FROM optimist_parked")
                     for row in unsettled + refused + pending + parked { log("\(device.name) has \(row)") }
                 }
@@ -183,7 +188,9 @@ extension World {
         var journaled: [RowName: Int64] = [:]
         for device in devices {
             look(into: device) { db in
-                try compare(device, try Rows.all(db), server, db)
+                let rows = try Rows.all(db)
+                try compare(device, rows, server, db)
+                try judgeLaw(of: device, rows, db)
                 if let status = try judgeStatus(of: device, db), !status.phase.isWorking {
                     find("untrue: \(device.name) says \(status)")
                 }

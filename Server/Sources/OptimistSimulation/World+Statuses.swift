@@ -33,7 +33,7 @@ extension World {
             return nil
         }
         let (pending, parked, rejected) = (
-            try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_row WHERE pending IS NOT NULL"),
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_edit"),
             try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_parked"),
             try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_rejection WHERE bundle IS NULL")
         )

@@ -57,7 +57,7 @@ extension DatabaseInspection {
         lines += rejections.map {
             "  rejected: \($0.table) \($0.rowID)  \($0.kind.rawValue)  \($0.code): \($0.message)"
         }
-        lines += parked.map { "  parked: \($0.table)  \($0.reason)" }
+        lines += parked.map { "  parked: \($0.table):\($0.id)  \($0.reason)" }
         return lines.joined(separator: "\n")
     }
 
@@ -96,7 +96,10 @@ extension DatabaseInspection {
                         "at": .string(Self.text(rejection.at)),
                     ]
                 }),
-            "parked": .array(parked.map { ["table": .string($0.table), "reason": .string($0.reason)] }),
+            "parked": .array(
+                parked.map { row in
+                    ["table": .string(row.table), "id": .string(row.id), "reason": .string("\(row.reason)")]
+                }),
         ]
     }
 

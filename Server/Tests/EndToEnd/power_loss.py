@@ -115,7 +115,7 @@ def read_phone(arrived):
 
     def read(database):
         rows = database.execute(
-            "SELECT content, priority, (SELECT count(*) FROM optimist_row r WHERE r.id = t.id AND r.dirty) FROM todo t"
+            "SELECT content, priority, (SELECT count(*) FROM optimist_edit e WHERE e.id = t.id) FROM todo t"
         ).fetchall()
         for label, number, pending in rows:
             assert number <= arrived.get(label, 0) or pending, f"W1 {label} {number} would never be sent"

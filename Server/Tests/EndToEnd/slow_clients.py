@@ -20,6 +20,8 @@ from program import PATIENCE, Program, eventually  # noqa: E402
 
 USING = ["urn:ietf:params:jmap:core", "urn:x-optimist:rowsync"]
 ROWS, PAGES = 30, 7
+# For clients that are to stay although they do not read: longer than a busy machine takes for a claim.
+UNHURRIED = ["--reader-patience", "3600"]
 claims = Claims()
 
 
@@ -86,7 +88,7 @@ class Account:
         connection = socket.socket()
         if buffer:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
-        connection.settimeout(120)
+        connection.settimeout(PATIENCE)
         connection.connect(("127.0.0.1", self.server.port))
         head = f"POST /jmap/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {self.token}\r\nContent-Length: {len(body)}\r\n"
         connection.sendall(f"{head}\r\n{body}".encode())
@@ -101,7 +103,7 @@ def status(connection):
 @claims
 def unread_answers_hold_their_slots(folder):
     """A session whose answers are not read has no slot for a ninth request, until one of them is read or given up."""
-    with Server(folder) as server:
+    with Server(folder, *UNHURRIED) as server:
         account = Account(server)
         # The one that is read has a large buffer, since a small one makes any reader slow.
         unread = [account.send(account.large(), 4_096 if number else None) for number in range(8)]
@@ -122,7 +124,7 @@ def unread_answers_hold_their_slots(folder):
 @claims
 def unread_answers_have_a_bound(folder):
     """Unread answers of four accounts stay within --memory: large requests get 503, and a fifth account is served at once."""
-    with Server(folder, "--memory", "256") as server:
+    with Server(folder, "--memory", "256", *UNHURRIED) as server:
         accounts = [Account(server) for _ in range(4)]
         idle = server.megabytes()
         unread = [account.send(account.large()) for _ in range(7) for account in accounts]
@@ -210,7 +212,7 @@ def large_bodies_have_a_bound(folder):
 @claims
 def ends_in_time(folder):
     """SIGTERM ends a server within seconds, though a body does not come and an answer is not read."""
-    with Server(folder) as server, ExitStack() as open_connections:
+    with Server(folder, *UNHURRIED) as server, ExitStack() as open_connections:
         account = Account(server)
         unread = open_connections.enter_context(account.send(account.large()))
         assert status(unread) == 200

@@ -44,7 +44,7 @@ struct FileChecksTests {
         "WITH n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < \(last))"
     }
 
-    private static let row = "INSERT INTO optimist_row(tbl, id, generation, clock"
+    private static let remote = "INSERT INTO optimist_remote SELECT 1, randomblob(16)"
 
     @Test(arguments: [
         ("", []),
@@ -64,13 +64,16 @@ struct FileChecksTests {
             ["grown: 201 devices on it"]
         ),
         (
-            "\(numbers(to: 61)) \(row)) SELECT 1, randomblob(16), 1, 0 FROM n",
+            "\(numbers(to: 61)) \(remote), 1, 1, 0, 0, NULL, 1, 0 FROM n",
             ["grown: 61 entries on it"]
         ),
-        ("\(row), pending) VALUES (1, x'00', 1, 0, 1)", ["stuck: pending rows on it"]),
-        ("\(row), sent) VALUES (1, x'00', 1, 0, 1)", ["stuck: marks without a pending row on it"]),
         (
-            "INSERT INTO optimist_parked(tbl, id, seq, row, reason) VALUES (1, x'00', 1, '{}', 'never fits')",
+            "INSERT INTO optimist_edit(tbl, id, generation, grp, place, stamp, dirty) VALUES (1, x'00', 1, 1, 1, 1, 1)",
+            ["stuck: pending rows on it"]
+        ),
+        ("\(remote), 0, 1, 0, 0, NULL, 1, 0", ["stuck: rows that the server does not have on it"]),
+        (
+            "INSERT INTO optimist_parked(tbl, id, seq, row, reason) VALUES (1, x'00', 1, '{}', 1)",
             ["stuck: parked rows on it"]
         ),
         ("INSERT INTO optimist_join VALUES (1, 2)", ["stuck: joins on it"]),

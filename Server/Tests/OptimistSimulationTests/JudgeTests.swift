@@ -63,11 +63,11 @@ struct JudgeTests {
         let both: [RowName: Values] = [Self.list: ["name": "d0w1.1"], memo: ["body": "d0w1.2", "views": "0"]]
         var history = Self.history([(0, [:], both)])
         var torn = history
-        let first = torn.serve([(name: Self.list, seq: 1, values: both[Self.list])])
+        let first = torn.serve([ServedRow(name: Self.list, seq: 1, values: both[Self.list])])
         #expect(
             WholenessJudge(history: torn).findings(first)
                 == ["torn: a part of a transaction of device 0 is on the server, but not memo:03.body = d0w1.2"])
-        let all = history.serve(both.map { (name: $0.key, seq: 1, values: $0.value) })
+        let all = history.serve(both.map { ServedRow(name: $0.key, seq: 1, values: $0.value) })
         #expect(WholenessJudge(history: history).findings(all) == [])
     }
 

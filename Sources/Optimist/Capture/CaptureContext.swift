@@ -5,21 +5,21 @@ import GRDBSQLite
 import OptimistWire
 import Synchronization
 
-/// What the triggers of one writing connection ask for: the transaction's stamp, or that nothing is captured.
+/// What the triggers of one writing connection ask for: the stamp of the transaction, or that nothing is captured.
 ///
-/// Touched on the thread that holds the write lock, except for the id that the next transaction will count under.
+/// Used only on the thread that holds the write lock, except for the id that the next transaction will count under.
 final class CaptureContext: Sendable {
     /// The author of the running transaction's changes.
     enum Author: Sendable {
         case user, server
-        /// The user's rows that were written while no trigger saw them. They are not refused for their size.
+        /// The user's rows that were written while there were no triggers. They are not refused for their size.
         case past
     }
 
     private struct State {
         var clock: HybridClock
         var launchOrigin: String?
-        /// The launch's, as the running transaction found it.
+        /// The launch's id when the running transaction began. Nil: the device's id.
         var origin: String?
         var author = Author.user
         var stamp: Stamp?
@@ -27,6 +27,7 @@ final class CaptureContext: Sendable {
         var touched: [RowRef]?
         var oversize: Oversize?
         var group: Int64?
+        var lastPlace: Int64 = 0
         var joins: Set<GroupJoin> = []
     }
 
@@ -52,7 +53,7 @@ final class CaptureContext: Sendable {
         }
     }
 
-    /// The stamp of the running transaction: the same at every call, made at the first.
+    /// The stamp of the running transaction. The first call makes it, and later calls return the same stamp.
     func stamp() -> Stamp {
         state.withLock { state in
             if let stamp = state.stamp { return stamp }
@@ -76,12 +77,12 @@ final class CaptureContext: Sendable {
         }
     }
 
-    /// The group of a row that the running transaction makes pending or changes further (S2).
+    /// Returns the group of a row that the running transaction makes pending or changes again (S2).
     ///
-    /// The transaction adopts the group of the first pending row that it touches. What it touches of another group joins
-    /// the two.
+    /// The first row decides which group the transaction has: the row's own if the row is already pending, otherwise a new one.
+    /// If the transaction then touches a pending row of another group, the two groups are joined.
     ///
-    /// - Parameter present: The group that the row is in already.
+    /// - Parameter present: The group that the row is already in. Nil if the row is not pending.
     func group(present: Int64?) -> Int64 {
         let stamp = stamp().rawValue
         return state.withLock { state in
@@ -95,7 +96,16 @@ final class CaptureContext: Sendable {
         }
     }
 
-    /// The group of what the running transaction changed, or nil if that is nothing.
+    /// Returns the place of a row that becomes unsent, after the places of all rows that became unsent earlier.
+    func place() -> Int64 {
+        let stamp = stamp().rawValue
+        return state.withLock { state in
+            state.lastPlace = max(state.lastPlace + 1, stamp)
+            return state.lastPlace
+        }
+    }
+
+    /// The group of the running transaction's changes, or nil if it has changed no synced row.
     var usedGroup: Int64? { state.withLock { $0.group } }
 
     /// The groups that the running transaction joined.
@@ -104,17 +114,17 @@ final class CaptureContext: Sendable {
     /// Makes the next stamp later than this one.
     func witness(_ stamp: Stamp) { state.withLock { $0.clock.witness(stamp) } }
 
-    /// Makes the next stamp later than what the file says that was ever given or seen.
+    /// Makes the next stamp later than every stamp that was given or seen so far, as the file's ceiling says.
     func resume(from ceiling: Stamp) { state.withLock { $0.clock = HybridClock(last: ceiling) } }
 
-    /// Begins again after an earlier stamp: the clock had run far ahead (M4).
+    /// Restarts the clock after an earlier stamp, because it had run far ahead (M4).
     func restart(at stamp: Stamp) { state.withLock { $0.clock = HybridClock(last: stamp) } }
 
-    /// The id that this launch counts under instead of the device's: see ``LaunchOrigin``. Nil: the device's.
+    /// The id that this launch counts under instead of the device's id: see ``LaunchOrigin``. Nil: the device's id.
     var launchOrigin: String? { state.withLock { $0.launchOrigin } }
 
-    /// Lets later transactions count under an id. One that is running goes on with the one that it began with. Safe to call from
-    /// any thread.
+    /// Makes later transactions count under an id. A running transaction keeps the id that it began with. Safe to call from any
+    /// thread.
     func count(under launchOrigin: String?) { state.withLock { $0.launchOrigin = launchOrigin } }
 
     /// The launch's id, if the running transaction counts under it.
@@ -144,10 +154,10 @@ struct RowRef: Hashable, Sendable {
 }
 
 extension CaptureContext {
-    /// Adds to a connection the functions that the triggers call.
+    /// Adds to a connection the SQL functions that the triggers call.
     ///
-    /// SQLite's own interface is used rather than GRDB's: the function runs several times for each row written, and GRDB
-    /// boxes every argument. The context outlives the connection, since SQLite holds a reference until it closes.
+    /// Uses SQLite's own interface instead of GRDB's, because a function runs several times for each row written and GRDB boxes
+    /// every argument. The context outlives the connection, because SQLite holds a reference to it until the connection closes.
     ///
     /// > Source: SQLite, "Create Or Redefine SQL Functions".
     func install(on db: Database) throws {
@@ -170,6 +180,10 @@ extension CaptureContext {
             guard let present = arguments?[0] else { return sqlite3_result_null(call) }
             let isPending = sqlite3_value_type(present) != SQLITE_NULL
             sqlite3_result_int64(call, context.group(present: isPending ? sqlite3_value_int64(present) : nil))
+        }
+        try register("optimist_place", arguments: 0, on: db) { call, _, _ in
+            let context = Unmanaged<CaptureContext>.fromOpaque(sqlite3_user_data(call)).takeUnretainedValue()
+            sqlite3_result_int64(call, context.place())
         }
         try register("optimist_witness", arguments: 1, on: db) { call, _, arguments in
             let context = Unmanaged<CaptureContext>.fromOpaque(sqlite3_user_data(call)).takeUnretainedValue()
@@ -197,7 +211,7 @@ extension CaptureContext {
 }
 
 extension Database {
-    /// Makes every later stamp of this writing connection later than one that the engine itself gave.
+    /// Makes every later stamp of this writing connection later than a stamp that the engine itself gave.
     func witness(_ stamp: Stamp) throws {
         try cachedStatement(sql: "SELECT optimist_witness(?)").execute(arguments: [stamp.rawValue])
     }

@@ -1,11 +1,11 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The triggers that add to the device's running totals what a write changes in a counter (M3).
+/// The triggers that add each change of a counter to the device's running totals (M3).
 ///
-/// The app writes ordinary SQL: what counts is the difference between the new value and the old. A life begins without
-/// totals. They are the launch's own until the server has confirmed the file: see ``LaunchOrigin``. Each change of a total has
-/// a later stamp than the one before, even if the clock goes back or the total was moved meanwhile, since of one id the
-/// server keeps the later one.
+/// The app writes ordinary SQL, and the triggers count the difference between the new value and the old one. A life begins
+/// without totals. Until the server has confirmed the file, the totals belong to the launch's own id: see ``LaunchOrigin``.
+/// Each change of a total gets a later stamp than the one before, even if the clock goes back or the total was moved meanwhile,
+/// because the server keeps the later one of two totals under one id.
 extension CaptureTriggers {
     var counterDefinitions: [(name: String, sql: String)] {
         if layout.counters.isEmpty { return [] }
@@ -66,8 +66,8 @@ extension CaptureTriggers {
         "DELETE FROM optimist_counter WHERE tbl = \(layout.number) AND id = \(row).id;"
     }
 
-    /// Whether something is unsent of a counter under another id than the one that is counted under now: that may be on the
-    /// server by now, by a copy of the file, and what takes it back here has to go there too.
+    /// Whether a counter has unsent amounts under an id other than the present one. A copy of the file may have sent those to
+    /// the server by now, so a write that takes them back here must be sent too.
     func hasUnsentOfOtherOrigins(_ column: TableLayout.Column) -> String {
         """
         EXISTS (SELECT 1 FROM optimist_counter c WHERE c.tbl = \(layout.number) AND c.id = NEW.id \
@@ -75,7 +75,7 @@ extension CaptureTriggers {
         """
     }
 
-    /// The number of the id that is counted under now.
+    /// The number of the id that the connection counts under now.
     private var presentOrigin: String {
         """
         coalesce((SELECT number FROM optimist_node WHERE device = optimist_origin()), \

@@ -4,20 +4,21 @@ import GRDB
 
 /// The triggers that mark what a write changed, inside the write's own transaction.
 ///
-/// Each calls a function that exists only on connections that a ``Store`` opened. Any other writer fails with "no such
-/// function: write_through_Optimist_Store", because its rows would never be sent: the name is all that SQLite shows, so
-/// it says what to do. While a page is applied the function answers null, and nothing is marked.
+/// Each trigger calls a function that exists only on connections that a ``Store`` opened. Any other writer fails with "no such
+/// function: write_through_Optimist_Store", because its rows would never be sent. SQLite shows only the function's name, so the
+/// name says what to do. While the engine writes, for example when it applies a page, the function returns null and nothing is
+/// marked.
 ///
 /// > Source: SQLite, "CREATE TRIGGER". `UPDATE OF` fires for every statement that names a column, so values are compared;
 /// > `IS NOT` follows the column's collation, so the comparison is forced to be binary.
 struct CaptureTriggers {
-    /// The function that every trigger calls. A file in which triggers call it by another name gets new ones when it is
-    /// opened.
+    /// The function that every trigger calls. If the triggers of a file call it by another name, they are replaced when the
+    /// file is opened.
     static let function = "write_through_Optimist_Store"
 
     let layout: TableLayout
 
-    /// The statements that bring a table's triggers to what they should be, by name.
+    /// The statements that create a table's triggers, by the triggers' names.
     var definitions: [(name: String, sql: String)] {
         [
             ("optimist_insert_\(layout.name)", insert), ("optimist_update_\(layout.name)", update),
@@ -25,9 +26,9 @@ struct CaptureTriggers {
         ] + counterDefinitions
     }
 
-    /// Creates the triggers that are missing or differ. Returns whether there were any.
+    /// Creates the triggers that are missing or different. Returns whether there were any.
     ///
-    /// - Parameter present: The statements of the triggers that the file has, by name.
+    /// - Parameter present: The statements of the triggers that the file already has, by the triggers' names.
     func install(in db: Database, beside present: [String: String]) throws -> Bool {
         let missing = definitions.filter { present[$0.name] != $0.sql }
         for trigger in missing {
@@ -37,7 +38,7 @@ struct CaptureTriggers {
         return !missing.isEmpty
     }
 
-    /// Drops the triggers of every synced table, so that a migration may alter what they name.
+    /// Drops the triggers of every synced table, so that a migration may alter the tables and columns that they name.
     static func removeAll(in db: Database) throws {
         let names = try String.fetchAll(
             db, sql: "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name GLOB 'optimist_*'")
@@ -66,7 +67,7 @@ struct CaptureTriggers {
         """
     }
 
-    /// A changed primary key is another row.
+    /// A changed primary key ends the life of one row and begins the life of another.
     private var rename: String {
         """
         CREATE TRIGGER optimist_rename_\(layout.name) AFTER UPDATE OF id ON "\(layout.name)"
@@ -92,9 +93,9 @@ struct CaptureTriggers {
             """
     }
 
-    // MARK: - What they do to optimist_row
+    // MARK: - What they do to optimist_edit
 
-    /// True for an id that differs from the one by which the server and the other devices would know the row.
+    /// True if an id differs from the UUID by which the server and the other devices would know the row.
     func isNoUUID(_ row: String) -> String {
         let hex = { String(repeating: "[0-9a-f]", count: $0) }
         return switch layout.idForm {
@@ -103,91 +104,130 @@ struct CaptureTriggers {
         }
     }
 
-    /// A row's life began: all of it is unsent.
+    /// Marks every column of a row as unsent, because the row's life began.
     private func began(_ row: String) -> String {
         """
         SELECT RAISE(ABORT, 'the id of a row in \(layout.name) needs to be a UUID, \(layout.idForm.words)')
         WHERE \(isNoUUID(row));
-        INSERT INTO optimist_row(tbl, id, generation, pending, stamp, dirty)
-        VALUES (\(layout.number), \(row).id, 1, optimist_group(NULL), \(stamp(row)), \(layout.fullMask))
-        ON CONFLICT(tbl, id) DO UPDATE SET generation = generation + 1 + (generation & 1),
-        pending = optimist_group(pending), stamp = excluded.stamp, stamps = NULL, \(withoutOutlived),
-        dirty = excluded.dirty, base = NULL, due = NULL, blocked = NULL
+        INSERT INTO optimist_edit(tbl, id, generation, grp, place, stamp, dirty)
+        VALUES (\(layout.number), \(row).id,
+        coalesce((SELECT generation + 1 + (generation & 1) FROM optimist_remote WHERE \(isKey(row))), 1),
+        optimist_group(NULL), optimist_place(), \(stamp(row)), \(layout.fullMask))
+        ON CONFLICT(tbl, id) DO UPDATE SET generation = generation + 1 + (generation & 1), \(Self.reset())
+        WHERE optimist_group(grp) IS NOT NULL
         """
     }
 
-    /// A row's life ended. One that never left the device leaves no trace: the row is deleted in the life that the server
-    /// knows, if that is not over already. One that has outlived its deletion is deleted once more, as of now (M2).
-    private func ended(_ row: String) -> String {
-        let hasLeft = "(sent <> 0 OR acked & 1 OR acked > generation)"
-        // The transaction adopts the group of the row, whatever becomes of that.
-        let stays = "optimist_group(pending) IS NOT NULL AND (\(hasLeft) OR healing)"
-        return """
-            UPDATE optimist_row SET generation = CASE WHEN sent = 0 THEN acked + (acked & 1)
-            ELSE generation + (generation & 1) END,
-            pending = CASE WHEN \(stays) THEN optimist_group(pending) END,
-            stamp = CASE WHEN \(hasLeft) OR healing THEN \(stamp(row)) END, stamps = NULL, \(withoutOutlived),
-            dirty = CASE WHEN \(hasLeft) THEN \(TableLayout.lifeMask) ELSE 0 END, base = NULL, due = NULL, blocked = NULL
-            WHERE tbl = \(layout.number) AND id = \(row).id;
-            DELETE FROM optimist_row WHERE tbl = \(layout.number) AND id = \(row).id AND acked = 0 AND sent = 0
-            """
-    }
-
-    /// Unconfirms the clocks of a life that has outlived its deletion, as it ends: the time of that deletion is no
-    /// longer known.
-    private var withoutOutlived: String {
-        let outlived = "acked > generation AND NOT acked & 1"
-        return """
-            clock = CASE WHEN \(outlived) THEN 0 ELSE clock END, clocks = CASE WHEN \(outlived) THEN NULL ELSE clocks END
-            """
-    }
-
-    /// Marks what changed, stamps it, and keeps what the server holds of it. Unmarks what is again as the server has it,
-    /// unless something else was sent and is unanswered.
+    /// Marks a row as deleted, because its life ended.
     ///
-    /// One statement does both, and JSON is read only for columns that were dirty before. A second statement took a
-    /// third longer, and so did `AND`: SQLite computes both sides of it outside a condition.
+    /// If the life never left the device, the trigger deletes the row in the life that the server knows, or leaves no trace if
+    /// that life is over already. If the life has outlived an earlier deletion, the trigger deletes the row again with the
+    /// present time (M2), because the time of the earlier deletion is no longer known.
+    ///
+    /// An `INSERT` that reads its own table costs SQLite a temporary table each time, so there is one statement for each case.
+    /// The server must delete a row that it has alive, and a row that was sent or has outlived its end. Others leave no trace.
+    private func ended(_ row: String) -> String {
+        let remote = "(SELECT r.generation FROM optimist_remote r WHERE \(isKey(row, of: "r.")))"
+        return """
+            \(adopted(row));
+            INSERT INTO optimist_edit(tbl, id, generation, grp, place, stamp, dirty)
+            SELECT tbl, id, generation + 1, optimist_group(NULL), optimist_place(), \(stamp(row)), \(TableLayout.lifeMask)
+            FROM optimist_remote WHERE \(isKey(row)) AND generation & 1
+            ON CONFLICT(tbl, id) DO UPDATE SET
+            generation = CASE WHEN sent = 0 THEN excluded.generation ELSE generation + (generation & 1) END, \(Self.reset());
+            UPDATE optimist_remote SET clock = 0, clocks = NULL WHERE \(isKey(row)) AND NOT generation & 1
+            AND generation > (SELECT e.generation FROM optimist_edit e WHERE \(isKey(row, of: "e.")));
+            UPDATE optimist_edit SET generation = CASE WHEN sent = 0 THEN \(remote) ELSE generation + 1 END,
+            \(Self.reset(stamp: stamp(row), dirty: "\(TableLayout.lifeMask)"))
+            WHERE \(isKey(row)) AND generation & 1 AND (sent <> 0 OR \(remote) > generation);
+            DELETE FROM optimist_edit WHERE \(isKey(row)) AND generation & 1;
+            DELETE FROM optimist_remote WHERE \(isKey(row)) AND generation = 0
+            AND NOT EXISTS (SELECT 1 FROM optimist_edit e WHERE \(isKey(row, of: "e.")))
+            """
+    }
+
+    /// Clears everything that the edit holds of an earlier life.
+    static func reset(stamp: String = "excluded.stamp", dirty: String = "excluded.dirty") -> String {
+        "stamp = \(stamp), stamps = NULL, dirty = \(dirty), base = NULL, due = NULL, blocked = NULL"
+    }
+
+    /// Makes the transaction adopt the group of a row that already has an edit.
+    private func adopted(_ row: String) -> String {
+        "SELECT optimist_group(grp) FROM optimist_edit WHERE \(isKey(row))"
+    }
+
+    /// Marks and stamps the changed columns, and keeps the server's values of them. Unmarks a column that has the server's
+    /// value again, unless another value of it was sent and is unanswered.
+    ///
+    /// A row without an edit is in the life that the server has. An edit with base values belongs to such a life, or to one
+    /// that the server has lost. SQLite reads the JSON only for columns that were dirty before. A row that the engine does not
+    /// know yet gets an edit of no life, which the trigger deletes at once: such a row is adopted whole (W5).
     private var marked: String {
         let mask = bits(of: changed)
         let back = bits(of: isBack)
-        let dirty = "((dirty | \(mask)) & ~\(back))"
         let stamped = each(", ") {
-            "'\($0.name)', CASE WHEN \(changed($0)) THEN \(stamp("NEW")) ELSE stamps ->> '$.\($0.name)' END"
+            "'\($0.name)', CASE WHEN \(changed($0)) THEN excluded.stamp ELSE stamps ->> '$.\($0.name)' END"
         }
-        let confirmed = each(", ") {
-            let first = "\(changed($0)) AND dirty & \($0.mask) = 0"
-            return
-                "CASE WHEN \(first) THEN '$.\($0.name)' ELSE '$' END, CASE WHEN \(first) THEN quote(OLD.\"\($0.name)\") END"
-        }
-        let base = "json_insert(coalesce(base, '{}'), \(confirmed))"
         let forgotten = each(", ") { "CASE WHEN \(isBack($0)) THEN '$.\($0.name)' ELSE '$.@' END" }
+        let base = based(on: "base", isFirst)
         return """
-            UPDATE optimist_row SET
-            stamps = CASE WHEN dirty & ~\(mask) = 0 THEN NULL
-            WHEN stamps IS NULL AND stamp = \(stamp("NEW")) THEN NULL
+            \(adopted("NEW")) AND (dirty | \(mask)) & ~\(back) <> 0;
+            INSERT INTO optimist_edit(tbl, id, generation, grp, place, stamp, dirty, base)
+            VALUES (\(layout.number), NEW.id,
+            coalesce((SELECT generation FROM optimist_remote WHERE \(isKey("NEW"))), 0),
+            optimist_group(NULL), optimist_place(), \(stamp("NEW")), \(mask), \(based(on: "'{}'", changed)))
+            ON CONFLICT(tbl, id) DO UPDATE SET
+            stamps = CASE WHEN dirty & ~excluded.dirty = 0 THEN NULL
+            WHEN stamps IS NULL AND stamp = excluded.stamp THEN NULL
             ELSE json_patch(coalesce(stamps, '{}'), json_object(\(stamped))) END,
-            stamp = CASE WHEN dirty & ~\(mask) = 0 THEN \(stamp("NEW")) ELSE stamp END,
-            base = CASE WHEN acked < generation THEN base WHEN \(dirty) = 0 THEN NULL
-            WHEN \(back) <> 0 THEN json_remove(\(base), \(forgotten))
-            WHEN \(mask) & ~dirty = 0 THEN base ELSE \(base) END,
-            pending = CASE WHEN \(dirty) <> 0 OR healing THEN optimist_group(pending) END,
-            dirty = \(dirty), due = NULL, blocked = NULL
-            WHERE tbl = \(layout.number) AND id = NEW.id
+            stamp = CASE WHEN dirty & ~excluded.dirty = 0 THEN excluded.stamp ELSE stamp END,
+            base = CASE WHEN base IS NULL THEN NULL WHEN \(back) <> 0 THEN json_remove(\(base), \(forgotten))
+            WHEN excluded.dirty & ~dirty = 0 AND \(isNotRestored) THEN base ELSE \(base) END,
+            dirty = (dirty | excluded.dirty) & ~\(back), due = NULL, blocked = NULL;
+            DELETE FROM optimist_edit WHERE \(isKey("NEW")) AND (dirty = 0 OR generation = 0)
             """
     }
 
-    /// Whether a column is again as the server has it. It was dirty before: one that leaves the server's value is not.
+    /// Adds to the base values the values that more columns had before the write.
+    private func based(on base: String, _ condition: (TableLayout.Column) -> String) -> String {
+        let former = each(", ") {
+            """
+            CASE WHEN \(condition($0)) THEN '$.\($0.name)' ELSE '$' END, \
+            CASE WHEN \(condition($0)) THEN quote(OLD."\($0.name)") END
+            """
+        }
+        return "json_insert(\(base), \(former))"
+    }
+
+    /// Whether this is the user's first edit of a column since it had the server's value.
+    private func isFirst(_ column: TableLayout.Column) -> String {
+        "\(changed(column)) AND (dirty & \(column.mask) = 0 OR json_type(stamps, '$.\(column.name)') = 'text')"
+    }
+
+    private var isNotRestored: String { "stamps ->> '$.\(LocalEdit.life)' IS NULL" }
+
+    /// Whether the write gives a column the server's value again. The column must have been dirty before: a write to a clean
+    /// column takes it away from the server's value.
     private func isBack(_ column: TableLayout.Column) -> String {
-        "\(changed(column)) AND dirty & ~sent & \(column.mask) <> 0 AND acked = generation "
-            + "AND base ->> '$.\(column.name)' IS quote(NEW.\"\(column.name)\")"
-            + (column.isCounter ? " AND NOT \(hasUnsentOfOtherOrigins(column))" : "")
+        "CASE WHEN \(changed(column)) AND dirty & ~sent & \(column.mask) <> 0 "
+            + "THEN base ->> '$.\(column.name)' IS quote(NEW.\"\(column.name)\") "
+            + "AND generation = (SELECT r.generation FROM optimist_remote r WHERE \(isKey("NEW", of: "r."))) "
+            + (column.isCounter ? "AND NOT \(hasUnsentOfOtherOrigins(column)) " : "") + "ELSE 0 END"
     }
 
     // MARK: - Pieces
 
+    /// Whether an entry belongs to a row.
+    ///
+    /// - Parameter name: The table name or alias of the entry, with its dot.
+    private func isKey(_ row: String, of name: String = "") -> String {
+        "\(name)tbl = \(layout.number) AND \(name)id = \(row).id"
+    }
+
     func stamp(_ row: String) -> String { "\(Self.function)(\(layout.number), \(row).id)" }
 
-    /// The stamp, unless the row is too large to be sent: see `CaptureContext`. Only columns that may be large are weighed.
+    /// The stamp, or an error if the row is too large to be sent: see ``CaptureContext``. Only columns that may be large are
+    /// weighed.
     private func weighed(_ row: String, _ former: String? = nil) -> String {
         let names = layout.columns.filter(\.form.mayBeLarge).map { "\"\($0.name)\"" }
         if names.isEmpty { return stamp(row) }

@@ -5,12 +5,12 @@ import GRDBSQLite
 import OptimistCore
 import OptimistWire
 
-/// A row that is too large to be sent, which is refused at the write, before it is queued (S9).
+/// A row that is too large to be sent. The store refuses it at the write, before it is queued (S9).
 ///
-/// The weight is that of the row's texts and blobs, roughly as they are on the wire. A row that was too large before,
-/// for example from a server with another limit, may be edited as long as it does not grow.
+/// The weight is the size of the row's texts and blobs, roughly as they are on the wire. A row that was already too large, for
+/// example because it came from a server with another limit, may be edited as long as it does not grow.
 struct Oversize: Equatable, Sendable {
-    /// What SQLite says of the statement.
+    /// The message of SQLite's error.
     static let message = "a row is larger than the server takes"
 
     let table: Int64
@@ -21,8 +21,8 @@ struct Oversize: Equatable, Sendable {
         self.bytes = bytes
     }
 
-    /// - Parameter arguments: The arguments of the function that triggers call: table, id, a number of columns, their
-    ///   values and, for an update, their values before it.
+    /// - Parameter arguments: The arguments of the function that triggers call: table, id, the number of columns, their values
+    ///   and, for an update, their values before it.
     init?(_ arguments: UnsafeBufferPointer<OpaquePointer?>) {
         let columns = Int(sqlite3_value_int(arguments[2]))
         let bytes = Self.weight(arguments[3..<(3 + columns)])
@@ -30,7 +30,7 @@ struct Oversize: Equatable, Sendable {
         self.init(table: sqlite3_value_int64(arguments[0]), bytes: bytes)
     }
 
-    /// SQLite knows the length of a text in UTF-8 and of a blob: nothing is read.
+    /// SQLite knows the length of a UTF-8 text and of a blob, so no content is read.
     private static func weight(_ values: Slice<UnsafeBufferPointer<OpaquePointer?>>) -> Int {
         values.reduce(0) { sum, value in
             switch sqlite3_value_type(value) {
@@ -41,7 +41,7 @@ struct Oversize: Equatable, Sendable {
         }
     }
 
-    /// What the app gets in place of SQLite's error.
+    /// The error that the app gets in place of SQLite's.
     func error(in layouts: [TableLayout]) -> OptimistError {
         let name = layouts.first { $0.number == table }?.name ?? "a table"
         return OptimistError(
@@ -52,7 +52,7 @@ struct Oversize: Equatable, Sendable {
 }
 
 extension ValueForm {
-    /// Whether a value of this form can fill a row.
+    /// Whether a value of this form can be large enough to matter.
     var mayBeLarge: Bool {
         switch self {
         case .string, .data, .json: true
@@ -62,7 +62,7 @@ extension ValueForm {
 }
 
 extension Store {
-    /// Runs a transaction and says in the app's terms why a row was refused.
+    /// Runs a transaction. If a row is refused for its size, throws an error that tells the app which table and what to do.
     func refusingOversize<T>(_ capture: CaptureContext, _ transaction: () throws -> T) throws -> T {
         do { return try transaction() } catch let error as DatabaseError {
             guard error.message == Oversize.message, let oversize = capture.oversize else { throw error }

@@ -5,7 +5,7 @@ import OptimistWire
 
 /// Reads and writes the rows of one of the app's tables, in wire values, within one transaction.
 ///
-/// One of these serves all rows of a page or a push: its statements are made once for each set of columns.
+/// One instance serves all rows of a page or a push. It makes its statements once for each set of columns.
 final class AppTable {
     let layout: TableLayout
     let db: Database
@@ -17,8 +17,9 @@ final class AppTable {
     private lazy var indexes = Result { try UniqueIndexes(of: layout.name, in: db).columns }
     private lazy var deleting = Result { try RowStatement("DELETE FROM \(layout.quotedName) WHERE id = ?", in: db) }
 
-    /// What a received row's statement says of constraints: nothing, since it would say that in the app's triggers too. Where
-    /// the table itself replaces or ignores rows, a received row must not do that to one of this device's.
+    /// The conflict clause of the statement that writes a received row. Usually it is empty, because SQLite would apply a
+    /// clause inside the app's triggers too. If the table itself may replace or ignore rows, the statement aborts instead: a
+    /// received row must not replace one of this device's rows, and must not be dropped in silence.
     private lazy var orAbort = Result {
         let sql = "SELECT 'OR ABORT ' FROM sqlite_master WHERE type = 'table' AND name = ? AND sql LIKE '%on%conflict%'"
         return try String.fetchOne(db.cachedStatement(sql: sql), arguments: [layout.name]) ?? ""
@@ -31,14 +32,15 @@ final class AppTable {
         sortedNames = layout.columns.map(\.name).sorted()
     }
 
-    /// The values of a row, or nil if there is none.
+    /// The values of a row, or nil if the table does not have it.
     func values(_ id: DatabaseValue) throws -> JSONObject? {
         try reading.get().first([id]) { row in
             JSONObject(zip(Int32(0)..., layout.columns).map { ($1.name, $1.form.wire(row.value($0))) })
         }
     }
 
-    /// The values of some columns, as of those that a change is about to overwrite. Nil for no columns, or no row.
+    /// The values of some columns, for example those that a change is about to overwrite. Nil if there are no columns or no
+    /// row.
     func values(_ id: DatabaseValue, in mask: Int64) throws -> JSONObject? {
         guard mask != 0, let values = try values(id) else { return nil }
         return JSONObject(layout.columns(in: mask).map { ($0.name, values[$0.name] ?? .null) })
@@ -50,7 +52,7 @@ final class AppTable {
             ?? false
     }
 
-    /// The rows in which columns have these values.
+    /// The ids of the rows in which the columns have these values.
     func ids(where columns: [TableLayout.Column], are values: [DatabaseValue]) throws -> [DatabaseValue] {
         let condition = columns.map { "\($0.quotedName) = ?" }.joined(separator: " AND ")
         return try DatabaseValue.fetchAll(
@@ -63,10 +65,10 @@ final class AppTable {
         get throws { try indexes.get() }
     }
 
-    /// Whether some of these values are of columns that this app does not know.
+    /// Whether any of these values belongs to a column that this app does not know.
     func lacksColumn(in values: JSONObject) -> Bool {
         var next = sortedNames.startIndex
-        // The server names them in this order too.
+        // The server sends the names in this order too.
         return values.members.indices.contains { member in
             let name = values.members[member].key
             let index = sortedNames[next...].firstIndex(of: name) ?? sortedNames.firstIndex(of: name)
@@ -75,10 +77,10 @@ final class AppTable {
         }
     }
 
-    /// Makes a change. Values of columns that this app does not know are left out.
+    /// Makes a change. Leaves out values of columns that this app does not know.
     ///
-    /// - Parameter kept: Columns that keep their values, also when the whole row is put again.
-    /// - Throws: `DatabaseError` of a constraint.
+    /// - Parameter kept: Columns that keep their present values when the whole row is put again. Other changes ignore this.
+    /// - Throws: `DatabaseError`. An error of the app's own triggers or indexes counts as a constraint error.
     func make(_ change: RowChange, at id: DatabaseValue, keeping kept: Int64 = 0) throws {
         try DatabaseError.asConstraint { try attempt(change, at: id, keeping: kept) }
     }
@@ -96,7 +98,8 @@ final class AppTable {
         }
     }
 
-    /// Adds to the present value of a counter what a rejection or the journal kept of it. One that is not named stays.
+    /// Adds the amount that a rejection or the journal kept to the present value of a counter. A counter that is not named
+    /// keeps its value.
     private func counted(_ values: JSONObject, at id: DatabaseValue, isWhole: Bool = false) throws -> JSONObject {
         if counters.isEmpty { return values }
         let relative = counters.filter { values[$0.name].map { $0.object != nil } ?? isWhole }
@@ -110,7 +113,7 @@ final class AppTable {
         return values
     }
 
-    /// A value as SQLite's own literal, to be compared with what the triggers wrote.
+    /// A value as an SQLite literal, for comparison with the literals that the triggers wrote.
     func quote(_ column: TableLayout.Column, _ value: JSON) throws -> String {
         try String.fetchOne(db.cachedStatement(sql: "SELECT quote(?)"), arguments: [column.form.stored(value)])
             ?? "NULL"
@@ -125,7 +128,7 @@ final class AppTable {
         try statement.execute(known.values)
     }
 
-    /// Sets some columns. A null that the table forbids becomes the table's own default, as in a row that is put.
+    /// Sets some columns. A null that the table forbids becomes the table's own default, as it does when a whole row is put.
     private func set(_ values: JSONObject, at id: DatabaseValue) throws {
         let isForbidden = values.contains { name, value in value.isNull && layout[column: name]?.isNullable == false }
         if isForbidden, var whole = try self.values(id) {
@@ -140,10 +143,10 @@ final class AppTable {
         try statement.execute(known.values)
     }
 
-    /// The stored forms of the columns that are known, in the table's order.
+    /// The stored forms of the values of known columns, in the table's order.
     ///
-    /// - Parameter isWhole: Whether what is not among the values is null, the default of every column on the wire, or the
-    ///   table's own default where the table forbids null.
+    /// - Parameter isWhole: Whether a missing value counts as null, the default of every column on the wire. Where the table
+    ///   forbids null, the table's own default applies.
     private func stored(_ values: JSONObject, isWhole: Bool) -> (mask: Int64, values: [DatabaseValue]) {
         var known: (mask: Int64, values: [DatabaseValue]) = (0, [])
         known.values.reserveCapacity(layout.columns.count + 1)
@@ -158,7 +161,7 @@ final class AppTable {
         return known
     }
 
-    /// Whether the table has no row from one id to another, both included.
+    /// Whether the table has no row whose id is between two ids, both included.
     func isEmpty(from first: DatabaseValue, to last: DatabaseValue) throws -> Bool {
         try Bool.fetchOne(
             db.cachedStatement(sql: "SELECT NOT EXISTS (SELECT 1 FROM \(layout.quotedName) WHERE id BETWEEN ? AND ?)"),
@@ -187,13 +190,13 @@ final class AppTable {
         return try "\(updateSQL) \(assignments) WHERE id = ?"
     }
 
-    /// The beginning of a statement that sets columns on the engine's behalf.
+    /// The beginning of a statement with which the engine sets columns.
     var updateSQL: String {
         get throws { try "UPDATE \(orAbort.get())\(layout.quotedName) SET" }
     }
 }
 
-/// The app's tables within one transaction, each made once.
+/// The app's tables within one transaction. Each is made once.
 struct AppTables {
     private let tables: [AppTable]
 
@@ -202,7 +205,7 @@ struct AppTables {
     subscript(number: Int64) -> AppTable? { tables.first { $0.layout.number == number } }
     subscript(name: String) -> AppTable? { tables.first { $0.layout.name == name } }
 
-    /// The row that a column refers to with a value. Nil: none.
+    /// The row that a column refers to with a value. Nil if it refers to no row.
     func owner(by column: TableLayout.Column, _ value: JSON?) -> RowRef? {
         guard let value, let table = column.reference.flatMap({ self[$0.table] }) else { return nil }
         let id = column.form.stored(value)
@@ -219,7 +222,7 @@ struct AppTables {
 }
 
 extension JSONObject {
-    /// Takes over the values of another one.
+    /// Sets the values of another object, in place of its own where it has them.
     mutating func replace(with others: JSONObject) { for (name, value) in others { self[name] = value } }
 }
 

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Says that a transaction was committed. Each listener then looks for itself.
+/// Announces that a transaction was committed. Each listener then reads what it needs.
 final class ChangeSignal: Sendable {
     private struct State {
         var nextID = 0
@@ -16,7 +16,7 @@ final class ChangeSignal: Sendable {
         for listener in listeners { listener.yield() }
     }
 
-    /// One signal or more since the last one taken. Ends when its consumer is cancelled.
+    /// A stream that yields once for one or more signals since the last read. It ends when its consumer is cancelled.
     func stream() -> AsyncStream<Void> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let id = state.withLock { state in

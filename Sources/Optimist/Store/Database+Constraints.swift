@@ -4,7 +4,7 @@ import GRDB
 import GRDBSQLite
 
 extension Database {
-    /// Whether every foreign key holds at this moment, those included that are checked at the commit.
+    /// Whether every foreign key holds at this moment, including those that are checked at the commit.
     ///
     /// > Source: SQLite, "Status Parameters for database connections", SQLITE_DBSTATUS_DEFERRED_FKS.
     var holdsForeignKeys: Bool {
@@ -13,9 +13,9 @@ extension Database {
         return current == 0
     }
 
-    /// Whether there may be foreign keys that are checked at the commit, and not at the end of each statement.
+    /// Whether there may be foreign keys that are checked at the commit instead of at the end of each statement.
     ///
-    /// No pragma tells, but the text of such a table has the word. A name or a comment may have it too.
+    /// No pragma reports them, but the SQL of such a table contains the word. A name or a comment may contain it too.
     var hasDeferredForeignKeys: Bool {
         get throws {
             try Bool.fetchOne(
@@ -25,28 +25,37 @@ extension Database {
         }
     }
 
-    /// Does some work whose foreign keys are checked at its end, and not statement by statement.
+    /// Does some work whose foreign keys are checked at its end instead of after each statement.
     ///
-    /// When it throws, the transaction is undone, and SQLite ends the deferral with that.
+    /// The end of a deferral makes SQLite forget the keys that do not hold. So the deferral lasts until the commit, where they
+    /// are checked, if the work throws, or if a key did not hold before. Not to be called within the work.
+    ///
+    /// - Throws: What the work throws; `DatabaseError` if the work leaves a key that does not hold.
     func deferringForeignKeys<Value>(_ work: () throws -> Value) throws -> Value {
+        let heldBefore = holdsForeignKeys
         try execute(sql: "PRAGMA defer_foreign_keys = ON")
         let value = try work()
+        if !heldBefore { return value }
+        if !holdsForeignKeys {
+            throw DatabaseError(
+                resultCode: .SQLITE_CONSTRAINT_FOREIGNKEY, message: "FOREIGN KEY constraint failed")
+        }
         try execute(sql: "PRAGMA defer_foreign_keys = OFF")
         return value
     }
 
-    /// Does some work, and undoes it if a constraint stands against it, foreign keys being checked at its end.
+    /// Does some work, and undoes it if a constraint forbids it. Foreign keys are checked at the end of the work.
     ///
-    /// - Returns: Whether it was kept.
+    /// - Returns: Whether the work was kept.
     func keepingWhatFits(_ work: () throws -> Void) throws -> Bool {
         try deferringForeignKeys { try keepingWhatFitsAsItComes(work) }
     }
 
-    /// Does some work, and undoes it if a constraint stands against it, foreign keys being checked when their table says so.
+    /// Does some work, and undoes it if a constraint forbids it. Foreign keys are checked when their table says so.
     ///
-    /// To defer them makes SQLite prepare every statement again, which takes longer than a few rows do.
+    /// Deferring them makes SQLite prepare every statement again, which takes longer than writing a few rows.
     ///
-    /// - Returns: Whether it was kept.
+    /// - Returns: Whether the work was kept.
     func keepingWhatFitsAsItComes(_ work: () throws -> Void) throws -> Bool {
         var fits = false
         try inSavepoint {
@@ -63,9 +72,9 @@ extension Database {
 extension DatabaseError {
     var isConstraint: Bool { resultCode == .SQLITE_CONSTRAINT }
 
-    /// Changes a table of the app's. What a trigger, an index on an expression or a generated column of the app's cannot do
-    /// counts as a constraint, and so does a cascade that goes deeper than SQLite's 1,000 levels: they stand against a row, and
-    /// not against sync.
+    /// Runs a change to one of the app's tables. If a trigger, an index on an expression or a generated column of the app
+    /// fails, that counts as a constraint error, and so does a cascade that goes deeper than SQLite's 1,000 levels: such an
+    /// error blocks one row, not the whole sync.
     static func asConstraint<Value>(_ change: () throws -> Value) throws -> Value {
         do { return try change() } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
             throw DatabaseError(resultCode: .SQLITE_CONSTRAINT, message: error.message, sql: error.sql)

@@ -7,8 +7,8 @@ import OptimistCore
 extension Store {
     /// Watches a query: emits its result now, and again whenever a committed transaction has changed it.
     ///
-    /// The states are whole committed ones, at most one for a transaction, and no two in a row are equal. A slow
-    /// consumer skips states; the last one always arrives. An error of the database does not end the sequence: the
+    /// Each state is a whole committed one. There is at most one state for each transaction, and two consecutive states are
+    /// never equal. A slow consumer skips states; the last one always arrives. A database error does not end the sequence: the
     /// query starts again after a backoff. The sequence ends when its task is cancelled.
     ///
     /// - Parameter fetch: Runs on a reading thread, never on the caller's. If it throws, the query starts again after a
@@ -18,7 +18,7 @@ extension Store {
     }
 }
 
-/// The states of a query. A slow consumer gets the newest only.
+/// The states of a query. A slow consumer gets only the newest.
 public struct LiveQuery<Element: Equatable & Sendable>: AsyncSequence, Sendable {
     /// The sequence never throws.
     public typealias Failure = Never
@@ -28,7 +28,7 @@ public struct LiveQuery<Element: Equatable & Sendable>: AsyncSequence, Sendable 
 
     public func makeAsyncIterator() -> Iterator { Iterator(query: self) }
 
-    /// One run of the query, which each `for await` makes for itself.
+    /// One run of the query. Each `for await` makes its own.
     public struct Iterator: AsyncIteratorProtocol {
         private let query: LiveQuery
         private var states: AsyncThrowingStream<Element, any Error>.Iterator?

@@ -6,7 +6,7 @@ import GRDB
 enum Meta {
     enum Name: String {
         case version, node, push, stampCeiling, lastSync
-        /// Whose file this is, and who else is signed in: see ``FileOwner``.
+        /// Whose file this is, and which other account is signed in: see ``FileOwner``.
         case account, owner, visitor
         /// The installation that the file was last synced from.
         case install
@@ -19,9 +19,9 @@ enum Meta {
         case clockOffset
         /// The lives of the remote's database, oldest first.
         case epochs
-        /// The transaction of the remote's whose deletions are forgotten next, and when it was noted, by the remote's time.
+        /// The remote's transaction up to which deleted rows are forgotten next, and when it was noted, by the remote's time.
         case deletedSeq, deletedSeqAt
-        /// What the app's code says that tables and columns were called, as JSON.
+        /// The earlier names of tables and columns that the app's code gives, as JSON.
         case formerNames
     }
 

@@ -3,7 +3,8 @@
 public import OptimistCore
 
 extension OptimistError.Code {
-    /// The file is there and is not an SQLite database.
+    /// The file is not an SQLite database. For an inspection: the file is missing, is not a database, or was never written by a
+    /// store.
     public static let notADatabase = Self("notADatabase")
     /// The folder for the file does not exist.
     public static let noFolder = Self("noFolder")
@@ -11,14 +12,14 @@ extension OptimistError.Code {
     public static let newerVersion = Self("newerVersion")
     /// A synced table cannot be synced as it stands. The message names it and says what to change.
     public static let invalidTable = Self("invalidTable")
-    /// The durability that was asked for is not in force.
+    /// The durability that the app asked for is not in force.
     public static let notDurable = Self("notDurable")
     /// The engine's own tables cannot be read. Nothing was deleted; sync stays stopped.
     public static let damagedMetadata = Self("damagedMetadata")
-    /// The file belongs to another account than the one that is signed in. Nothing was written, and nothing is sent: open a
-    /// file of its own for each account, by ``AccountFiles``.
+    /// The file belongs to another account than the one that is signed in. Nothing was written, and nothing is sent. Open a
+    /// separate file for each account, as named by ``AccountFiles``.
     public static let otherAccount = Self("otherAccount")
-    /// The call would wait for changes, and no sync engine runs that could send them.
+    /// The call would wait for changes, but no sync engine runs that could send them.
     public static let syncStopped = Self("syncStopped")
     /// A row is larger than the server takes. Nothing was written.
     public static let rowTooLarge = Self("rowTooLarge")

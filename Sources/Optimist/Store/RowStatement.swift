@@ -4,17 +4,17 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// A statement of the engine that runs for each of many rows, within one transaction.
+/// A statement that the engine runs for many rows, within one transaction.
 ///
-/// GRDB's arguments box every value, and its rows copy theirs: together that took longer than SQLite does to insert a row.
-/// Here values are bound and read in place. What writes is still executed by GRDB, so that observations see it.
+/// GRDB boxes every argument and copies every value of a row. Together that took longer than SQLite takes to insert a row. This
+/// type binds and reads values in place. GRDB still executes the statements that write, so that observations see their changes.
 final class RowStatement {
     private let statement: Statement
     private var handle: OpaquePointer { statement.sqliteStatement }
 
     init(_ sql: String, in db: Database) throws {
         statement = try db.cachedStatement(sql: sql)
-        // From here on GRDB takes what is bound for granted.
+        // From here on GRDB does not check the bound values.
         statement.setUncheckedArguments(StatementArguments())
     }
 
@@ -46,7 +46,7 @@ final class RowStatement {
         }
     }
 
-    /// The value that a closure makes of the first row of a query, or nil if the query has no row.
+    /// Returns the value that a closure makes of the first row of a query, or nil if the query has no row.
     func first<Value>(_ values: [DatabaseValue], _ value: (RowColumns) throws -> Value) throws -> Value? {
         var first: Value?
         try forEach(values) { if first == nil { first = try value($0) } }
@@ -60,7 +60,7 @@ final class RowStatement {
         }
     }
 
-    /// SQLite copies what it is given: it need not outlive the call.
+    /// Makes SQLite copy the bytes that it is given, so they need not outlive the call.
     private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     private func bind(_ value: DatabaseValue, at index: Int32) -> Int32 {
@@ -86,7 +86,7 @@ final class RowStatement {
     }
 }
 
-/// The row that a statement stands at. Columns count from 0.
+/// The current row of a statement. Columns count from 0.
 struct RowColumns {
     fileprivate let handle: OpaquePointer
 

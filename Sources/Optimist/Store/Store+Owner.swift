@@ -4,28 +4,29 @@ import GRDB
 import OptimistCore
 import Synchronization
 
-/// Whose file it is, and who may write in it (L2).
+/// Whose file it is, and which user may write to it (L2).
 extension Store {
     /// The user who is signed in at this moment.
     var signedIn: SignedIn { whoIsSignedIn.withLock { $0 }.ask() }
 
-    /// Asks at every write who is signed in. The last engine that asks for that counts.
+    /// Asks `whoIsSignedIn` at every write. If several engines call this, the last one counts.
     func follow(_ whoIsSignedIn: @escaping @Sendable () -> SignedIn) {
         self.whoIsSignedIn.withLock { $0 = SignedInQuestion(ask: whoIsSignedIn) }
     }
 
-    /// Takes note of who is signed in, so that it holds in a later launch too, before an engine runs.
+    /// Stores who is signed in, so that a later launch knows it before an engine runs.
     func note(_ signedIn: SignedIn) async throws {
         let known = owner.withLock { $0 }
         if known.noticing(signedIn) != known { try await change { $0.notice(signedIn) } }
     }
 
-    /// Binds the file to an account, or checks that it is the one that it is bound to.
+    /// Binds the file to an account, or checks that the file is already bound to this account.
     ///
     /// - Parameters:
     ///   - signedIn: The user who was signed in before the remote connected to the account.
-    ///   - present: Returns who is now.
-    /// - Throws: `OptimistError` with code `otherAccount`. ``RemoteFailure/unreachable(_:)`` if it is another one by now.
+    ///   - present: Returns the user who is signed in now.
+    /// - Throws: `OptimistError` with code `otherAccount` if the file is bound to another account.
+    ///   ``RemoteFailure/unreachable(_:)`` if another user has signed in meanwhile, or the user has signed out.
     func bind(
         to account: String, as signedIn: SignedIn = .unknown,
         present: @escaping @Sendable () -> SignedIn = { .unknown }
@@ -39,7 +40,7 @@ extension Store {
         if !isBound { throw FileOwner.isOthers }
     }
 
-    /// Refuses what an account has written into another one's file. Called within the transaction.
+    /// Refuses a write by one account into the file of another. Called within the transaction.
     ///
     /// - Parameter author: The user who was signed in when the app wrote.
     /// - Throws: `OptimistError` with code `otherAccount`.

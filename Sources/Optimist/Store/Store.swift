@@ -6,15 +6,15 @@ public import OptimistCore
 import OptimistWire
 import Synchronization
 
-/// An app's data on this device: its own SQLite tables, and beside them what is not yet on the server.
+/// An app's data on this device: its own SQLite tables, and beside them the changes that are not yet on the server.
 ///
-/// A write goes to the app's tables and to the outbox in one transaction, and returns as soon as that is durable. It
-/// never waits for the network. Reads never touch it. A ``SyncEngine`` sends what is pending when it can.
+/// A write goes to the app's tables and to the outbox in one transaction, and returns as soon as that is durable. A write never
+/// waits for the network, and a read never uses it. A ``SyncEngine`` sends pending changes when it can.
 ///
-/// Safe to use from any thread and task. Several processes may open one file, each through a `Store`: what one of them
-/// commits shows at once in the live queries of the others, and is sent by the one whose ``SyncEngine`` has its turn.
+/// Safe to use from any thread and task. Several processes may open one file, each through its own `Store`. What one process
+/// commits shows at once in the live queries of the others. The process whose ``SyncEngine`` has its turn sends it.
 public final class Store: Sendable {
-    /// How much survives.
+    /// Which failures a finished write survives.
     public enum Durability: Sendable {
         /// A write that returned survives the end of the process and a power loss. The default.
         case full
@@ -32,32 +32,32 @@ public final class Store: Sendable {
     let writes = ChangeSignal()
     let capture: CaptureContext
     private let worker: DatabaseWorker
-    /// Nil: SQLite does it by itself, for example when every step must be the same each time.
+    /// Nil: SQLite makes its own checkpoints, for example in a run in which every step must be the same each time.
     private let checkpoints: Checkpoints?
-    /// How many writes of the app's wait for their turn.
+    /// The number of the app's writes that wait for their turn.
     private let waiting = Mutex(0)
     private let shared: Mutex<SharedFile>
     /// How far the server's clock is ahead of this device's, in milliseconds.
     let clockOffset: Mutex<Int64>
-    /// Where the clock last began again, since something confirmed is no earlier, in milliseconds since 1970.
+    /// Where the clock was last restarted, in milliseconds since 1970. A confirmed stamp keeps it from going back further.
     let clockFloor = Mutex<Int64>(.min)
     private let watch = Mutex<Task<Void, Never>?>(nil)
-    /// Whose file this is, as it says.
+    /// The owner that the file names.
     let owner: Mutex<FileOwner>
     /// Asks the engine's remote who is signed in.
     let whoIsSignedIn = Mutex(SignedInQuestion { .unknown })
 
-    /// Opens a database file, or makes it.
+    /// Opens a database file, or creates it.
     ///
     /// - Parameters:
     ///   - url: The file. Its folder must exist.
-    ///   - synced: The records whose tables are kept in step with the server.
+    ///   - synced: The record types whose tables are kept in step with the server.
     ///   - durability: Default: `full`.
-    ///   - surroundings: Time, identity and chance. Default: the real ones.
-    ///   - migrate: Registers the app's own migrations, which make and alter its tables. They run before this returns.
-    /// - Throws: `OptimistError` with a message that says what to do: code `noFolder`; `notADatabase` or `newerVersion`, and
-    ///   the file is as it was; `invalidTable` or `notDurable`, after the migrations have run. `DatabaseError` for what SQLite or a
-    ///   migration reports.
+    ///   - surroundings: The sources of time, ids and chance. Default: the real ones.
+    ///   - migrate: Registers the app's own migrations, which create and alter its tables. They run before this returns.
+    /// - Throws: `OptimistError` with a message that says what to do: code `noFolder`, and no file is created; `notADatabase`
+    ///   or `newerVersion`, and the file is as it was; `notDurable`, before the migrations run; `invalidTable`, after they have
+    ///   run; `damagedMetadata`. `DatabaseError` for an error of SQLite or of a migration.
     public init(
         at url: URL, synced: [any SyncedRecord.Type], durability: Durability = .full,
         surroundings: Surroundings = Surroundings(), migrate: (inout DatabaseMigrator) -> Void
@@ -96,7 +96,7 @@ public final class Store: Sendable {
         checkpoints?.waitUntilIdle()
     }
 
-    /// Follows what other processes write for as long as the store is there: live queries show it, the engine sends it.
+    /// Follows the commits of other processes as long as the store exists: live queries show them, and the engine sends them.
     private func watchOthers() {
         guard let notices = fileNotices() else { return }
         let task = surroundings.spawn { [weak self] in
@@ -105,26 +105,26 @@ public final class Store: Sendable {
         watch.withLock { $0 = task }
     }
 
-    /// The app's tables for reading, in GRDB's own ways, including its observations.
+    /// The app's tables, for reading with GRDB's own API, including its observations.
     ///
     /// Writes need ``Store/write(allOrNothing:_:)``.
     public var reader: any DatabaseReader { pool }
 
     /// Writes to the app's tables, in one transaction.
     ///
-    /// What the closure changes in synced tables is pending when this returns, and is sent when possible. If the
-    /// closure throws, nothing is changed. Cancelling the caller does not undo a write that has begun.
+    /// Changes to synced tables are pending when this returns, and are sent when possible. If the closure throws, nothing is
+    /// changed. Cancelling the caller does not undo a write that has begun.
     ///
-    /// The server applies the rows of one write together, up to 1,000 rows and 5 MB. If it refuses one of them, that
-    /// row and the pending ones that refer to it become a ``Rejection``, and the others are sent again.
+    /// The server applies the rows of one write together, up to 1,000 rows and 5 MB. If it refuses one of them, that row and
+    /// the pending rows that refer to it become a ``Rejection``, and the other rows are sent again.
     ///
     /// - Parameters:
     ///   - allOrNothing: Whether one refused row makes the server refuse all others of the write, and all rows that are
     ///     still pending together with it. Default: false.
     ///   - updates: Runs on the database's thread. It must not wait for anything else.
-    /// - Returns: What the closure returns, once the transaction is durable.
-    /// - Throws: What the closure throws; `OptimistError` with code `rowTooLarge` for a row that no server would take,
-    ///   or `otherAccount` while another account is signed in than the file's; `DatabaseError`, such as a full disk.
+    /// - Returns: The value that the closure returns, once the transaction is durable.
+    /// - Throws: What the closure throws; `OptimistError` with code `rowTooLarge` for a row that no server would take, or
+    ///   `otherAccount` if an account other than the file's is signed in; `DatabaseError`, for example when the disk is full.
     public func write<T: Sendable>(
         allOrNothing: Bool = false, _ updates: @escaping @Sendable (Database) throws -> T
     ) async throws -> T {
@@ -137,7 +137,7 @@ public final class Store: Sendable {
         }
     }
 
-    /// Writes like ``write(allOrNothing:_:)``, and returns a receipt beside the value, to wait for the server's answer.
+    /// Writes like ``write(allOrNothing:_:)``, and also returns a receipt, with which the app can wait for the server's answer.
     ///
     /// - Throws: As ``write(allOrNothing:_:)``.
     public func commit<T: Sendable>(_ updates: @escaping @Sendable (Database) throws -> T) async throws -> Commit<T> {
@@ -150,7 +150,8 @@ public final class Store: Sendable {
         }
     }
 
-    /// - Parameter write: Gets who was signed in when the app wrote, which may be another one when it is the write's turn.
+    /// - Parameter write: Gets the user who was signed in when the app called. Another user may be signed in when the write has
+    ///   its turn.
     private func writeInTurn<T: Sendable>(
         _ write: @escaping @Sendable (_ author: SignedIn) throws -> T
     ) async throws -> T {
@@ -163,7 +164,7 @@ public final class Store: Sendable {
         }
     }
 
-    /// Whether a write of the app's waits for its turn.
+    /// Whether one of the app's writes waits for its turn.
     var isAwaited: Bool { waiting.withLock { $0 > 0 } }
 
     /// Reads one committed state of the database. It never waits for a write or for the network.
@@ -178,8 +179,8 @@ public final class Store: Sendable {
     /// GRDB's synchronous reading, under a name that an async function cannot mistake for the asynchronous one.
     private func readNow<T>(_ value: (Database) throws -> T) throws -> T { try pool.read(value) }
 
-    /// Explains what in the synced tables would keep them from syncing as an app might expect. Returns an empty array
-    /// if there is nothing.
+    /// Finds everything that would keep the synced tables from syncing as an app might expect. Returns an empty array if there
+    /// is nothing.
     ///
     /// - Parameters:
     ///   - synced: The record types, as the store is opened with them.
@@ -197,17 +198,17 @@ public final class Store: Sendable {
 
     // MARK: - For the engine
 
-    /// Writes what the server ordered: nothing is captured.
+    /// Runs a transaction of the engine. Its changes are not captured.
     func apply<T: Sendable>(_ updates: @escaping @Sendable (Database) throws -> T) async throws -> T {
         let value = try await worker.run { try self.transact(as: .server, updates) }
         await checkpoints?.catchUp()
         return value
     }
 
-    /// Returns once no frames of earlier writes remain to be copied from the write-ahead log.
+    /// Returns once the copies of the write-ahead log that earlier writes have started are finished.
     func untilCheckpointed() async { await checkpoints?.untilIdle() }
 
-    /// Makes every later write of this device later than what it has seen of others. Called within `apply`.
+    /// Makes every later write of this device later than the clocks of others that it has seen. Called within `apply`.
     func witness(_ clocks: ColumnClocks?) {
         if let latest = clocks?.latest { capture.witness(latest.stamp) }
     }
@@ -218,10 +219,9 @@ public final class Store: Sendable {
     /// The server's time of day in milliseconds since 1970, as far as it is known (M4).
     var correctedMilliseconds: Int64 { milliseconds + clockOffset.withLock { $0 } }
 
-    /// Gives new stamps to rows that a clock far ahead has stamped, in the transaction of the closure, and lets the
-    /// clock begin again.
+    /// Gives new stamps to the rows that a clock far ahead has stamped, and restarts the clock, in one transaction.
     ///
-    /// - Parameter restamp: Returns the last stamp that it gave.
+    /// - Parameter restamp: Gives the rows new stamps, and returns the last stamp that it gave.
     func restartClock(_ restamp: @escaping @Sendable (Database) throws -> Stamp) async throws {
         try await worker.run {
             let former = self.capture.lastStamp
@@ -241,9 +241,10 @@ public final class Store: Sendable {
         }
     }
 
-    /// Takes up what other processes have written, if they have.
+    /// Takes up what other processes have committed, if they have.
     ///
-    /// The notice of a commit comes before it can be seen. It holds the write lock until then: so this takes it too.
+    /// The notice of a commit arrives before the commit is visible. The other process holds the write lock until then, so this
+    /// method takes the lock too.
     func lookForOthers() async throws {
         try await worker.run {
             let version = try self.pool.write { try Self.dataVersion($0) }
@@ -251,8 +252,8 @@ public final class Store: Sendable {
         }
     }
 
-    /// - Parameter person: The user who was signed in when the app wrote. Unless they may write here, no synced row is
-    ///   changed.
+    /// - Parameter person: The user who was signed in when the app wrote. If that user may not write to this file, a
+    ///   transaction that changes a synced row fails.
     private func transact<T>(
         as author: CaptureContext.Author, by person: SignedIn = .unknown, collecting: Bool = false,
         _ updates: (Database) throws -> T
@@ -267,6 +268,7 @@ public final class Store: Sendable {
             try GroupJoins(db).insert(capture.joins)
             captured = capture.usedStamp != nil || othersWrote
             if author == .user, capture.usedStamp != nil { try admit(person) }
+            if author == .server || capture.usedStamp != nil { try EngineSchema.notifyChanges(by: author, in: db) }
             if let ceiling = file.raise(for: capture.lastStamp, at: correctedMilliseconds) {
                 try Meta.set(.stampCeiling, to: ceiling.rawValue, in: db)
             }
@@ -280,7 +282,7 @@ public final class Store: Sendable {
     }
 }
 
-/// Runs the writes of one store, one after another, on a thread of their own.
+/// Runs the writes of one store, one after another, on an executor of their own.
 private actor DatabaseWorker {
     private let executor: any SerialExecutor
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }

@@ -1,18 +1,18 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// How a table syncs, where that differs from the defaults.
+/// How a table syncs, where it differs from the defaults.
 ///
 /// ```swift
 /// struct Photo: Codable, Identifiable, SyncedRecord {
 ///     static let syncRules = SyncRules(counters: ["likes"], formerColumns: ["caption": "title"])
 /// ```
 public struct SyncRules: Sendable, Hashable {
-    /// Columns of whole numbers in which several devices count: the amounts that they add are added up. Default: none.
+    /// Columns of whole numbers that several devices count in: the amounts that they add are summed. Default: none.
     public var counters: Set<String>
     /// Whether an edit that is later than the row's deletion brings the row back. Default: false, so a deletion stands.
     public var editWins: Bool
-    /// Columns that a migration of the app has renamed, by their new names. Keep them as long as files from before the
-    /// migration may be opened. Default: none.
+    /// Columns that a migration of the app has renamed: the earlier name, by the new name. Keep them as long as the app may
+    /// open files from before the migration. Default: none.
     public var formerColumns: [String: String]
     /// The table's earlier names, if a migration of the app has renamed it. Default: none.
     public var formerNames: [String]
@@ -20,8 +20,8 @@ public struct SyncRules: Sendable, Hashable {
     /// refer to. Default: 0.
     public var priority: Int
 
-    /// Makes rules. Each property says its default. ``Store/validate(_:in:)`` finds columns that the table does not
-    /// have.
+    /// Makes rules. Each parameter has the default that its property names. ``Store/validate(_:in:)`` finds columns that the
+    /// table does not have.
     public init(
         counters: Set<String> = [], editWins: Bool = false, formerColumns: [String: String] = [:],
         formerNames: [String] = [], priority: Int = 0
@@ -33,7 +33,7 @@ public struct SyncRules: Sendable, Hashable {
         self.priority = priority
     }
 
-    /// The names that a column had, the latest first: it may have been renamed several times.
+    /// The earlier names of a column, the latest first. A column may have been renamed several times.
     func formerNames(ofColumn column: String) -> [String] {
         var names: [String] = []
         while let former = formerColumns[names.last ?? column], names.count < formerColumns.count {

@@ -6,8 +6,11 @@ public import GRDB
 ///
 /// The table needs a primary key column `id` that holds a UUID. ``Store/validate(_:in:)`` explains what else matters.
 ///
-/// The view `optimist_state_TABLE` has the sync state of each row, to be joined by `id`: `synced`, `pending`, `inFlight`,
-/// `rejected`, `blocked` or `parked`.
+/// The view `optimist_state_TABLE` has the sync state of each row: `synced`, `pending`, `inFlight`, `rejected`, `blocked` or
+/// `parked`. Join it by `id`. A row is `synced` as soon as the server has accepted it. The column `isEchoed` tells whether the pages
+/// that this device has received reach the server's last word on the row: 0 between the server's acceptance and the page that
+/// brings the row, and 1 after that. It is null if the server has not said anything of the row, during the first sync of the table, or
+/// if the server's cursors do not tell.
 ///
 /// ```swift
 /// struct Todo: Codable, Identifiable, SyncedRecord {
@@ -17,7 +20,7 @@ public import GRDB
 /// }
 /// ```
 public protocol SyncedRecord: FetchableRecord, PersistableRecord, Equatable, Sendable {
-    /// How the table syncs, where that is not the usual way. Default: in every respect the usual way.
+    /// How the table syncs, where it differs from the defaults. Default: it does not differ.
     static var syncRules: SyncRules { get }
 }
 

@@ -2,7 +2,7 @@
 
 import OptimistWire
 
-/// Two living rows with the same unique values (M6). The first in commit order wins.
+/// Settles collisions: two living rows with the same unique values (M6). The first row in commit order wins.
 extension Consequences {
     private struct Collision {
         var loser: RowKey
@@ -13,30 +13,30 @@ extension Consequences {
         var isOverStored: Bool
     }
 
-    /// Finds the rows that collide, and lets them be one where the index says so.
+    /// Finds the rows that collide, and merges them if the index says so.
     ///
-    /// - Parameter isPushed: Whether an operation gave a row this entry, rather than the server.
-    /// - Returns: Whether rows were changed, so that all has to be looked at again.
+    /// - Parameter isPushed: Whether an operation, and not the server, gave a row this entry.
+    /// - Returns: Whether rows were merged, so that everything must be checked again.
     mutating func settleCollisions(_ isPushed: (RowKey, IndexEntry) -> Bool) throws -> Bool {
         let collisions = try collisions()
         try findReferences(to: collisions)
         var hasMerged = false
         for collision in collisions where try stands(collision) {
             guard let cause = rows.rows[collision.loser]?.cause else { continue }
-            // If the server itself changed a reference, no device asked for that, and there is no row to refuse.
+            // If the server itself changed a reference, no device asked for the change, and there is no row to refuse.
             if collision.index.onCollision == .mergeInto || !isPushed(collision.loser, collision.entry) {
                 try merge(collision.loser, into: collision.winner, cause)
                 hasMerged = true
             }
         }
         if hasMerged { return true }
-        // A row that collides with a newcomer is judged again without it if the newcomer is refused.
+        // If a newcomer is refused, a row that collides with it is evaluated again without it.
         let lost = collisions.filter(\.isOverStored)
         for collision in lost.isEmpty ? collisions : lost { refuse(collision) }
         return false
     }
 
-    /// Reads at once which rows refer to those that may become one with others.
+    /// Reads in one go which rows refer to the rows that may be merged.
     private func findReferences(to collisions: [Collision]) throws {
         let losers = collisions.filter { $0.index.onCollision == .mergeInto }.map(\.loser)
         for (type, column, definition) in rows.schema.references(to: Set(losers.map(\.type))) {
@@ -45,7 +45,7 @@ extension Consequences {
         }
     }
 
-    /// Whether the two still collide, after what was done about others.
+    /// Whether the two rows still collide, after other collisions have been settled.
     private func stands(_ collision: Collision) throws -> Bool {
         try [collision.loser, collision.winner].allSatisfy { key in
             try rows.row(key).flatMap { $0.isAlive ? collision.index.key(of: $0) : nil } == collision.entry.key
@@ -67,7 +67,7 @@ extension Consequences {
         for (name, type) in rows.schema.types.sorted(by: { $0.key < $1.key }) {
             for index in type.uniqueIndexes {
                 let newcomers = try newcomers(name, index)
-                // Decided once for each value, however many have it.
+                // The winner is decided once for each value, however many rows have it.
                 let holders = try rows.holders(name, index.name, Array(Set(newcomers.map(\.entryKey))))
                 let winners = try holders.compactMapValues { $0.count > 1 ? try winner(among: $0, index) : nil }
                 for (key, entryKey) in newcomers {
@@ -82,7 +82,7 @@ extension Consequences {
         return collisions
     }
 
-    /// The changed rows that did not have their values before, in the order in which they changed.
+    /// The changed rows that did not have their unique values before, in the order in which they changed.
     private func newcomers(_ name: String, _ index: UniqueIndex) throws -> [(key: RowKey, entryKey: IndexKey)] {
         try rows.order.compactMap { key in
             guard key.type == name else { return nil }
@@ -94,13 +94,13 @@ extension Consequences {
         }
     }
 
-    /// Whether a row had its values before this push.
+    /// Whether a row had its unique values before this push.
     private func hasKept(_ key: RowKey, _ index: UniqueIndex) throws -> Bool {
         guard let stored = try rows.stored(key)?.row, stored.isAlive else { return false }
         return index.key(of: stored) == (try rows.row(key).flatMap { index.key(of: $0) })
     }
 
-    /// The row that had the values first: before this push, or else in its order.
+    /// The row that had the values first: before this push, or else first in the order of the push.
     private func winner(among holders: [RowKey], _ index: UniqueIndex) throws -> (key: RowKey, isStored: Bool)? {
         try rows.load(holders)
         let kept = try holders.filter { key in

@@ -5,14 +5,14 @@ import OptimistWire
 /// Works out the effects of a push on other rows: on rows that refer to a deleted row, and on rows that collide. Finds
 /// the operations that are not allowed.
 ///
-/// All of it belongs to the transaction of the push. It is judged on the state after the whole push, so the order of its
-/// operations does not matter.
+/// All effects belong to the transaction of the push. They follow from the state after the whole push, so the order of
+/// its operations does not matter.
 struct Consequences {
     var rows: WorkingRows
     var clock: ServerClock
     /// The errors, by the operation to blame.
     private(set) var faults: [(cause: WorkingRow.Cause, error: SetError)] = []
-    /// The deleted rows whose referrers have not been looked at yet.
+    /// The deleted rows whose referrers have not been checked yet.
     private var dead: [RowKey] = []
     /// The columns that may refer to deleted rows.
     private var unchecked: [(key: RowKey, columns: Set<String>)] = []
@@ -20,7 +20,7 @@ struct Consequences {
     private var spreadCount = 0
     private let maxSpread: Int
 
-    /// The most rows that deletes of one push may delete or change without naming them.
+    /// The most rows that the deletes of one push may delete or change without naming them.
     static let maxSpread = 100_000
 
     init(_ rows: WorkingRows, clock: ServerClock, maxSpread: Int = Self.maxSpread) {
@@ -29,7 +29,7 @@ struct Consequences {
         self.maxSpread = maxSpread
     }
 
-    /// Puts a row here as its operations left it.
+    /// Adds a row as its operations left it.
     mutating func add(_ evaluation: RowEvaluation, cause: WorkingRow.Cause) {
         rows.add(WorkingRow(row: evaluation.row, memory: evaluation.memory, cause: cause), at: evaluation.key)
         let isNewlyDead = evaluation.stored?.row.isAlive == true && !evaluation.row.isAlive
@@ -39,13 +39,13 @@ struct Consequences {
         }
     }
 
-    /// Applies to its successor what was meant for a row that has become one with it.
+    /// Applies a change of a row that has been merged into another row to that other row.
     mutating func follow(_ key: RowKey, _ incoming: MergeRow, cause: WorkingRow.Cause) throws {
         guard let successor = try rows.successor(of: key), try rows.row(successor)?.isAlive == true else { return }
         try absorb(incoming, of: key, into: successor, cause: cause)
     }
 
-    /// Repeats until nothing more follows.
+    /// Applies consequences until there are no further ones.
     mutating func settle(isPushed: (RowKey, IndexEntry) -> Bool) throws {
         repeat {
             while !dead.isEmpty || !unchecked.isEmpty {
@@ -62,7 +62,7 @@ struct Consequences {
 // MARK: - References
 
 extension Consequences {
-    /// Looks at values that refer to rows which are deleted, or have become one with others.
+    /// Checks values that refer to rows that are deleted or have been merged into others.
     private mutating func checkReferences() throws {
         let checks = unchecked
         unchecked = []
@@ -106,7 +106,8 @@ extension Consequences {
         }
     }
 
-    /// Does to the rows that refer to deleted ones what the schema says. They are counted before they are read.
+    /// Applies the schema's rules for deletes to the rows that refer to deleted rows. It counts these rows before it
+    /// reads them.
     private mutating func spreadDeletes() throws {
         let targets = dead
         dead = []
@@ -141,7 +142,8 @@ extension Consequences {
         }
     }
 
-    /// Deletes a row with the one that it belongs to. No edit of it is later than that, whatever the type says.
+    /// Deletes a row together with the row that it belongs to. No edit of the row counts as later than this delete,
+    /// even if its type lets edits win.
     private mutating func delete(_ key: RowKey, with target: RowKey, _ cause: WorkingRow.Cause) throws {
         guard let row = try rows.row(key), row.isAlive else { return }
         let keepsCells = rows.schema.types[key.type]?.editWins == true
@@ -157,7 +159,7 @@ extension Consequences {
         dead.append(key)
     }
 
-    /// Writes a value as the server, later than everything in the row.
+    /// Writes a value as the server, with a clock later than every clock in the row.
     mutating func put(_ value: JSON, _ key: RowKey, _ column: String, _ cause: WorkingRow.Cause) throws {
         let stamp = tick(after: try rows.row(key) ?? MergeRow())
         try rows.change(key, cause: cause) { working in
@@ -193,10 +195,11 @@ extension Schema {
     }
 }
 
-// MARK: - Rows that become one
+// MARK: - Rows that are merged
 
 extension Consequences {
-    /// Makes one row of two: the later one's columns are merged into the first's, and who refers to it refers to that.
+    /// Merges two rows into one: the loser's columns are merged into the winner's, and rows that refer to the loser
+    /// refer to the winner from now on.
     mutating func merge(_ loser: RowKey, into winner: RowKey, _ cause: WorkingRow.Cause) throws {
         guard let row = try rows.row(loser) else { return }
         let deletion = tick(after: row)
@@ -213,9 +216,9 @@ extension Consequences {
         }
     }
 
-    /// Under one clock, as of a transaction that wrote both, the first's value stands: devices have it under that already.
-    /// Counters add up: what was counted for a row that is no more keeps its own place in the sum. It is named once, by the
-    /// row for which it was counted, so that it is known again wherever that row comes to be one with others.
+    /// If a column has the same clock in both rows, because one transaction wrote both, the winner's value stands: devices
+    /// already have it under that clock. Counters add up: each total of the merged row keeps its own entry in the sum. The
+    /// entry is named once, by the row for which it was counted, so that it is recognised again after further merges.
     private mutating func absorb(
         _ other: MergeRow, of key: RowKey, into winner: RowKey, cause: WorkingRow.Cause
     ) throws {

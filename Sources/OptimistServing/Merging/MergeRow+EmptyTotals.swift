@@ -3,14 +3,14 @@
 import OptimistWire
 
 extension MergeRow {
-    /// How many totals of nothing a counter has at most.
+    /// The most totals of zero that a counter keeps.
     private static let maxEmptyTotals = 500
 
-    /// Forgets the earliest totals of nothing, if there are many.
+    /// Forgets the earliest totals of zero, if there are many.
     ///
-    /// A device that counts while it is offline leaves one for each of its launches, when it moves its counts to its
-    /// own id. Because of it, a copy of the device's file does not count that once more. Age would not do as a limit: a
-    /// device with a wrong clock would be forgotten at once.
+    /// A device that counts while it is offline leaves one for each of its launches when it moves the counts to its own
+    /// id. It prevents a copy of the device's file from adding the same counts again. Age would not work as a limit:
+    /// the total of a device with a wrong clock would be forgotten at once.
     mutating func forgetEmptyTotals() {
         for (column, totals) in counters where totals.count > Self.maxEmptyTotals {
             let empty = totals.filter { $0.value.total == 0 }.sorted { $0.value.clock > $1.value.clock }

@@ -3,10 +3,10 @@
 import OptimistWire
 
 extension MergeRow {
-    /// Follows a schema in which other columns are counters than before.
+    /// Adapts the row to a schema in which other columns are counters than before.
     ///
-    /// What a column held when it became a counter is the server's own total, to which others add. What a counter came to
-    /// when it became a column is its value. Pages show the same before and after.
+    /// When a column becomes a counter, its value becomes the server's own total, to which devices add. When a counter
+    /// becomes a plain column, its sum becomes the value. Pages show the same number before and after.
     mutating func follow(_ type: TypeSchema) {
         for (column, definition) in type.columns where definition.type == .counter {
             guard let cell = cells.removeValue(forKey: column), let value = cell.value.int else { continue }

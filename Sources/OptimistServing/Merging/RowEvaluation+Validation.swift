@@ -3,10 +3,11 @@
 import OptimistWire
 
 extension RowEvaluation {
-    /// Sizes are `tooLarge`; everything else that a column cannot hold is `invalidProperties`.
+    /// Checks the values of a patch. A value that is too large is `tooLarge`; any other value that a column cannot hold
+    /// is `invalidProperties`.
     ///
-    /// An older app that replaces a row takes along what the row has in columns that it does not know, of a counter its sum
-    /// (L1).
+    /// An older app that replaces a row also sends the values of columns that it does not know. For a counter it sends
+    /// the sum, which is accepted in a create (L1).
     func objection(to patch: RowPatch, isCreate: Bool) -> RowStep? {
         var invalid: [(column: String, why: String)] = []
         var oversized: [(column: String, why: String)] = []
@@ -28,7 +29,8 @@ extension RowEvaluation {
         return refused(code, "The column \"\(first.column)\" \(first.why).", found.map(\.column))
     }
 
-    /// Whether a client without clocks sends back what it got: nothing is written, and what stands may stand.
+    /// Whether a client without clocks sends back the value that it got. Then nothing is written, and the stored value
+    /// need not be valid.
     private func isAsItIs(_ column: String, _ value: JSON) -> Bool {
         switch type.columns[column]?.type {
         case nil: false
@@ -51,7 +53,8 @@ extension RowEvaluation {
         type.columns.filter { $0.value.isRequired && row.cells[$0.key]?.value.isNull != false }.map(\.key).sorted()
     }
 
-    /// A row that lives already may lack what a later version of the schema requires.
+    /// Checks required columns when a life begins. A row that is already alive may lack a column that a later version
+    /// of the schema requires.
     func objectionToBirth() -> RowStep? {
         let missing = missingColumns
         return missing.first.map { refused("invalidProperties", "The column \"\($0)\" is required.", missing) }
@@ -61,19 +64,19 @@ extension RowEvaluation {
 }
 
 extension RowMemory {
-    /// How much room the clocks take that were replaced, with what replaced them.
+    /// The size in bytes of the replaced clocks and their replacements.
     var weight: Int {
         replaced.values.joined().reduce(0) { $0 + $1.key.utf8.count + $1.value.given.weight + $1.value.stamp.weight }
     }
 }
 
 extension Clock {
-    /// How many bytes its text has.
+    /// The size of the clock's text in bytes.
     var weight: Int { 17 + device.utf8.count }
 }
 
 extension JSON {
-    /// How much room a value takes, in bytes of its text before escaping.
+    /// The size of a value, in bytes of its text before escaping.
     var weight: Int {
         switch self {
         case .null, .bool, .int, .double: 8

@@ -2,21 +2,21 @@
 
 import OptimistWire
 
-/// Decides what operations make of one row, seen by itself. Nothing is read or stored here.
+/// Decides how operations change one row, without regard to other rows. It reads and stores nothing.
 struct RowEvaluation {
     let key: RowKey
     let type: TypeSchema
-    /// The row with the operations that have been applied. Generation zero: the server has never heard of it.
+    /// The row after the operations applied so far. Generation zero: the server has never had the row.
     private(set) var row: MergeRow
     private(set) var memory: RowMemory
-    /// The row as it stands on the server, if it does.
+    /// The row as the server has it. Nil: the server does not have it.
     let stored: StoredRow?
-    /// The columns whose values have arrived, of a row that entered a life: all.
+    /// The columns that took a value from the operations. If the row entered a new life: all its columns.
     private(set) var taken: Set<String> = []
-    /// Whether the next operation has the sender's own clocks: see ``RowOperation``.
+    /// Whether the clocks of the next operation are the sender's own: see ``RowOperation``.
     var hasOwnClocks = true
 
-    /// No client gets near it. Beyond it a generation would soon be one that no client can read.
+    /// The highest generation. No client gets near it. No client could read a generation far above it.
     private static let maxGeneration = 1 << 30
 
     init(key: RowKey, type: TypeSchema, stored: StoredRow?) {
@@ -27,7 +27,7 @@ struct RowEvaluation {
         memory = stored?.memory ?? RowMemory()
     }
 
-    /// Applies an operation. After a refusal the row is as it was.
+    /// Applies an operation. If it is refused, the row does not change.
     mutating func apply(_ action: RowOperation.Action, clock: inout ServerClock) -> RowStep {
         let before = self
         let step =
@@ -57,11 +57,11 @@ extension RowEvaluation {
             return refused("invalidProperties", "The generation of a living row is odd.", ["@gen"])
         }
         if !isCreate, patch.generation != nil, generation > row.generation {
-            // It names some columns of a life that the server does not know, and the others would be lost.
+            // The patch has only some columns of a life that the server does not know, and the other columns would be lost.
             return lifeUnknown
         }
         if generation < row.generation, memory.mergedInto != nil {
-            // Lives before the one that was merged had ended before.
+            // Lives before the merged one had already ended.
             if generation < firstLife { return .gone }
             let incoming = stamped(patch, generation: generation, &clock).0
             return objectionToSize() ?? .follow(incoming)
@@ -69,12 +69,12 @@ extension RowEvaluation {
         if type.editWins, generation < row.generation, generation >= firstLife {
             let incoming = stamped(patch, generation: generation, &clock).0
             if !isCreate, isOnlyKnownAsDeleted {
-                // So here: the row would come back as what the edit names of it.
+                // The same is true here: the row would come back with only the columns that the edit names.
                 return isBroughtBack(by: incoming) ? lifeUnknown : objectionToSize() ?? .gone
             }
             return mergeJoined(incoming, life: generation)
         }
-        // The life that the device wrote in has ended. Where a later life has begun, the whole of it is the answer.
+        // The life in which the device wrote has ended. If a later life has begun, the answer is that whole life.
         if generation < row.generation { return row.isAlive ? .merged(life: generation, lost: []) : .gone }
         let (incoming, adjusted) = stamped(patch, generation: generation, &clock)
         let outcome = row.merge(incoming)
@@ -93,10 +93,10 @@ extension RowEvaluation {
             "lifeUnknown", "The server does not know this life of the row. Compare with it, and send the row whole.")
     }
 
-    /// The life that a patch belongs to. Nil: there is no life to update.
+    /// The generation of the life that a patch belongs to. Nil: there is no life to update.
     ///
-    /// A client with clocks means the first life unless it says otherwise; one without means the present one, and
-    /// by creating a deleted row it begins the next.
+    /// A client with clocks means the first life, unless the patch names another. A client without clocks means the
+    /// current life, and if it creates a deleted row, it begins the next life.
     private func generation(of patch: RowPatch, isCreate: Bool) -> Int? {
         if !isCreate, row.generation == 0 { return nil }
         if let generation = patch.generation { return generation }
@@ -107,7 +107,7 @@ extension RowEvaluation {
 
     /// Gives every column its clock.
     ///
-    /// - Returns: The version to merge, and the columns whose clock is not the one that the sender gave.
+    /// - Returns: The version to merge, and the columns whose clock differs from the sender's.
     private mutating func stamped(
         _ patch: RowPatch, generation: Int, _ clock: inout ServerClock
     ) -> (MergeRow, Set<String>) {
@@ -136,8 +136,8 @@ extension RowEvaluation {
 // MARK: - Destroy
 
 extension RowEvaluation {
-    /// With a tombstone, a row that the server never saw is remembered as deleted, so that the order in which a
-    /// creation and its deletion arrive does not matter.
+    /// Deletes the row. If the operation has a tombstone, the server remembers even a row that it never had as deleted,
+    /// so that a creation and its deletion may arrive in any order.
     private mutating func destroy(_ tombstone: Tombstone?, _ clock: inout ServerClock) -> RowStep {
         guard tombstone != nil || row.isAlive else { return refused("notFound", "The row is not there, or no more.") }
         guard RowID.isValid(key.id) else {
@@ -148,19 +148,20 @@ extension RowEvaluation {
             return refused("invalidProperties", "The generation of a deleted row is even.", ["@gen"])
         }
         var stamping = Stamping(row: row, isSameLife: false, memory: memory, clock: clock)
-        // A repetition must not count as a new deletion (S3), whatever has begun since (M2).
+        // A repetition must not count as a new deletion (S3), even if a later life has begun since (M2).
         let isRepetition = tombstone?.clock == nil && generation <= row.generation
         if isRepetition { return .destroyed }
         let deletion = stamping.stamp(deletion: tombstone.flatMap { $0.clock ?? earliestDeletion })
         clock = stamping.clock
-        // No delete is too large: what there is no room for is forgotten.
+        // No delete is refused as too large: clocks that exceed the limit are forgotten.
         if stamping.memory.weight <= RowSync.Limit.rowBytes { memory = stamping.memory }
         end(generation, at: deletion)
         return .destroyed
     }
 
-    /// When the server has lost a deletion, and a device tells it again without its time, the time is unknown. Treat it
-    /// as the time of the row's last edit, so that only a later edit revives the row.
+    /// The assumed clock of a deletion without a clock. If the server has lost a deletion and a device sends it again
+    /// without its time, the time is unknown. The server then takes the time of the row's last edit, so that only a
+    /// later edit revives the row.
     private var earliestDeletion: Clock? { type.editWins && row.isAlive ? row.lastEdit : nil }
 
     /// Ends a life of the row, as a delete does.
@@ -168,7 +169,7 @@ extension RowEvaluation {
         guard type.editWins else {
             let outcome = row.merge(MergeRow(generation: generation, deletion: deletion))
             if outcome.lifeChanged { memory = RowMemory(replaced: memory.replaced) }
-            // The values of a deleted row are gone: only a type that lets edits revive a row has to keep them.
+            // A deleted row loses its values. Only a type that lets edits revive a row has to keep them.
             if !row.isAlive { (row.cells, row.counters) = ([:], [:]) }
             return
         }
@@ -176,14 +177,14 @@ extension RowEvaluation {
     }
 }
 
-// MARK: - Lives that edits join (M2, `editWins`)
+// MARK: - Lives that edits have joined (M2, `editWins`)
 
 extension RowEvaluation {
-    /// The first of the lives that are one.
+    /// The first of the lives that edits have joined into the current one.
     private var firstLife: Int { memory.firstLife ?? row.presentLife }
 
-    /// Whether the row has never been here, or was forgotten, before its delete came: a row that was here has values, or its
-    /// life is remembered.
+    /// Whether the server had never had the row, or had forgotten it, when its delete came. A row that the server had
+    /// has values, or its first life is remembered.
     private var isOnlyKnownAsDeleted: Bool {
         !row.isAlive && row.cells.isEmpty && row.counters.isEmpty && memory.firstLife == nil
             && type.columns.values.contains { $0.type != .counter }
@@ -194,7 +195,7 @@ extension RowEvaluation {
         return edit > deletion
     }
 
-    /// Merges an edit of a life that a delete ended, or that an edit has joined to a later one.
+    /// Merges an edit of a life that a delete has ended, or that an edit has joined to a later life.
     private mutating func mergeJoined(_ incoming: MergeRow, life: Int) -> RowStep {
         var joined = MergeRow(generation: 1, cells: row.cells, counters: row.counters)
         let outcome = joined.merge(MergeRow(generation: 1, cells: incoming.cells, counters: incoming.counters))
@@ -214,7 +215,7 @@ extension RowEvaluation {
             (memory.mergedInto, memory.mergedLife) = (nil, nil)
             memory.firstLife = continues ? first : nil
         } else if generation > first, row.isAlive {
-            // The row was brought back, and this delete of an earlier life may be later than the edit that did so.
+            // An edit brought the row back, and this delete of an earlier life may be later than that edit.
             guard row.lastEdit.map({ $0 <= deletion }) ?? true else { return }
             row.merge(MergeRow(generation: row.generation + 1, deletion: deletion))
             memory.firstLife = first
@@ -237,7 +238,7 @@ extension RowEvaluation {
 }
 
 extension MergeRow {
-    /// The life that the row is in, or the last one that it was in.
+    /// The generation of the row's current life, or of its last life if it is deleted.
     var presentLife: Int { isAlive ? generation : max(generation - 1, 0) }
 
     /// The latest clock of a column or a counter.

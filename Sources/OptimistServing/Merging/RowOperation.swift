@@ -2,26 +2,26 @@
 
 public import OptimistWire
 
-/// One row of a `/set`: which row, and what the client asks for.
+/// An operation on one row of a `/set`: the row, and what the client asks for.
 public struct RowOperation: Sendable {
     /// What the client asks for.
     public enum Action: Sendable {
-        /// To create the row. If the server has it already, the columns are merged.
+        /// Create the row. If the server already has it, the server merges the columns.
         case create(RowPatch)
-        /// To merge these columns into the row.
+        /// Merge these columns into the row.
         case update(RowPatch)
-        /// To delete the row. Nil: its present life, now.
+        /// Delete the row. Nil: delete its current life, now.
         case destroy(Tombstone?)
     }
 
-    /// The row, by the present name of its type.
+    /// The row, under the current name of its type.
     public var key: RowKey
     /// What the client asks for.
     public var action: Action
-    /// The error that can be seen without looking at other rows.
+    /// An error that was found while reading the operation. Nil: none.
     var objection: SetError?
-    /// Whether its clocks are the sender's own. Without a push number they may be the server's, from a row that a client
-    /// sends back whole: under the clock that the server has, another value is then a new write.
+    /// Whether the operation's clocks are the sender's own. Without a push number they may be the server's clocks, from
+    /// a row that a client sends back whole. A different value under the server's clock is then a new write.
     var hasOwnClocks = true
 
     init(key: RowKey, action: Action) {
@@ -29,7 +29,7 @@ public struct RowOperation: Sendable {
         self.action = action
     }
 
-    /// Whether doing it once more changes nothing, as its sender says when it was written (S3).
+    /// Whether applying the operation again changes nothing, because the sender says when it was written (S3).
     var isRepeatable: Bool {
         switch action {
         case .create(let patch), .update(let patch): patch.clocks != nil
@@ -38,19 +38,19 @@ public struct RowOperation: Sendable {
     }
 }
 
-/// What became of it.
+/// The result of an operation.
 enum RowVerdict: Hashable, Sendable {
-    /// Applied. `won` holds the columns in which the server's value stands instead of the one sent.
+    /// The operation was applied. `won` has the columns in which the server's value stands instead of the one sent.
     case accepted(won: RowPatch?)
-    /// The row is deleted, by a delete that beats what was sent. Nil: by one that the same push has undone.
+    /// The row is deleted, by a delete that beats the operation. Nil: the row is alive again at the end of the same push.
     case gone(Tombstone?)
-    /// The row has become one with another one, to which this was applied.
+    /// The row has been merged into another one, to which the operation was applied.
     case mergedInto(String)
     case refused(SetError)
 
     var isRefusal: Bool { if case .refused = self { true } else { false } }
 
-    /// How much of the server's row it carries, in bytes of its text before escaping.
+    /// The size of the server's row in this verdict, in bytes of its text before escaping.
     var weight: Int {
         switch self {
         case .accepted(let patch?): patch.weight
@@ -61,17 +61,17 @@ enum RowVerdict: Hashable, Sendable {
 }
 
 extension RowPatch {
-    /// That of its columns, and of what the asking origins have counted there.
+    /// The size of the columns, and of the totals of the asking origins.
     fileprivate var weight: Int { JSON.object(values).weight + RowPatch.json(ofMine: mine).weight }
 }
 
-/// What one operation made of its row, before other rows have their say.
+/// The effect of one operation on its row, before other rows are taken into account.
 enum RowStep: Sendable {
-    /// Merged into a life. `lost` are the columns in which the server's value stands.
+    /// The operation was merged into a life. `lost` are the columns in which the server's value stands.
     case merged(life: Int, lost: Set<String>)
     case destroyed
     case gone
-    /// The row has become one with another, and this is for that.
+    /// The row has been merged into another row, to which this change applies.
     case follow(MergeRow)
     case refused(SetError)
 

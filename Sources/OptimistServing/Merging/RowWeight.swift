@@ -2,10 +2,10 @@
 
 import OptimistWire
 
-/// How much room a row takes up, in bytes.
+/// The size of a row, in bytes.
 ///
-/// The data kept beside its columns may take up as much room again: each device adds to that, and a writer may name any
-/// number of devices.
+/// The data beside the columns has a limit of its own, of the same size: each device adds to that data, and a writer
+/// may name any number of devices.
 struct RowWeight: Equatable {
     private var columns: Int
     private var beside: Int
@@ -20,7 +20,7 @@ struct RowWeight: Equatable {
         beside = row.counters.values.joined().reduce(memory.weight) { $0 + Self.weight($1.key, $1.value) }
     }
 
-    /// That of the columns and totals that another row has too.
+    /// The size of the columns and totals that another row also has.
     init(of row: MergeRow, namedBy other: MergeRow) {
         columns = other.cells.keys.reduce(0) { sum, column in
             sum + (row.cells[column].map { Self.weight(column, $0) } ?? 0)
@@ -37,7 +37,7 @@ struct RowWeight: Equatable {
         origin.utf8.count + 8 + total.clock.weight
     }
 
-    /// Why no row may be as large. Nil: it may.
+    /// The error for a row that is too large. Nil: the size is allowed.
     var objection: SetError? {
         let limit = RowSync.Limit.rowBytes
         if columns > limit { return SetError("tooLarge", "A row holds at most \(limit) bytes, not \(columns).") }

@@ -2,7 +2,7 @@
 
 import OptimistWire
 
-/// The server's own clock during one evaluation: it stamps those who have none, and reins in those far ahead.
+/// The server's own clock during one evaluation. It stamps writes that have no clock, and replaces clocks that are far ahead.
 struct ServerClock: Sendable {
     /// The device id that the server stamps with.
     static let device = "server"
@@ -16,7 +16,7 @@ struct ServerClock: Sendable {
         self.milliseconds = milliseconds
     }
 
-    /// The present day, as ``Expiry`` counts them.
+    /// The current day, as ``Expiry`` counts days.
     var day: Int { Int(milliseconds / 86_400_000) }
 
     /// Returns the server's next stamp, under its own name or a device's.
@@ -24,7 +24,7 @@ struct ServerClock: Sendable {
         Clock(stamp: hybrid.tick(milliseconds: milliseconds), device: device)
     }
 
-    /// Makes the next tick later than everything in a row, so that a write stamped now is the last one.
+    /// Makes the next tick later than every clock in a row, so that a write stamped now is the latest.
     mutating func witness(_ row: MergeRow) {
         for cell in row.cells.values { hybrid.witness(cell.clock.stamp) }
         for totals in row.counters.values {

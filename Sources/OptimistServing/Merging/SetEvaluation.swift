@@ -2,16 +2,16 @@
 
 import OptimistWire
 
-/// Decides what a push makes of the rows that it names and of those that depend on them. It reads from a snapshot; the
+/// Decides how a push changes the rows that it names and the rows that depend on them. It reads from a snapshot; the
 /// caller stores the result.
 ///
-/// Rows are taken in units: the rows of a group, or one row. Either all of a unit is applied or nothing. Units share no
-/// row, so each is evaluated by itself; then ``Consequences`` looks at all of them together. Units at fault are left
-/// out and the rest is looked at again, until no unit is at fault.
+/// It evaluates rows in units: the rows of a group, or one row. A unit is applied as a whole or not at all. Units share
+/// no row, so each is evaluated by itself. Then ``Consequences`` checks all of them together. Units at fault are left
+/// out and the rest is checked again, until no unit is at fault.
 struct SetEvaluation {
     /// The verdicts, in the order of the operations.
     private(set) var verdicts: [RowVerdict] = []
-    /// The rows that changed: first those that were named, in the order in which they were.
+    /// The rows that changed: first the rows that the push names, in its order.
     private(set) var changes: [RowChange] = []
     private(set) var clock: ServerClock
 
@@ -19,40 +19,41 @@ struct SetEvaluation {
     private let context: Context
     private let reader: RowReader
     private var units: Units
-    /// What each operation made of its row, by itself.
+    /// The effect of each operation on its row, by itself.
     private var steps: [RowStep] = []
     /// The rows after their operations.
     private var evaluations: [RowKey: RowEvaluation] = [:]
-    /// The latest later life that the push says some rows are alive in.
+    /// The latest life that the push names for a row, for lives after the first.
     private var lives: [RowKey: Int] = [:]
 
-    /// What an evaluation needs to know beside the rows.
+    /// The input of an evaluation beside the rows.
     struct Context {
         var schema: Schema
-        /// Whose totals of counters the answer tells.
+        /// The origins whose totals of counters the answer includes.
         var origins: Set<String> = []
-        /// What else may refuse an operation.
+        /// The check of ``ServingSettings/validate``, which may refuse an operation.
         var validate: ServingSettings.Validation = { _ in nil }
-        /// The types whose rows the push names, and could not be read.
+        /// The types of /set calls of the push that could not be read.
         var unreadTypes: Set<String> = []
-        /// About how much of the server's own rows the answer may hold.
+        /// The approximate number of bytes of the server's own rows that the answer may have.
         var maxAnswerBytes = AnswerLimit.requestBytes
         /// How many rows the push may delete or change without naming them.
         var maxSpread = Consequences.maxSpread
-        /// Ends the evaluation when it is too much work. Nil: it takes as long as it takes.
+        /// Ends the evaluation when it is too much work. Nil: there is no limit.
         var meter: WorkMeter?
     }
 
-    /// The rounds after which a push is put off, so that none takes for ever.
+    /// The number of rounds after which the server puts a push off, so that no push takes for ever.
     private static let maxRounds = 64
-    /// The most rows at fault that the others of their unit are told: each of them hears as many.
+    /// The most rows at fault that an error names for the other rows of their unit, because every one of those rows
+    /// gets the list.
     private static let maxCulprits = 16
 
     /// - Parameters:
     ///   - operations: The requested operations, in order.
-    ///   - groups: Rows that succeed or fail together. Groups that share a row are one.
+    ///   - groups: Rows that succeed or fail together. Groups that share a row count as one group.
     ///   - snapshot: The stored rows.
-    ///   - clock: The server's. Read it again afterwards.
+    ///   - clock: The server's clock. Read it from the evaluation afterwards.
     init(
         _ operations: [RowOperation], groups: [[RowKey]] = [], in context: Context, over snapshot: any AccountSnapshot,
         clock: ServerClock
@@ -116,10 +117,10 @@ extension SetEvaluation {
         return step
     }
 
-    /// Takes a unit out of the push. The rows that are not themselves at fault hear who is.
+    /// Takes a unit out of the push. The errors of rows that are not at fault name the rows that are.
     ///
     /// - Parameters:
-    ///   - errors: The errors of some of its rows, beside those that are known already.
+    ///   - errors: The errors of some of its rows, beside the errors that are already known.
     ///   - others: Rows at fault that have no operation.
     private mutating func fail(_ unit: Int, _ errors: [RowKey: SetError], by others: [RowKey] = []) {
         guard units.fail(unit) else { return }
@@ -135,15 +136,15 @@ extension SetEvaluation {
     }
 }
 
-// MARK: - Rows that are not here
+// MARK: - Missing rows
 
 extension SetEvaluation {
-    /// Fails the units that refer to rows which the server has never had, and those that refer to rows of these. It
-    /// also fails units that refer to a deleted row, if this push brings a later life of it that fails: they do not go
-    /// with the life that is over.
+    /// Fails the units that refer to rows that the server has never had, and the units that refer to rows of such
+    /// units. It also fails units that refer to a deleted row if this push brings a later life of that row and the
+    /// later life fails: they do not belong to the life that is over.
     ///
-    /// A row that this push creates counts, wherever it stands in the push, as long as its own unit holds. Rows that
-    /// refer to each other in a circle hold each other up.
+    /// A row that this push creates counts as present, wherever it is in the push, as long as its own unit has not
+    /// failed. Rows that refer to each other in a cycle therefore count as present for each other.
     private mutating func failBlocked() throws {
         var dependents: [RowKey: Set<Int>] = [:]
         for (key, evaluation) in evaluations {
@@ -161,13 +162,13 @@ extension SetEvaluation {
         }
     }
 
-    /// Whether a row is not stored or, as far as this push says, not in the life that is meant.
+    /// Whether a row is not stored, or is deleted and this push names a later life of it.
     private func isToCome(_ key: RowKey) throws -> Bool {
         guard let stored = try reader.row(key)?.row else { return true }
         return !stored.isAlive && lives[key] ?? 0 > stored.generation
     }
 
-    /// Whether a row that is not stored will be.
+    /// Whether this push stores a row that is not stored yet.
     private func isComing(_ key: RowKey) -> Bool {
         guard let unit = units.number(of: key), !units.hasFailed(unit) else { return false }
         return (evaluations[key]?.row.generation ?? 0) > 0
@@ -200,7 +201,7 @@ extension SetEvaluation {
 // MARK: - All together
 
 extension SetEvaluation {
-    /// Leaves out what is at fault until nothing is.
+    /// Leaves out units at fault until no unit is at fault.
     private mutating func settle() throws -> WorkingRows {
         for _ in 0..<Self.maxRounds {
             var consequences = Consequences(
@@ -259,8 +260,8 @@ extension SetEvaluation {
         }
     }
 
-    /// Puts off the units whose answers find no room beside those of others, because refusals and lost edits come with
-    /// the server's rows. A unit that may not be repeated is answered all the same, and so is the first large one.
+    /// Puts off the units whose answers do not fit beside those of other units, because refusals and lost edits carry the
+    /// server's rows. An accepted unit that may not be repeated is answered all the same, and so is the first large one.
     private mutating func putOffTheLargest() {
         var room = context.maxAnswerBytes
         let later = SetError("rateLimit", "The server's rows are too large for one answer: send fewer.")
@@ -278,8 +279,8 @@ extension SetEvaluation {
         }
     }
 
-    /// Whether the device needs the row to take back what it did: a row that it has deleted, or replaced by a later life, it has
-    /// no more.
+    /// Whether the device needs the server's row to undo its change: it no longer has a row that it has deleted or
+    /// replaced by a later life.
     private func isNeededToUndo(_ index: Int, _ error: SetError) -> Bool {
         switch error.type {
         case "blocked": false
@@ -300,7 +301,7 @@ extension SetEvaluation {
         return .mergedInto(successor.id)
     }
 
-    /// How the row was deleted, and when: should the server lose that, the device tells it again (L3).
+    /// How and when the row was deleted. If the server loses the deletion, the device sends it again (L3).
     private func deletion(of key: RowKey, _ rows: WorkingRows) throws -> Tombstone? {
         guard let row = try rows.row(key), !row.isAlive else { return nil }
         return Tombstone(generation: row.generation, clock: row.deletion)

@@ -2,22 +2,22 @@
 
 import OptimistWire
 
-/// Gives the values of one operation their clocks: the sender's, or the server's if the sender's is missing or runs
-/// ahead.
+/// Gives the values of one operation their clocks: the sender's clock, or the server's if the sender's is missing or
+/// runs ahead.
 ///
-/// A clock that ran ahead is remembered with what replaced it. When the write is repeated, later or after others have
-/// written, it gets the same stamp again and changes nothing (S3).
+/// The server remembers a clock that ran ahead together with its replacement. When the write is repeated, even after
+/// other writes, it gets the same stamp again and changes nothing (S3).
 struct Stamping {
     private let row: MergeRow
     /// Whether the operation belongs to the life that the row is in.
     private let isSameLife: Bool
-    /// Whether a clock that the row's value has already is the sender's own.
+    /// Whether a clock that equals the clock of the row's value counts as the sender's own.
     private let believesEqualClocks: Bool
     private(set) var memory: RowMemory
     private(set) var clock: ServerClock
-    /// The columns whose clock is not the one that the sender gave.
+    /// The columns whose clock differs from the sender's.
     private(set) var adjusted: Set<String> = []
-    /// The server's tick for this operation: all that it stamps is one write.
+    /// The server's tick for this operation. One tick serves for all its values, because they are one write.
     private var ownStamp: Stamp?
 
     init(
@@ -30,7 +30,7 @@ struct Stamping {
         self.clock = clock
     }
 
-    /// The clock of a column's value. Nil: the server's own value is the same already.
+    /// The clock of a column's value. Nil: the server already has the same value.
     mutating func stamp(_ value: JSON, _ column: String, _ given: Clock?, isStampedBySender: Bool) -> Clock? {
         if let given, isSendersOwn(given, value, column) { return accept(given, column, giver: given.device) }
         if isStampedBySender { adjusted.insert(column) }
@@ -38,8 +38,8 @@ struct Stamping {
         return Clock(stamp: tick(), device: ServerClock.device)
     }
 
-    /// Whether a clock is that of the write. It is not if the server's own value has it, and is another one: then the client
-    /// sends back what it was given.
+    /// Whether a clock belongs to this write. It does not if the server has a different value under the same clock: the
+    /// client then sends back a clock that the server gave it.
     private func isSendersOwn(_ given: Clock, _ value: JSON, _ column: String) -> Bool {
         if believesEqualClocks || !isSameLife { return true }
         return row.cells[column].map { $0.clock != given || $0.value == value } ?? true
@@ -72,24 +72,24 @@ struct Stamping {
         }
     }
 
-    /// The sum that an app took along from an earlier life of the row, without knowing that it is a counter. It is the
-    /// server's own total, to which others add, and counts once: as the new life begins.
+    /// The total for a sum that an app took over from an earlier life of the row, without knowing that the column is a
+    /// counter. The sum becomes the server's own total, to which devices add. It counts only once, when the new life begins.
     mutating func total(_ sum: JSON, _ column: String, _ given: Clock?) -> [String: CounterTotal]? {
         guard let sum = sum.int, let given else { return nil }
         let stamp = accept(given, column, giver: "\(given.device)/\(ServerClock.device)")
         return [ServerClock.device: CounterTotal(sum, stamp)]
     }
 
-    /// A device's clock, or what stands in its place if it runs ahead.
+    /// A device's clock, or its replacement if the clock runs ahead.
     private mutating func accept(_ given: Clock, _ column: String, giver: String) -> Clock {
         if let replaced = memory.replaced[column]?[giver], given <= replaced.given {
             if given == replaced.given {
                 adjusted.insert(column)
                 return replaced.stamp
             }
-            // A device that has corrected its clock since writes with earlier stamps, and later all the same.
+            // The device has corrected its clock since then, so this later write has an earlier stamp.
             if given.stamp > replaced.stamp.stamp, !clock.isAhead(given) { return given }
-            // An earlier write of the same device stays the earlier one.
+            // An earlier write of the same device stays earlier.
             let before = Stamp(rawValue: replaced.stamp.stamp.rawValue - 1)
             return Clock(stamp: min(given.stamp, before), device: given.device)
         }

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The operations of a push, gathered into what is applied together.
+/// The operations of a push, grouped into units that are applied as a whole or not at all.
 struct Units {
     struct Unit {
         /// Positions in the push.
@@ -8,13 +8,13 @@ struct Units {
         var hasFailed = false
     }
 
-    /// In the order of their first operations.
+    /// The units, in the order of their first operations.
     private(set) var all: [Unit] = []
-    /// The units whose groups name rows that could not be read, with those rows.
+    /// The rows that could not be read, by the unit whose groups name them.
     private(set) var unread: [Int: [RowKey]] = [:]
     private var numbers: [RowKey: Int] = [:]
 
-    /// Gathers operations on one row, and on rows of one group. Groups that share a row are one.
+    /// Groups the operations on one row, and on the rows of one group. Groups that share a row count as one group.
     init(_ operations: [RowOperation], _ groups: [[RowKey]], unreadTypes: Set<String>) {
         var leaders = Leaders()
         for group in groups {
@@ -38,14 +38,14 @@ struct Units {
     func number(of key: RowKey) -> Int? { numbers[key] }
     func hasFailed(_ unit: Int) -> Bool { all[unit].hasFailed }
 
-    /// - Returns: False if it had failed before.
+    /// - Returns: False if the unit had already failed.
     mutating func fail(_ unit: Int) -> Bool {
         defer { all[unit].hasFailed = true }
         return !all[unit].hasFailed
     }
 }
 
-/// Sets of keys that are joined: each has one leader (union–find).
+/// Disjoint sets of keys (union–find). Each set has one leader.
 private struct Leaders {
     private var next: [RowKey: RowKey] = [:]
 

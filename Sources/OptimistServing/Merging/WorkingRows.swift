@@ -2,15 +2,15 @@
 
 import OptimistWire
 
-/// A row on its way through one transaction.
+/// A row during one transaction.
 struct WorkingRow {
     var row: MergeRow { didSet { weight = nil } }
     var memory: RowMemory { didSet { weight = nil } }
-    /// The operation that brought the row here: its fault it is if something is not allowed.
+    /// The operation that brought the row here. It is to blame if something about the row is not allowed.
     var cause: Cause
     /// The columns in which the server put a value of its own.
     var altered: Set<String> = []
-    /// How large the row is. Nil: not computed since it changed.
+    /// The size of the row. Nil: not computed since the row changed.
     private(set) var weight: RowWeight?
 
     init(row: MergeRow, memory: RowMemory, cause: Cause) {
@@ -25,7 +25,7 @@ struct WorkingRow {
         var key: RowKey
     }
 
-    /// Merges columns and totals of the same life. It takes as long as those are many, however large the row is by now.
+    /// Merges columns and totals of the same life. The time depends on their number, not on the size of the row.
     ///
     /// - Returns: The columns that the row took.
     mutating func absorb(_ incoming: MergeRow) -> Set<String> {
@@ -35,18 +35,18 @@ struct WorkingRow {
         return taken
     }
 
-    /// Why there must be no such row. Nil: there may.
+    /// The error if the row is too large. Nil: its size is allowed.
     var objectionToSize: SetError? { (weight ?? RowWeight(of: row, memory)).objection }
 }
 
-/// The rows as they will be after a transaction, over those that are stored.
+/// The rows as they will be after a transaction, on top of the stored rows.
 ///
-/// Reading goes through a ``RowReader``, so that nothing is read twice.
+/// All reads go through a ``RowReader``, so that nothing is read twice.
 struct WorkingRows {
     let schema: Schema
     private let reader: RowReader
     private(set) var rows: [RowKey: WorkingRow] = [:]
-    /// The rows that changed, in the order in which they first did.
+    /// The rows that changed, in the order of their first changes.
     private(set) var order: [RowKey] = []
     private var positions: [RowKey: Int] = [:]
     private var entries: [String: [IndexEntry: Set<RowKey>]] = [:]
@@ -58,19 +58,19 @@ struct WorkingRows {
 
     func stored(_ key: RowKey) throws -> StoredRow? { try reader.row(key) }
 
-    /// Notes that a row is looked at.
+    /// Counts one step of work for a row.
     ///
-    /// - Throws: ``WorkStopped`` when that is too much for one request.
+    /// - Throws: ``WorkStopped`` if the work is too much for one request.
     func step() throws { try reader.meter?.step() }
 
     func load(_ keys: some Sequence<RowKey>) throws { try reader.load(keys) }
 
-    /// The row as it will be. Nil: never heard of.
+    /// The row as it will be. Nil: the server has never had it.
     func row(_ key: RowKey) throws -> MergeRow? { try rows[key]?.row ?? reader.row(key)?.row }
 
     func memory(_ key: RowKey) throws -> RowMemory { try rows[key]?.memory ?? reader.row(key)?.memory ?? RowMemory() }
 
-    /// Puts a row here that is not here yet.
+    /// Adds a row that is not here yet.
     mutating func add(_ row: WorkingRow, at key: RowKey) {
         positions[key] = order.count
         order.append(key)
@@ -90,13 +90,13 @@ struct WorkingRows {
         schema.types[key.type]?.indexEntries(of: row.row) ?? []
     }
 
-    /// The one of some rows that changed first.
+    /// The row among these that changed first.
     func first(of keys: [RowKey]) -> RowKey? { keys.min { positions[$0] ?? .max < positions[$1] ?? .max } }
 
-    /// Changes a row, which is stored or here already.
+    /// Changes a row that is stored or already here.
     mutating func change(_ key: RowKey, cause: WorkingRow.Cause, _ body: (inout WorkingRow) -> Void) throws {
         try step()
-        // Taken out, so that a large row is changed where it is and not copied.
+        // The row is removed from the dictionary, so that a large row changes in place and is not copied.
         if var row = rows.removeValue(forKey: key) {
             let former = indexEntries(of: row, key)
             body(&row)
@@ -108,7 +108,7 @@ struct WorkingRows {
         }
     }
 
-    /// The living rows that will stand under some keys of an index, sorted, by key.
+    /// The living rows that will have these keys in an index, sorted, by key.
     func holders(_ type: String, _ index: String, _ keys: [IndexKey]) throws -> [IndexKey: [RowKey]] {
         var found = try reader.holders(type, index, keys).mapValues { ids in
             ids.map { RowKey(type, $0) }.filter { rows[$0] == nil }
@@ -120,8 +120,8 @@ struct WorkingRows {
         return found
     }
 
-    /// The row that stands in the place of one that has become one with another. Nil: it has not, or that one has begun
-    /// another life since, in which nothing of the old one shows (M2).
+    /// The row into which a row has been merged. Nil: the row has not been merged, or the other row has begun another
+    /// life since, which contains nothing of the old one (M2).
     func successor(of key: RowKey) throws -> RowKey? {
         var here = key
         var seen: Set = [key]
@@ -141,7 +141,7 @@ struct WorkingRows {
     }
 }
 
-/// Reads what is stored, each row once, and as the present schema has it.
+/// Reads stored rows, each once, and adapts them to the current schema.
 final class RowReader {
     private let snapshot: any AccountSnapshot
     private let schema: Schema
@@ -160,7 +160,7 @@ final class RowReader {
         return rows[key] ?? nil
     }
 
-    /// Reads rows that will be asked for: one query for each type.
+    /// Reads rows ahead of their use, with one query for each type.
     func load(_ keys: some Sequence<RowKey>) throws {
         var ids: [String: Set<String>] = [:]
         for key in keys where rows[key] == nil { ids[key.type, default: []].insert(key.id) }

@@ -2,11 +2,11 @@
 
 import OptimistWire
 
-/// How large answers may be, so that the memory of a request has a bound. In bytes.
+/// The largest sizes of answers, in bytes, so that the memory of a request is bounded.
 enum AnswerLimit {
-    /// The rows of one call, or of all the inline /changes of a request. Each of those has room for one row at least.
+    /// The rows of one call, or of all the inline /changes of a request. Each inline call still gets at least one row.
     static let pageBytes = 16_000_000
-    /// All answers to a request.
+    /// All answers to a request together.
     static let requestBytes = 64_000_000
 }
 
@@ -50,7 +50,7 @@ extension Exchange {
             switch (row.isAlive, isNew) {
             case (true, true): created.append(.string(row.id))
             case (true, false): updated.append(.string(row.id))
-            // What began and ended since then, the client never heard of.
+            // The client never heard of a row that was created and deleted since its state.
             case (false, true) where row.generation == 2: break
             case (false, _): destroyed.append(.string(row.id))
             }
@@ -106,7 +106,7 @@ extension Exchange {
         let stop = max(start, end ?? LogPosition(after: state.seq))
         let rows = table.page.rows.prefix { $0.place < stop }
         let living = rows.filter(\.isAlive)
-        // Also for a device that starts from nothing: it may have pushed rows before it pulled.
+        // A device that starts from nothing gets deleted rows too: it may have pushed rows before it pulled.
         let dead = rows.filter { !$0.isAlive }
         var members: JSONObject = [
             "accountId": .string(account), "oldState": .string(table.asked.since.state.description),

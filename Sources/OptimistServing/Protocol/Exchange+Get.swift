@@ -2,7 +2,7 @@
 
 import OptimistWire
 
-/// `T/get`: rows by id, or all.
+/// `T/get`: rows by id, or all rows.
 extension Exchange {
     func get(_ type: String, _ invocation: Invocation) throws -> MethodAnswer {
         let ids = try texts(invocation.arguments["ids"], "ids")
@@ -34,7 +34,7 @@ extension Exchange {
             ], callID: invocation.callID)
     }
 
-    /// A row with all its columns, or with those asked for. A column that was never written is null, a counter zero.
+    /// A row with all its columns, or with the requested ones. A column that was never written is null, and a counter is zero.
     private func row(_ logged: LoggedRow, columns: [(key: String, value: ColumnSchema)], _ properties: Set<String>?)
         throws -> JSONObject
     {

@@ -2,10 +2,10 @@
 
 import OptimistWire
 
-/// Reading and answering in the names that the client's version of the schema has. Most clients know the present ones, and
-/// for them nothing is touched.
+/// Translates between current names and the names in the client's version of the schema. Most clients know the current
+/// names, and nothing changes for them.
 extension Exchange {
-    /// The arguments of a /set in present names.
+    /// The arguments of a /set in current names.
     func presentNames(_ arguments: JSONObject, of type: String) -> JSONObject {
         guard vocabulary.renamesColumns(of: type) else { return arguments }
         var arguments = arguments

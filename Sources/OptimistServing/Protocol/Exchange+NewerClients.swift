@@ -2,14 +2,14 @@
 
 import OptimistWire
 
-/// Apps whose schema is not the server's: newer ones, as while an update is rolled out, and ones whose developer forgot the
-/// server or the version's number.
+/// Apps whose schema differs from the server's: newer apps, for example during a rollout, and apps whose developer
+/// forgot to update the server or the version number.
 extension Exchange {
-    /// What such a client knows and this server does not is not refused for ever: a refusal would take the row from sight. It
-    /// waits until the server is up to date.
+    /// If such a client sends something that this server does not know yet, the server does not refuse it for good,
+    /// because a refusal would remove the row from the screen. The row waits until the server is up to date.
     ///
-    /// A column that the server does not know says that by itself, whatever version the app claims. A device that claims a
-    /// later version than the server's may also be right about a value that this schema does not allow.
+    /// For a column that the server does not know, this holds whatever version the app claims. If a device claims a
+    /// later version than the server's, a value that this schema does not allow may also be right.
     func waitingForUpdate(_ verdicts: [RowVerdict], of operations: [RowOperation]) -> [RowVerdict] {
         let isNewer = request.schemaVersion.map { $0 > schema.version } ?? false
         guard isPush || isNewer else { return verdicts }

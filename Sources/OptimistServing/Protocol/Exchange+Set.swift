@@ -2,7 +2,7 @@
 
 import OptimistWire
 
-/// `T/set`: reading the calls, having them evaluated, storing what changed, and answering.
+/// `T/set`: reads the calls, has them evaluated, stores the changes, and answers.
 extension Exchange {
     /// A call whose rows are ready to be evaluated.
     private struct Planned {
@@ -10,9 +10,9 @@ extension Exchange {
         var callID: String
         var type: String
         var call: SetCall
-        /// Updates that are not carried out, by what names their row.
+        /// Updates that are not carried out, by the id that the call gives the row.
         var ignored: [String: SetError] = [:]
-        /// The first of its operations among all that are evaluated together.
+        /// The index of the call's first operation among all operations that are evaluated together.
         var start: Int
     }
 
@@ -28,7 +28,7 @@ extension Exchange {
         return answer
     }
 
-    /// Plans the later /set calls of a push: together they are one transaction.
+    /// Plans the later /set calls of a push, because all of its calls are one transaction.
     private mutating func planRest(
         after index: Int, _ planned: inout [Planned], _ operations: inout [RowOperation]
     ) {
@@ -70,7 +70,7 @@ extension Exchange {
             operation.objection = SetError(id: members["id"], of: id)
             return operation
         }
-        // In the order of the call's rows.
+        // The rows of a member, in the order of the call.
         func rows(_ member: String) -> [JSON] { arguments[member]?.object?.map(\.value) ?? [] }
         operations += zip(zip(call.create, made), rows("create")).map { operation($0.1, .create($0.0.patch), $1) }
         operations += zip(call.update, rows("update")).filter { ignored[$0.0.id] == nil }.map {
@@ -79,10 +79,10 @@ extension Exchange {
         operations += call.destroy.map { operation(rowID($0.id), .destroy($0.tombstone)) }
     }
 
-    /// Handles rows that a call names twice: a second delete does nothing, and without clocks an update of a row that
-    /// the call destroys is not carried out.
+    /// Handles rows that a call names twice. A second delete does nothing. Outside a push, an update of a row that the
+    /// call destroys is not carried out. A second update of a row under its other name is not carried out either.
     ///
-    /// - Returns: The updates that are left out.
+    /// - Returns: The updates that are left out, each with its error.
     private func settleTwice(_ call: inout SetCall) -> [String: SetError] {
         var destroyed: Set<String> = []
         call.destroy.removeAll { !destroyed.insert(rowID($0.id)).inserted }
@@ -98,7 +98,7 @@ extension Exchange {
         return ignored
     }
 
-    /// Chooses the rows' ids, and replaces references to creation ids in the columns that refer to rows.
+    /// Chooses the ids of new rows, and replaces creation ids in the columns that refer to rows.
     ///
     /// - Returns: The ids of the rows to create, in order.
     private mutating func makeIDs(for call: inout SetCall, _ type: String) -> [String] {
@@ -120,7 +120,7 @@ extension Exchange {
         values[column] = .string(rowID(text))
     }
 
-    /// The id that `#creationId` stands for. Anything else stands for itself.
+    /// The id that `#creationId` stands for. Any other text is returned unchanged.
     private func rowID(_ text: String) -> String {
         text.hasPrefix("#") ? createdIDs[String(text.dropFirst())] ?? text : text
     }
@@ -157,7 +157,7 @@ extension Exchange {
     ) -> SetAnswer {
         var answer = SetAnswer(oldState: before.description, newState: state.description)
         var verdicts = verdicts.makeIterator()
-        // Made and destroyed by one call, a row was there in between.
+        // If one call creates and destroys a row, the answer says that the row was created.
         let ended = isPush ? [] : Set(plan.call.destroy.map { rowID($0.id) })
         for (id, _) in plan.call.create {
             guard let (operation, verdict) = verdicts.next() else { break }
@@ -197,7 +197,7 @@ extension Exchange {
         return answer
     }
 
-    /// Remembers which ids creation ids stand for from here on: of rows that were not created, none.
+    /// Notes which ids the creation ids stand for from now on. A creation id whose row was not created stands for none.
     private mutating func noteIDs(_ call: SetCall, _ answer: SetAnswer) {
         for (creation, _) in answer.created { createdIDs[creation] = answer.rowIDs[creation] }
         for (creation, _) in answer.notCreated { createdIDs[creation] = nil }
@@ -209,7 +209,7 @@ extension SetError {
         SetError("notFound", "The row was deleted meanwhile.", deletion: deletion)
     }
 
-    /// The error of the id that a row's members name. Nil: they name no id, or the row's own.
+    /// The error for the id among a row's members. Nil: the members have no id, or the row's own.
     fileprivate init?(id: JSON?, of row: String) {
         guard let id, id.string != row else { return nil }
         self.init("invalidProperties", "The server chooses a row's id, and it never changes.", properties: ["id"])

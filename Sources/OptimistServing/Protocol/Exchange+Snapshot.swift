@@ -4,8 +4,8 @@ import OptimistWire
 
 /// `T/changes` with `snapshot`: the living rows of a type in the order of their ids, page by page.
 ///
-/// Each page is one scan of an index from where the last one ended, and no page holds up the next. Rows may change
-/// between pages; a client that has all pages receives the changes since `at`.
+/// Each page is one scan of an index from where the last page ended, and no page delays the next one. Rows may change
+/// between pages; once a client has all pages, it asks for the changes since `at`.
 extension Exchange {
     mutating func rowsInOrder(_ type: String, _ invocation: Invocation) throws -> MethodAnswer {
         guard let call = SnapshotCall(json: invocation.arguments), call.maxChanges.map({ $0 > 0 }) ?? true else {

@@ -2,15 +2,15 @@
 
 import OptimistWire
 
-/// Clients that know only the RFC: their requests do not name the capability.
+/// Clients that know only the RFC. Their requests do not name the capability.
 ///
-/// They see rows without the members that begin with "@", and what they send of these counts as not sent: a client may send
-/// back a whole row that it got from elsewhere, and its write is a new one all the same.
+/// They see rows without the members that begin with "@", and the server ignores such members in their requests: a
+/// client may send back a whole row that it got from elsewhere, and its write still is a new one.
 extension Exchange {
     /// Whether the client knows generations, clocks and inline pages.
     var knowsRowSync: Bool { request.using.contains(RowSync.capability) }
 
-    /// The arguments of a /set as the client can mean them.
+    /// The arguments of a /set, without members that the client cannot mean.
     func understood(_ arguments: JSONObject) -> JSONObject {
         if knowsRowSync { return arguments }
         var arguments = arguments
@@ -22,7 +22,7 @@ extension Exchange {
         return arguments
     }
 
-    /// The answer of a /set as the client can read it.
+    /// The answer of a /set, without members that the client cannot read.
     func readable(_ answer: JSONObject) -> JSONObject {
         if knowsRowSync { return answer }
         return JSONObject(
@@ -43,7 +43,8 @@ extension Exchange {
             })
     }
 
-    /// Refuses arguments that only the capability has, since to pass over them would do something else.
+    /// Refuses arguments that belong to the capability, because ignoring them would do something else than the client
+    /// asked for.
     func checkIsStandard(_ arguments: JSONObject, _ names: [String]) throws(MethodError) {
         if knowsRowSync { return }
         guard let name = names.first(where: { arguments[$0].map { !$0.isNull && $0 != false } ?? false }) else {
@@ -54,14 +55,14 @@ extension Exchange {
 }
 
 extension JSONObject {
-    /// Without the members that begin with "@".
+    /// The object without the members that begin with "@".
     var withoutMarks: JSONObject { JSONObject(members.filter { !$0.key.hasPrefix("@") }) }
 }
 
 extension JSON {
     fileprivate var withoutMarks: JSON { object.map { .object($0.withoutMarks) } ?? self }
 
-    /// An error without what only a device can use: the server's row, and how it was deleted.
+    /// The error without the members that only a device can use: the server's row, and how it was deleted.
     fileprivate var withoutRows: JSON {
         object.map { .object(JSONObject($0.members.filter { $0.key != "current" && $0.key != "deletion" })) } ?? self
     }

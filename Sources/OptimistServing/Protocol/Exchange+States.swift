@@ -2,12 +2,12 @@
 
 import OptimistWire
 
-/// Judging the states that clients name.
+/// Checks the states that clients send.
 extension Exchange {
-    /// Reads a state from which a client wants to go on.
+    /// Reads a state from which a client wants to continue.
     ///
     /// - Parameter knowsEpochs: Whether the client understands `forked`. A client that knows only the RFC gets an error
-    ///   that it understands: fetch everything again.
+    ///   that it understands instead, and fetches everything again.
     /// - Throws: ``MethodError`` `cannotCalculateChanges` or `forked`.
     func place(_ text: String, knowsEpochs: Bool) throws -> KnownState {
         guard let state = SyncState(text) else {
@@ -23,7 +23,8 @@ extension Exchange {
             }
             known.epochs = epochs.json(from: state.epoch)
         }
-        // From nothing, or not yet through with it: the client cannot have rows that were forgotten before it began.
+        // The client starts from nothing, or has not finished since: it cannot have rows that the server forgot before
+        // it began.
         known.begun = state.isInitial ? opening.seq : state.begun.map { min($0, opening.seq) }
         if max(state.seq, known.begun ?? 0) < snapshot.floor {
             throw MethodError(
@@ -33,22 +34,22 @@ extension Exchange {
         return known
     }
 
-    /// The state that a client is given for a place.
+    /// The state that the server gives a client for a position.
     func state(at place: LogPosition, begun: Int64? = nil) -> SyncState {
         var state = place.state(epoch: settings.epoch)
         state.begun = begun
-        // A client that has been told that there is nothing does not begin with nothing from now on.
+        // After this answer the client no longer starts from nothing, even if the account is empty.
         if state.isInitial { state.begun = 0 }
         return state
     }
 }
 
-/// A state at which a client can have stood.
+/// A state at which a client can have been.
 struct KnownState {
     var state: SyncState
-    /// If the client began with nothing and is not through yet: the account's seq when it began.
+    /// The account's seq when the client began, if it began with nothing and has not finished yet.
     var begun: Int64?
-    /// If it is of a former epoch: the lives of the database since.
+    /// The epochs of the database from the state's epoch on, if the state is of a former epoch.
     var epochs: JSON?
 
     var start: LogPosition { LogPosition(after: state) }
@@ -57,6 +58,6 @@ struct KnownState {
 extension SyncState {
     fileprivate var isInitial: Bool { seq == 0 && offset == 0 && begun == nil }
 
-    /// Whether this is beyond a state between two transactions, whatever the epochs.
+    /// Whether this state lies beyond a state between two transactions. Epochs do not count.
     fileprivate static func > (a: Self, b: Self) -> Bool { a.seq > b.seq || a.seq == b.seq && a.offset > 0 }
 }

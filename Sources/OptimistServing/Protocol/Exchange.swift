@@ -2,36 +2,36 @@
 
 import OptimistWire
 
-/// One request on its way through its method calls, all within one transaction of one account.
+/// Carries out the method calls of one request, all within one transaction of one account.
 ///
-/// The calls see one snapshot and each other's writes. The /set calls of a push are one logical transaction; those of
-/// a request without a push number are one each, as RFC 8620 has them.
+/// The calls see one snapshot and each other's writes. The /set calls of a push are one logical transaction. In a
+/// request without a push number, each /set call is its own, as in RFC 8620.
 struct Exchange {
     let request: Request
     let account: String
     let settings: ServingSettings
     let snapshot: any AccountSnapshot
-    /// Nil when no call can write.
+    /// The transaction for writes. Nil: no call can write.
     let transaction: (any AccountTransaction)?
     var clock: ServerClock
     /// The ids of rows by creation id.
     var createdIDs: [String: String]
-    /// The types of /set calls that could not be read: groups that share rows with them must not be applied.
+    /// The types of /set calls that could not be read. Groups that name rows of these calls must not be applied.
     var unreadTypes: Set<String> = []
     /// The types in which rows changed.
     var changedTypes: Set<String> = []
-    /// Answers that were worked out together with an earlier call's, by the call's index.
+    /// Answers that were prepared together with the answer to an earlier call, by the call's index.
     var readyAnswers: [Int: MethodAnswer] = [:]
     private(set) var answers: [MethodAnswer] = []
     /// The names that the client knows.
     let vocabulary: Vocabulary
-    /// The origins whose totals of counters the client hears.
+    /// The origins whose totals of counters the client gets.
     let origins: Set<String>
-    /// The state before anything was done.
+    /// The state before the first call.
     let opening: SyncState
-    /// Where the memory for the answers comes from. Nil: there is no bound but that of one answer.
+    /// Grants memory for the answers. Nil: only the bounds in ``AnswerLimit`` apply.
     let room: (any AnswerRoom)?
-    /// How many bytes of rows the pages of this request may still have. A page has one row at least.
+    /// How many bytes of rows the pages of this request may still have. Each page has at least one row if there is any.
     var pageRoom: Int
 
     init(
@@ -58,8 +58,8 @@ struct Exchange {
 
     /// Carries out every call, in order.
     ///
-    /// - Throws: ``RequestProblem`` `pushRewound`, ``WorkStopped``, what the room throws, or the database's error. Then
-    ///   nothing must be kept.
+    /// - Throws: ``RequestProblem`` `pushRewound`, ``WorkStopped``, what the room throws, or the database's error. The
+    ///   caller must then keep nothing.
     mutating func run() throws {
         if let number = request.push, let device = request.device, let transaction {
             guard try transaction.notePush(number, device: device, day: clock.day) else {
@@ -72,11 +72,11 @@ struct Exchange {
             do {
                 let answer = try answer(call, at: index)
                 try snapshot.meter?.step(bytes: answer.arguments.count)
-                // A /set has been carried out: its answer always goes out.
+                // A /set has already been carried out, so its answer is always sent.
                 if answer.arguments.count > bytesLeft, !call.isSet {
                     throw MethodError.requestTooLarge("The answers to this request are too large: ask in smaller ones.")
                 }
-                // Twice: the text of the whole response is made beside the answers.
+                // Twice the size, because the text of the whole response exists beside the answers.
                 try room?.takeAnswer(2 * answer.arguments.count)
                 bytesLeft -= answer.arguments.count
                 answers.append(answer)
@@ -110,10 +110,10 @@ struct Exchange {
         }
     }
 
-    /// Splits a method's name, and refuses the ones that the schema has no type for.
+    /// Splits a method's name, and refuses names whose type the schema does not have.
     ///
-    /// - Returns: The type's present name.
-    /// - Throws: ``MethodError`` `unknownMethod`, or `schemaTooOld` for a type that the client's app is too old for.
+    /// - Returns: The type's current name, and the verb.
+    /// - Throws: ``MethodError`` `unknownMethod`, or `schemaTooOld` if the client's app is too old for the type.
     func method(_ name: String) throws(MethodError) -> (type: String, verb: String) {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2, ["get", "set", "changes"].contains(parts[1]),

@@ -4,23 +4,23 @@ public import Foundation
 public import OptimistWire
 import Synchronization
 
-/// Answers JMAP requests: reads one, carries it out in the store, and writes the answer. The caller tells those who
-/// listen for changes.
+/// Answers JMAP requests: it reads a request, carries it out in the store, and writes the answer. The caller notifies
+/// the clients that listen for changes.
 ///
-/// Safe to use from any task. Nothing here knows of HTTP, of accounts' passwords or of a database.
+/// Any task may use it. Nothing here depends on HTTP, on passwords or on a database.
 public final class JMAPService: Sendable {
     private let store: any SyncStore
     private let settings: ServingSettings
     private let now: @Sendable () -> Date
-    /// The server's hybrid clock. Writers take it in turn, under their transaction.
+    /// The server's hybrid clock. Writers use it one after another, within their transactions.
     private let hybrid = Mutex(HybridClock())
 
     /// Makes a service.
     ///
     /// - Parameters:
-    ///   - store: Keeps the rows.
-    ///   - settings: The same for every request.
-    ///   - now: The time of day, which stamps the writes of clients without clocks. Called on any thread.
+    ///   - store: The store that keeps the rows.
+    ///   - settings: The settings for every request.
+    ///   - now: Returns the time of day, which stamps the writes of clients without clocks. Called on any thread.
     public init(store: any SyncStore, settings: ServingSettings, now: @escaping @Sendable () -> Date) {
         self.store = store
         self.settings = settings
@@ -29,7 +29,7 @@ public final class JMAPService: Sendable {
 
     /// The schema that requests are checked against.
     public var schema: Schema { settings.schema }
-    /// The present life of the store.
+    /// The current epoch of the store.
     public var epoch: String { settings.epoch }
     /// A text that changes whenever the session resource does.
     public var sessionState: String { "\(epoch)-\(schema.version)" }
@@ -49,10 +49,10 @@ public final class JMAPService: Sendable {
     /// - Parameters:
     ///   - body: The request as JSON.
     ///   - account: The account's id. The caller has checked that the bearer may use it.
-    ///   - room: Where the answer's memory comes from. Default: only the bound of one answer counts.
+    ///   - room: Grants memory for the answer. Default: only the fixed bounds of an answer apply.
     /// - Throws: `RequestProblem` if the request is not carried out at all, what `room` throws, or the store's error.
-    ///   Then nothing was stored. If it is cancelled before all is done it throws `CancellationError`, and nothing was
-    ///   stored either; what is being made durable by then stays.
+    ///   Nothing is stored then. If the task is cancelled before the work is done, `answer` throws `CancellationError`,
+    ///   and nothing is stored either. Writes that the store is already making durable stay.
     public func answer(
         _ body: some Sequence<UInt8>, account: String, room: (any AnswerRoom)? = nil
     ) async throws -> Outcome {
@@ -63,7 +63,7 @@ public final class JMAPService: Sendable {
 
     private struct Done: Sendable {
         var answers: [MethodAnswer]
-        /// If the client asked for them: the ids of rows by creation id.
+        /// The ids of rows by creation id. Nil: the client did not ask for them.
         var createdIDs: [String: String]?
         var changedTypes: Set<String>
         var state: SyncState
@@ -90,13 +90,13 @@ public final class JMAPService: Sendable {
     ) async throws -> Done {
         if request.isPush || request.methodCalls.contains(where: \.isSet) {
             return try await store.write(account: account) { transaction in
-                // The time begins here, once the request has the writer.
+                // The time budget starts here, once the request has the writer.
                 transaction.meter = WorkMeter(self.settings.workBudget, for: caller)
                 return try self.run(request, account, room, snapshot: transaction, transaction: transaction)
             }
         }
         return try await store.read(account: account) { snapshot in
-            // Reads run beside each other, so a long one delays no other account.
+            // Reads run in parallel, so a long one delays no other account.
             snapshot.meter = WorkMeter(.unlimited, for: caller)
             return try self.run(request, account, room, snapshot: snapshot, transaction: nil)
         }
@@ -137,10 +137,10 @@ public final class JMAPService: Sendable {
     }
 }
 
-// MARK: - What the session and the event source need
+// MARK: - For the session resource and the event source
 
 extension JMAPService {
-    /// The present state of an account.
+    /// The current state of an account.
     ///
     /// - Throws: ``StoreError/noAccount``, or the store's error.
     public func state(of account: String) async throws -> SyncState {
@@ -152,9 +152,9 @@ extension JMAPService {
     ///
     /// - Parameters:
     ///   - account: The account's id.
-    ///   - username: The email address of the person who is signed in.
-    ///   - origin: Where clients reach the server, such as `https://sync.example.org`: some cannot begin with a
-    ///     relative URL. Default: none.
+    ///   - username: The email address of the user who is signed in.
+    ///   - origin: The origin under which clients reach the server, such as `https://sync.example.org`. Some clients
+    ///     cannot start with a relative URL. Default: none, and the URLs are relative.
     public func session(account: String, username: String, origin: String = "") -> SessionResource {
         SessionResource(
             username: username, apiURL: "\(origin)/jmap/",

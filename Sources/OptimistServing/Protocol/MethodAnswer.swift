@@ -2,7 +2,7 @@
 
 import OptimistWire
 
-/// The answer to one method call, already written: rows are copied into it as they were stored, unread.
+/// The answer to one method call, already serialized. Rows are copied into it as they were stored, unparsed.
 struct MethodAnswer: Sendable {
     var name: String
     /// A JSON object.
@@ -60,15 +60,15 @@ struct MethodError: Error {
     }
 }
 
-/// The arguments of an answer, written member by member, so that rows can be copied into them as they were stored.
+/// The arguments of an answer, written member by member, so that stored rows can be copied into them unchanged.
 struct AnswerText {
     private(set) var bytes: [UInt8] = []
 
-    /// - Parameter size: About how large the whole will be, in bytes.
+    /// - Parameter size: The approximate final size, in bytes.
     init(_ members: JSONObject, size: Int) {
         bytes.reserveCapacity(size + 512)
         members.write(to: &bytes)
-        // Left open: ``close()`` comes last.
+        // The object stays open until ``close()``.
         bytes.removeLast()
     }
 

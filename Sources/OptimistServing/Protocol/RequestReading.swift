@@ -3,7 +3,7 @@
 public import OptimistWire
 
 extension Request {
-    /// Reads a request, and refuses what no method call should see.
+    /// Reads a request, and refuses a request that no method call should see.
     ///
     /// - Throws: ``RequestProblem`` of the kinds in RFC 8620 §3.6.1.
     init(reading body: some Sequence<UInt8>) throws(RequestProblem) {
@@ -32,7 +32,8 @@ extension Request {
                 detail: "The server does not know the capability \"\(unknown.prefix(100))\".")
         }
         if using.contains(RowSync.capability) { return }
-        // To pass over them would carry out something else: a push that is not one transaction, for one.
+        // If the server ignored these members, it would do something else than the client asked for. For example, a
+        // push would no longer be one transaction.
         let own = [
             ("device", device != nil), ("push", push != nil), ("groups", !groups.isEmpty),
             ("origins", !origins.isEmpty),
@@ -47,12 +48,12 @@ extension Request {
         if methodCalls.count > maxCalls {
             throw .limit("maxCallsInRequest", "A request holds at most \(maxCalls) calls, not \(methodCalls.count).")
         }
-        // Not `limit`: halves of the request would name as many.
+        // The error is not `limit`, because halves of the request would name as many origins.
         let maxOrigins = RowSync.Limit.originsInRequest
         if origins.count > maxOrigins {
             throw .notRequest("A request names at most \(maxOrigins) origins, not \(origins.count).")
         }
-        // All rows of a push share one seq, and a seq is never larger than a page.
+        // All rows of a push become one transaction, so the limit applies to the push as a whole.
         let maxRows = RowSync.Limit.rowsInSet
         let named = methodCalls.reduce(0) { $0 + $1.rowCount }
         let grouped = groups.reduce(0) { $0 + $1.count }
@@ -63,14 +64,14 @@ extension Request {
 }
 
 extension Request {
-    /// Whether it is one transaction of a device's, with a number, even without calls.
+    /// Whether the request is a device's push: one transaction with a number, even without calls.
     var isPush: Bool { push != nil && device != nil }
 }
 
 extension Invocation {
     var isSet: Bool { name.hasSuffix("/set") }
 
-    /// How many rows a /set names, without reading them.
+    /// The number of rows that a /set names, without reading them.
     fileprivate var rowCount: Int {
         guard isSet else { return 0 }
         return ["create", "update", "destroy"].reduce(0) { count, key in
@@ -88,7 +89,7 @@ extension RequestProblem {
         .init(type: jmapPrefix + "notRequest", status: 400, detail: detail)
     }
 
-    /// Status 413: the client halves its request.
+    /// A `limit` problem. By default its status is 413, on which the client halves its request.
     public static func limit(_ name: String, _ detail: String, status: Int = 413) -> Self {
         .init(type: jmapPrefix + "limit", status: status, detail: detail, limit: name)
     }

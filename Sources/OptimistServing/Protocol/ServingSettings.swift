@@ -4,38 +4,37 @@ public import OptimistWire
 
 /// The settings of a ``JMAPService``, the same for every request.
 public struct ServingSettings: Sendable {
-    /// Judges a write to one row, beyond what the schema says. Nil: it is allowed.
+    /// Checks a write to one row beyond the rules of the schema. Nil: the write is allowed.
     ///
-    /// The service calls it before the row is merged, in the account's transaction, perhaps more than once. A refused
-    /// row fails its group.
+    /// The service calls it before it merges the row, within the account's transaction, perhaps more than once. A
+    /// refused row fails its group.
     public typealias Validation = @Sendable (RowOperation) -> SetError?
 
-    /// The types and columns that clients may write. The caller has checked it: see `Schema.check()`.
+    /// The types and columns that clients may write. The caller must have checked the schema: see `Schema.check()`.
     public var schema: Schema
-    /// The present life of the store, 1 to 64 ASCII letters and digits. Pass another one whenever the store may have
-    /// gone back.
+    /// The current epoch of the store, 1 to 64 ASCII letters and digits. Pass a new one whenever the store may have gone back.
     public var epoch: String
-    /// Makes the id of a row whose client did not choose one: a lower-case UUID.
+    /// Makes the id, a lower-case UUID, of a row whose client did not choose one.
     public var makeRowID: @Sendable () -> String
-    /// How many days deleted rows are remembered. Pass the same number to ``TombstoneSweep``. Default: 90.
+    /// How many days the server remembers deleted rows. Pass the same number to ``TombstoneSweep``. Default: 90.
     public var tombstoneDays: Int
-    /// The most rows of one page of changes or of a snapshot, whatever a client asks for. At least 1. Default: 20,000.
+    /// The most rows in one page of changes or of a snapshot, whatever a client asks for. At least 1. Default: 20,000.
     public var pageRows: Int
-    /// How long one request may keep all others from writing. Default: ``WorkBudget/standard``.
+    /// How long one request may keep all other requests from writing. Default: ``WorkBudget/standard``.
     public var workBudget: WorkBudget
-    /// Judges each write beyond what the schema says. Default: allows all.
+    /// Checks each write beyond the rules of the schema. Default: allows every write.
     public var validate: Validation
 
     /// Makes settings.
     ///
     /// - Parameters:
     ///   - schema: The types and columns.
-    ///   - epoch: The present life of the store.
+    ///   - epoch: The current epoch of the store.
     ///   - makeRowID: Makes a lower-case UUID. Called on any thread.
-    ///   - tombstoneDays: Default: 90.
-    ///   - pageRows: At least 1. Default: 20,000.
-    ///   - workBudget: Default: ``WorkBudget/standard``.
-    ///   - validate: Default: allows everything that the schema allows.
+    ///   - tombstoneDays: How many days the server remembers deleted rows. Default: 90.
+    ///   - pageRows: The most rows in one page. At least 1. Default: 20,000.
+    ///   - workBudget: How long one request may keep others from writing. Default: ``WorkBudget/standard``.
+    ///   - validate: Checks each write. Default: allows everything that the schema allows.
     public init(
         schema: Schema, epoch: String, makeRowID: @escaping @Sendable () -> String,
         tombstoneDays: Int = RowSync.Limit.tombstoneDays, pageRows: Int = RowSync.Limit.maxPageRows,

@@ -2,46 +2,49 @@
 
 import Synchronization
 
-/// How long one request that writes may keep the store's writer to itself.
+/// How long one request that writes may occupy the store's writer.
 ///
-/// Writes run one after another, so everybody waits for the longest. A request that is past its budget is refused with
-/// the protocol's `limit` error, and nothing of it is kept: a device then sends halves, down to the row that is too much.
+/// Writes run one after another, so all requests wait for the longest one. The service refuses a request that exceeds
+/// its budget with the protocol's `limit` error, and keeps nothing of it. A device then sends halves, down to the row
+/// that is too much.
 public struct WorkBudget: Sendable {
-    /// Nil: as long as it takes.
+    /// The time limit. Nil: there is none.
     let limit: Duration?
-    /// The steps of a ``WorkMeter`` for which no request is refused, however long they take.
+    /// The number of steps of a ``WorkMeter`` up to which no request is refused, however long they take.
     let freeSteps: Int
-    /// The same for a request of one unit: a row, or rows that succeed or fail together.
+    /// The same number for a request of one unit: a row, or rows that succeed or fail together.
     let freeStepsOfUnit: Int
-    /// What the time is measured by: how long it is since some moment.
+    /// Measures the time. Returns the duration since a fixed moment.
     public let now: @Sendable () -> Duration
 
-    /// So many that a group of 1,000 rows is never refused for its time. A device sends as many as one unit, which it cannot
-    /// halve: were the unit refused because a machine stood still for a moment, the device would take the edit back.
+    /// The number is large enough that a group of 1,000 rows is never refused for its time. A device may send that many
+    /// rows as one unit, which it cannot halve. If the server refused the unit because its machine paused for a moment,
+    /// the device would undo the edit.
     ///
-    /// To create a row takes 5 steps, to change one 6: one more for each reference and each unique value that it has, and
-    /// for each 4 KB. If another row of the push is refused all is judged once more: 2 steps, and one for each unique value. With
-    /// five references and three unique values that is 19,000 for 1,000 rows that change and are judged twice. A step
-    /// takes some 4 µs in an optimised build, and 13 µs in the longest cascades: so many steps are done within the limit.
+    /// Creating a row takes 5 steps and changing one takes 6, plus one for each of its references, for each of its
+    /// unique values, and for each 4 KB. If another row of the push is refused, the server evaluates the rows again: 2
+    /// steps each, plus one for each unique value. With five references and three unique values, 1,000 rows that change
+    /// and are evaluated twice take 19,000 steps. A step takes about 4 µs in an optimised build, and 13 µs in the
+    /// longest cascades, so an ordinary machine does this many steps within the limit.
     static let freeSteps = 24_000
 
-    /// The same for one unit. No device can halve it, and a refusal takes the edit back for good: time counts only past
-    /// more steps than an ordinary machine takes within the limit.
+    /// The same number for one unit. No device can halve a unit, and a refusal undoes the edit for good. The time
+    /// therefore counts only after more steps than an ordinary machine does within the limit.
     ///
-    /// The largest units are deletes that take other rows along, with 6 to 9 steps for each: more than 6,000 rows. At 13 µs
-    /// a step, others wait 800 ms.
+    /// The largest units are deletes that cascade to other rows, with 6 to 9 steps for each row, so this number is
+    /// enough for more than 6,000 rows. At 13 µs a step, other requests wait 800 ms.
     static let freeStepsOfUnit = 60_000
 
     /// - Parameters:
-    ///   - limit: The most time from the moment at which the request has the writer. What it does with 1,000 rows of
-    ///     ordinary size is never refused, however slow the machine. The server never refuses one row or group for its
-    ///     time either if that takes along at most 6,000 rows.
-    ///   - now: How long it is since some moment. Default: by a clock that stands still while the machine sleeps.
+    ///   - limit: The longest time from the moment at which the request has the writer. The server never refuses a
+    ///     request with 1,000 rows of ordinary size, however slow the machine. It also never refuses a single row or
+    ///     group for its time if the row or group cascades to at most 6,000 rows.
+    ///   - now: Returns the duration since a fixed moment. Default: by a clock that stops while the machine sleeps.
     public init(_ limit: Duration, now: @escaping @Sendable () -> Duration = Self.stopwatch()) {
         self.init(limit, freeSteps: Self.freeSteps, freeStepsOfUnit: Self.freeStepsOfUnit, now: now)
     }
 
-    /// - Parameter freeStepsOfUnit: Default: as many as `freeSteps`.
+    /// - Parameter freeStepsOfUnit: Default: the value of `freeSteps`.
     package init(
         _ limit: Duration?, freeSteps: Int, freeStepsOfUnit: Int? = nil, now: @escaping @Sendable () -> Duration
     ) {
@@ -51,41 +54,41 @@ public struct WorkBudget: Sendable {
         self.now = now
     }
 
-    /// No request is refused for its work, and time is never looked at: for simulations, which have to be repeatable.
+    /// Refuses no request for its work, and never reads the time. For simulations, which must be repeatable.
     public static let unlimited = WorkBudget(nil, freeSteps: 0, now: { .zero })
 
-    /// 600 ms: others wait less than a second, with what it takes to undo or to commit.
+    /// 600 ms. Other requests wait less than a second, including the time to undo or to commit.
     public static let standard = WorkBudget(.milliseconds(600))
 
-    /// Tells how long it is since it was made, without the time for which the machine slept.
+    /// Makes a function that returns the time since this call, without the time for which the machine slept.
     public static func stopwatch() -> @Sendable () -> Duration {
         let start = SuspendingClock.now
         return { start.duration(to: .now) }
     }
 }
 
-/// Why a request is given up before it is done. It says nothing about the rows.
+/// Why the service gives up a request before it is done. The error says nothing about the rows.
 public enum WorkStopped: Error {
-    /// It was more work than the budget allows.
+    /// The request was more work than the budget allows.
     case overBudget
-    /// Whoever asked has left.
+    /// The caller of the request was cancelled.
     case cancelled
 }
 
-/// Counts what one request does, and ends it when that is too much or nobody waits for it any more.
+/// Counts the work of one request, and ends the request if the work is too much or the caller no longer waits.
 ///
-/// Belongs to one transaction, and is used by its thread only.
+/// A meter belongs to one transaction, and only the transaction's thread uses it.
 public final class WorkMeter {
     private let budget: WorkBudget
     private let caller: WorkCaller
     private let start: Duration
-    /// Whether its client could send less at a time.
+    /// Whether the client could send the request in smaller parts.
     var canBeHalved = true
     private(set) var steps = 0
     private var nextLook = WorkMeter.stepsBetweenLooks
 
     private static let stepsBetweenLooks = 64
-    /// How much of a row counts as much as a row.
+    /// The number of bytes of a row that count as one more step.
     private static let bytesPerStep = 4096
 
     init(_ budget: WorkBudget, for caller: WorkCaller) {
@@ -94,10 +97,10 @@ public final class WorkMeter {
         start = budget.now()
     }
 
-    /// Notes that a row was read, looked at or written.
+    /// Notes that a row was read, checked or written.
     ///
-    /// - Parameter bytes: How large it is, where that is known.
-    /// - Throws: An error that the caller hands on. Nothing of the transaction must be kept then.
+    /// - Parameter bytes: The size of the row, if it is known. Default: 0.
+    /// - Throws: An error that the caller must rethrow. Nothing of the transaction may be kept then.
     public func step(bytes: Int = 0) throws {
         steps += 1 + bytes / Self.bytesPerStep
         if steps < nextLook { return }
@@ -105,7 +108,7 @@ public final class WorkMeter {
         try look()
     }
 
-    /// Looks at the time, and whether somebody still waits.
+    /// Checks the time, and whether the caller still waits.
     func look() throws(WorkStopped) {
         if caller.hasLeft { throw .cancelled }
         let freeSteps = canBeHalved ? budget.freeSteps : budget.freeStepsOfUnit
@@ -114,7 +117,7 @@ public final class WorkMeter {
     }
 }
 
-/// Whether somebody still waits for what a request does.
+/// Tells whether the caller of a request still waits for it.
 final class WorkCaller: Sendable {
     private let left = Mutex(false)
 

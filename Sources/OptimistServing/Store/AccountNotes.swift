@@ -1,18 +1,18 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What the store in memory knows of an account beside its rows.
+/// What the in-memory store knows about an account beside its rows.
 struct AccountNotes: Sendable {
     /// The last transaction.
     var seq: Int64 = 0
-    /// The last transaction whose deleted rows have been forgotten.
+    /// The last transaction whose deleted rows the store has forgotten.
     var floor: Int64 = 0
     /// The highest push number of each device, and the day of its last push.
     var pushes: [String: LastPush] = [:]
-    /// Where the account stood when an epoch began, for those in which it changed.
+    /// The account's seq when an epoch began, for the epochs in which the account changed.
     var epochs: [String: Int64] = [:]
     /// The day of the last transaction.
     private(set) var lastDay: Int?
-    /// Where the account stood before its first transaction of each day.
+    /// The account's seq before its first transaction of each day.
     private(set) var days: [Int: Int64] = [:]
 
     struct LastPush: Sendable {
@@ -20,7 +20,8 @@ struct AccountNotes: Sendable {
         var day: Int
     }
 
-    /// Notes the day of a transaction that is about to be made. Days beyond it were a clock's mistake.
+    /// Notes the day of the transaction that follows. Later days that were noted before came from a wrong clock, and
+    /// are dropped.
     mutating func begin(day: Int) {
         guard lastDay != day else { return }
         lastDay = day
@@ -34,6 +35,6 @@ struct AccountNotes: Sendable {
         return Expiry.seq(before: day, seq: seq, lastDay: lastDay, noted: noted)
     }
 
-    /// Forgets where the account stood on days that are too long ago.
+    /// Forgets the account's seq on days that are too long ago.
     mutating func forgetDays(before day: Int) { days = days.filter { $0.key >= day } }
 }

@@ -2,17 +2,17 @@
 
 import OptimistWire
 
-/// The rows of one account in memory, with their order.
+/// The rows of one account in memory, in the order of their changes.
 struct InMemoryAccount: Sendable {
     var notes = AccountNotes()
     private(set) var rows: [String: [String: StoredRow]] = [:]
     private var index: [String: [IndexEntry: Set<String>]] = [:]
-    /// The places at which rows stand, by type and in order, among some that rows have left.
+    /// The positions of the rows, by type and in order. The list also has positions that rows have left.
     private var order: [String: [(place: LogPosition, id: String)]] = [:]
 
-    /// Stores a row under the present seq, after all others.
+    /// Stores a row under the current seq, after all other rows.
     ///
-    /// - Returns: The row that was there before.
+    /// - Returns: The earlier version of the row. Nil: there was none.
     mutating func put(_ change: RowChange, ordinal: Int) -> StoredRow? {
         let (row, key) = (StoredRow(change, seq: notes.seq, ordinal: ordinal), change.key)
         order[key.type, default: []].append((row.place, key.id))
@@ -35,10 +35,10 @@ struct InMemoryAccount: Sendable {
         for entry in adding { index[key.type, default: [:]][entry, default: []].insert(key.id) }
     }
 
-    /// How many entries all rows have together.
+    /// The number of index entries of all rows together.
     var entryCount: Int { index.values.reduce(0) { $0 + $1.values.reduce(0) { $0 + $1.count } } }
 
-    /// The living rows that stand under an entry, sorted.
+    /// The ids of the living rows that have an index entry, sorted.
     func holders(_ type: String, _ entry: IndexEntry) -> [String] { index[type]?[entry]?.sorted() ?? [] }
 
     /// The deleted rows up to a transaction, the oldest first.
@@ -49,20 +49,20 @@ struct InMemoryAccount: Sendable {
         return all.sorted { $0.1.place < $1.1.place }
     }
 
-    /// Forgets a row. Its place stays, as one that a row has left.
+    /// Forgets a row. Its position stays in the list until ``sweep()``.
     mutating func forget(_ key: RowKey) { rows[key.type]?[key.id] = nil }
 
     /// Undoes a `forget`.
     mutating func remember(_ row: StoredRow, at key: RowKey) { rows[key.type, default: [:]][key.id] = row }
 
-    /// Forgets the places that rows have left, once they are the most. Nothing can be taken back after that.
+    /// Removes the positions that rows have left, once they are the majority. Nothing can be undone after that.
     mutating func sweep() {
         for (type, places) in order where places.count > 2 * (rows[type]?.count ?? 0) + 16 {
             order[type] = places.filter { rows[type]?[$0.id]?.place == $0.place }
         }
     }
 
-    /// The rows of a type that stand at a place or later, in order.
+    /// The rows of a type at a position or later, in order.
     func changed(_ type: String, from start: LogPosition) -> some Sequence<(id: String, row: StoredRow)> {
         let places = order[type] ?? []
         var (low, high) = (0, places.count)
@@ -76,9 +76,9 @@ struct InMemoryAccount: Sendable {
         }
     }
 
-    /// The account with the names and the indexes of a schema.
+    /// The account after a change to the names and the indexes of a schema.
     ///
-    /// - Parameter vocabulary: The names that it has.
+    /// - Parameter vocabulary: Maps the account's names to those of the schema.
     func following(_ schema: Schema, from vocabulary: Vocabulary) -> InMemoryAccount {
         var account = InMemoryAccount()
         account.notes = notes

@@ -3,31 +3,32 @@
 public import OptimistWire
 import Synchronization
 
-/// A store that forgets everything when it goes: for tests and simulations, with every rule of the seam.
+/// A store in memory, for tests and simulations, that follows every rule of ``SyncStore``. Its rows are lost when it is
+/// deallocated.
 ///
-/// Whatever it is given to do runs at once, on the caller's thread and under the store's lock, so the same calls in the
-/// same order give the same rows. Work that asks the store for something else while it runs never returns.
+/// Each call runs its work at once, on the caller's thread and under the store's lock, so the same calls in the same
+/// order give the same rows. Work must not call the store again while it runs, because the lock is not recursive.
 public final class InMemorySyncStore: SyncStore {
-    /// All accounts with their rows: what a backup holds.
+    /// All accounts with their rows, as a backup holds them.
     public struct Contents: Sendable {
         var accounts: [String: InMemoryAccount] = [:]
         /// Every epoch so far, oldest first.
         var epochs: [String]
-        /// The version of the schema by whose names the rows are stored. Nil: of the first one that is accepted.
+        /// The version of the schema whose names the rows are stored under. Nil: that of the first schema that is accepted.
         var schemaVersion: Int?
     }
 
     private let state: Mutex<Contents>
 
     /// - Parameters:
-    ///   - accounts: The ids of the accounts that there are.
+    ///   - accounts: The ids of the accounts.
     ///   - epoch: The name of the first epoch.
     public init(accounts: some Sequence<String>, epoch: String) {
         let empty = accounts.map { ($0, InMemoryAccount()) }
         state = Mutex(Contents(accounts: Dictionary(empty, uniquingKeysWith: { $1 }), epochs: [epoch]))
     }
 
-    /// Everything that is stored. Setting it is restoring a backup; begin an epoch then.
+    /// Everything that the store holds. Setting it restores a backup; call ``begin(epoch:)`` after that.
     public var contents: Contents {
         get { state.withLock(\.self) }
         set { state.withLock { $0 = newValue } }
@@ -36,7 +37,7 @@ public final class InMemorySyncStore: SyncStore {
     /// Begins an epoch, as every start of a server does.
     public func begin(epoch: String) { state.withLock { $0.epochs.append(epoch) } }
 
-    /// Brings the rows to the names and the indexes of a schema, as a server does when it starts with it.
+    /// Converts the rows to the names and the indexes of a schema, as a server does when it starts with that schema.
     public func accept(_ schema: Schema) {
         state.withLock { contents in
             let vocabulary = Vocabulary(schema, version: contents.schemaVersion)
@@ -55,7 +56,7 @@ public final class InMemorySyncStore: SyncStore {
         account: String, _ work: @escaping @Sendable (any AccountTransaction) throws -> Answer
     ) async throws -> Answer {
         try state.withLock { contents in
-            // Taken out, so that the rows are changed where they are and not copied.
+            // The account is removed from the dictionary, so that its rows change in place and are not copied.
             guard let former = contents.accounts.removeValue(forKey: account) else { throw StoreError.noAccount }
             let transaction = InMemoryTransaction(former, epochs: contents.epochs)
             do {
@@ -93,9 +94,9 @@ final class InMemoryTransaction: AccountTransaction {
     var account: InMemoryAccount
     var meter: WorkMeter?
     private let epochNames: [String]
-    /// What the account was. Its rows are not looked at: see `formerRows`.
+    /// The account's notes before the transaction. For its rows see `formerRows`.
     private let former: AccountNotes
-    /// What the rows were that have been changed, newest change last.
+    /// The changed rows as they were before, newest change last.
     private var formerRows: [(change: RowChange, row: StoredRow?)] = []
     private var forgotten: [(key: RowKey, row: StoredRow)] = []
 
@@ -188,7 +189,7 @@ final class InMemoryTransaction: AccountTransaction {
         return seq
     }
 
-    /// Takes back everything.
+    /// Undoes the whole transaction.
     func undo() {
         for (change, former) in formerRows.reversed() { account.takeBack(change, former: former) }
         for (key, row) in forgotten { account.remember(row, at: key) }

@@ -2,11 +2,11 @@
 
 public import OptimistWire
 
-/// An entry by which a living row is found: under the row that it refers to, or under its unique values.
+/// An index entry of a living row. The store finds the row by the row that it refers to, or by its unique values.
 public struct IndexEntry: Hashable, Sendable {
-    /// Names the index among those of the row's type. The same name always means the same columns.
+    /// The name of the index, unique within the row's type. The same name always means the same columns.
     public var index: String
-    /// What the row is found by.
+    /// The key by which the store finds the row.
     public var key: IndexKey
 
     /// Makes an entry.
@@ -17,7 +17,7 @@ public struct IndexEntry: Hashable, Sendable {
 }
 
 extension UniqueIndex {
-    /// The index's name in entries, which begins with "@" as no column's does.
+    /// The index's name in entries. It begins with "@", as no column's name does.
     public var name: String { "@" + columns.joined(separator: ",") }
 
     /// The row's key. Nil if one of the columns is null.
@@ -32,7 +32,7 @@ extension UniqueIndex {
 }
 
 extension TypeSchema {
-    /// Whether rows of this type stand in any index.
+    /// Whether rows of this type are in any index.
     var hasIndexes: Bool { !uniqueIndexes.isEmpty || columns.values.contains { $0.target != nil } }
 
     /// The names of the indexes that have rows of this type.
@@ -40,7 +40,7 @@ extension TypeSchema {
         Set(columns.filter { $0.value.target != nil }.keys).union(uniqueIndexes.map(\.name))
     }
 
-    /// The entries by which a row is found. A deleted row has none.
+    /// The index entries of a row. A deleted row has none.
     public func indexEntries(of row: MergeRow) -> Set<IndexEntry> {
         guard row.isAlive, hasIndexes else { return [] }
         var entries: Set<IndexEntry> = []

@@ -1,14 +1,14 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What a row is found by in an index: the id of a row that it refers to, or its unique values.
+/// A key in an index: the id of the row that a row refers to, or its unique values.
 ///
-/// Keys are compared by their bytes, as SQLite compares them. Swift's own comparison takes a composed and a decomposed
-/// letter for the same: a row that changes from one to the other would still be found under its former value.
+/// Keys are compared by their bytes, as SQLite compares them. Swift's own comparison treats a composed and a decomposed
+/// letter as equal, so a row that changes from one to the other would still be found under its former value.
 public struct IndexKey: Sendable {
-    /// The id of the row that it refers to, or the canonical JSON of its unique values.
+    /// The id of the row that is referred to, or the canonical JSON of the unique values.
     public let text: String
 
-    /// Makes a key of such a text.
+    /// Makes a key from such a text.
     public init(_ text: String) { self.text = text }
 }
 
@@ -23,6 +23,6 @@ extension IndexKey: Hashable, Comparable {
 }
 
 extension RowKey {
-    /// What the rows are found by that refer to this one.
+    /// The key of the rows that refer to this one.
     var indexKey: IndexKey { IndexKey(id) }
 }

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Names a row within an account. On the wire, in groups and in `by`: `Type:id`.
+/// The name of a row within an account. On the wire, in groups and in `by`, it is `Type:id`.
 public struct RowKey: Hashable, Sendable {
     /// The row's type.
     public var type: String

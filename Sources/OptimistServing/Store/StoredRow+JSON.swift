@@ -2,9 +2,9 @@
 
 import OptimistWire
 
-/// How a row is written down: what a page shows of it, as it will be sent, and what it does not show.
+/// The stored form of a row: the JSON that pages send, and the data that no page shows.
 extension StoredRow {
-    /// The JSON that stands in a page for this row.
+    /// The row's JSON in a page.
     public func content(id: String) -> [UInt8] {
         if row.isAlive { return JSON.object(patch().json(id: id)).bytes }
         return Tombstone(
@@ -12,7 +12,7 @@ extension StoredRow {
         ).json.bytes
     }
 
-    /// The JSON of all else that has to be kept. Nil, mostly: nothing.
+    /// The JSON of everything else that the server has to keep. Nil, as for most rows: nothing.
     public var hidden: [UInt8]? {
         var object = JSONObject()
         if !row.counters.isEmpty { object.append("totals", .map(row.counters) { .map($0) { $0.json } }) }
@@ -23,7 +23,7 @@ extension StoredRow {
         return object.isEmpty ? nil : JSON.object(object).bytes
     }
 
-    /// Reads a row from its stored bytes. Nil if they are not those of a row.
+    /// Reads a row from its stored bytes. Nil if the bytes are not those of a row.
     public init?(content: [UInt8], hidden: [UInt8]?, seq: Int64, ordinal: Int, bornSeq: Int64) {
         guard let members = (try? JSON(parsing: content))?.object, let patch = RowPatch(json: members),
             let generation = patch.generation
@@ -59,7 +59,7 @@ extension StoredRow {
 }
 
 extension LoggedRow {
-    /// The JSON of a page, with the totals that these origins have of its counters.
+    /// The row's JSON for a page, with the totals that these origins have in its counters.
     func content(for origins: Set<String>) -> [UInt8] {
         guard isAlive, let hidden, !origins.isEmpty,
             let totals = (try? JSON(parsing: hidden))?["totals"].readMap({ $0.readMap(CounterTotal.init(json:)) })

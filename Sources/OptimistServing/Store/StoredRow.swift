@@ -2,17 +2,17 @@
 
 public import OptimistWire
 
-/// A row as the server keeps it: its merge state, and its place in the account's order.
+/// A row as the server keeps it: its merge state, and its position in the account's order.
 public struct StoredRow: Sendable {
     /// The row as merging sees it.
     public var row: MergeRow
-    /// What only the server remembers of it.
+    /// What only the server remembers about the row.
     public var memory: RowMemory
     /// The transaction that changed it last.
     public var seq: Int64
-    /// Its number within that transaction.
+    /// The row's number within that transaction.
     public var ordinal: Int
-    /// The transaction in which its present life began, or the last one if it is deleted.
+    /// The transaction in which the row's current life began, or its last life if the row is deleted.
     public var bornSeq: Int64
 
     /// Makes a row from its parts.
@@ -24,29 +24,29 @@ public struct StoredRow: Sendable {
         self.bornSeq = bornSeq
     }
 
-    /// Makes the row that a change leaves at a place.
+    /// Makes the row that a change leaves at a position.
     public init(_ change: RowChange, seq: Int64, ordinal: Int) {
         self.init(
             row: change.row, memory: change.memory, seq: seq, ordinal: ordinal, bornSeq: change.bornSeq ?? seq)
     }
 
-    /// Where the row stands in the account's order.
+    /// The row's position in the account's order.
     public var place: LogPosition { LogPosition(seq: seq, ordinal: ordinal) }
 
-    /// The row as a patch that carries all of it.
+    /// The whole row as a patch.
     ///
-    /// - Parameter origins: Whose totals of counters to tell.
+    /// - Parameter origins: The origins whose totals of counters the patch includes.
     func patch(for origins: Set<String> = []) -> RowPatch { row.patch(for: origins, seq: seq) }
 }
 
-/// What only the server remembers of a row.
+/// What only the server remembers about a row.
 public struct RowMemory: Hashable, Sendable {
-    /// The id of the row that this one, now deleted, was merged into. Nil: none.
+    /// The id of the row that this row, now deleted, was merged into. Nil: none.
     public var mergedInto: String?
-    /// The life of that row at that moment. Nil: unknown.
+    /// The life of that other row at the merge. Nil: unknown.
     public var mergedLife: Int?
-    /// The first of the lives that edits have joined into one. Nil: the row's present or last life, or a deleted row
-    /// that was never alive here.
+    /// The first of the lives that edits have joined into one. Nil: it is the row's current or last life, or the row is
+    /// deleted and was never alive here.
     public var firstLife: Int?
     /// The clocks that ran ahead and were replaced: by column, then by the device that gave them.
     public var replaced: [String: [String: ReplacedClock]]
@@ -63,7 +63,7 @@ public struct RowMemory: Hashable, Sendable {
     }
 }
 
-/// A clock that ran ahead, and the one that replaced it. The server knows a repetition of the write by it.
+/// A clock that ran ahead, and the clock that replaced it. With it the server recognises a repetition of the write.
 public struct ReplacedClock: Hashable, Sendable {
     /// The clock that the device gave.
     public var given: Clock
@@ -72,12 +72,13 @@ public struct ReplacedClock: Hashable, Sendable {
 }
 
 extension MergeRow {
-    /// All columns, counters as their sum.
+    /// A patch of all columns. Counters come as their sum.
     func patch(for origins: Set<String> = [], seq: Int64? = nil) -> RowPatch {
         patch(of: Set(cells.keys).union(counters.keys), for: origins, seq: seq)
     }
 
-    /// Some columns. Counters come as their sum, with the clock of its latest part and with what the origins have of it.
+    /// A patch of some columns. Counters come as their sum, with the latest clock of its totals and with the totals of
+    /// the given origins.
     func patch(of columns: Set<String>, for origins: Set<String>, seq: Int64? = nil) -> RowPatch {
         var values: [JSONObject.Member] = []
         var clocks: [String: Clock] = [:]
@@ -100,7 +101,8 @@ extension MergeRow {
             mine: mine)
     }
 
-    /// The common clock is one of the columns', and never of a counter alone. Nil for none.
+    /// Packs the clocks. The common clock is that of a column, never of a counter alone: if only counters have clocks,
+    /// all of them are exceptions. Nil: there are no clocks.
     private static func packed(_ clocks: [String: Clock], _ counted: [String: Clock]) -> ColumnClocks? {
         guard let first = clocks.values.first ?? counted.values.first else { return nil }
         if clocks.isEmpty { return ColumnClocks(exceptions: counted) }

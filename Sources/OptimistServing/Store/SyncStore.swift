@@ -2,53 +2,53 @@
 
 public import OptimistWire
 
-/// The one seam between the protocol and a database.
+/// The interface between the protocol and a database.
 ///
-/// A store keeps rows in the order of their transactions, account by account. It decides nothing: `SetEvaluation`, a
-/// value, works out what a push means, between what a transaction read and what it writes.
+/// A store keeps the rows of each account in the order of their transactions. It decides nothing: between a
+/// transaction's reads and its writes, the value `SetEvaluation` works out what a push does.
 public protocol SyncStore: Sendable {
-    /// Runs `work` on one snapshot of an account, off the event loops.
+    /// Runs `work` on one snapshot of an account, outside the event loops.
     ///
     /// - Throws: What `work` throws, ``StoreError/noAccount``, or the database's error.
     func read<Answer: Sendable>(
         account: String, _ work: @escaping @Sendable (any AccountSnapshot) throws -> Answer
     ) async throws -> Answer
 
-    /// Runs `work` under the account's lock, and returns once what it wrote is durable.
+    /// Runs `work` under the account's lock, and returns once its writes are durable.
     ///
-    /// If `work` throws, nothing that it wrote is kept. Cancelling the caller does not undo it.
+    /// If `work` throws, the store keeps nothing that it wrote. Cancelling the caller does not undo its writes.
     ///
     /// - Throws: What `work` throws, ``StoreError/noAccount``, or the database's error.
     func write<Answer: Sendable>(
         account: String, _ work: @escaping @Sendable (any AccountTransaction) throws -> Answer
     ) async throws -> Answer
 
-    /// The ids of some accounts, in order.
+    /// Returns the ids of some accounts, in order.
     ///
     /// - Parameters:
-    ///   - id: The account after which they begin. Nil: the first one.
+    ///   - id: The account after which the ids begin. Nil: they begin with the first account.
     ///   - limit: The most ids to return.
     /// - Throws: The database's error.
     func accounts(after id: String?, limit: Int) async throws -> [String]
 }
 
-/// What a transaction sees of one account. Every statement behind it is bound to that account, and it is used by one
-/// thread at a time.
+/// What a transaction sees of one account. Every statement behind it is bound to that account. Only one thread at a
+/// time uses it.
 ///
 /// Every function throws the database's error, ``StoreError/damagedRow(_:)``, and what ``meter`` throws.
 public protocol AccountSnapshot {
-    /// Counts the work that is done for the request which the snapshot was opened for. A store steps it for each row
-    /// that it reads or writes, and rethrows its error. Nil: the work is not counted.
+    /// Counts the work of the request for which the snapshot was opened. A store steps the meter for each row that it
+    /// reads or writes, and rethrows its error. Nil: the work is not counted.
     var meter: WorkMeter? { get nonmutating set }
     /// The number of the account's last transaction. Zero: it has none.
     var seq: Int64 { get }
-    /// The last transaction whose deleted rows are forgotten. No device can go on from a state before it.
+    /// The last transaction whose deleted rows the store has forgotten. No device can continue from a state before it.
     var floor: Int64 { get }
-    /// Whether there is anything to forget.
+    /// Whether the store has anything to forget.
     ///
     /// - Throws: The database's error.
     func hasExpired(_ expiry: Expiry) throws -> Bool
-    /// The lives of the database as far as the account knows them.
+    /// The epochs of the database, with this account's position in each.
     ///
     /// - Throws: The database's error.
     func epochs() throws -> Epochs
@@ -56,24 +56,24 @@ public protocol AccountSnapshot {
     ///
     /// - Throws: The database's error, ``StoreError/damagedRow(_:)``, or what the meter throws.
     func rows(type: String, ids: [String]) throws -> [String: StoredRow]
-    /// The living rows of a type with these keys in an index: their ids, sorted, by key. Keys that no row has are left
-    /// out.
+    /// The sorted ids of the living rows of a type that have these keys in an index, by key. Keys that no row has are
+    /// left out.
     ///
     /// - Parameters:
     ///   - type: The type of the rows.
     ///   - index: A name that ``RowChange`` uses in its entries.
-    ///   - keys: What the rows are found by.
+    ///   - keys: The keys to look up.
     /// - Throws: The database's error, or what the meter throws.
     func holders(type: String, index: String, keys: [IndexKey]) throws -> [IndexKey: [String]]
-    /// The stored JSON of the living rows among these, in no particular order.
+    /// The stored JSON of the living rows among these ids, in no particular order.
     ///
     /// - Parameters:
     ///   - type: The type of the rows.
     ///   - ids: The rows. Unknown ids are left out.
-    ///   - maxBytes: How many bytes they may have together. The rest is left out, but at least one row is returned.
+    ///   - maxBytes: The most bytes of all rows together. Further rows are left out, but at least one row is returned.
     /// - Throws: The database's error, or what the meter throws.
     func livingRows(type: String, ids: [String], maxBytes: Int) throws -> LivingRows
-    /// The stored JSON of living rows in the order of their ids: at least one if there is any.
+    /// The stored JSON of living rows in the order of their ids. Returns at least one row if there is any.
     ///
     /// - Parameters:
     ///   - type: The type of the rows.
@@ -82,46 +82,46 @@ public protocol AccountSnapshot {
     ///   - maxBytes: How many bytes they may have together.
     /// - Throws: The database's error, or what the meter throws.
     func livingRows(type: String, after id: String?, limit: Int, maxBytes: Int) throws -> LivingRows
-    /// How many living rows a type has.
+    /// The number of living rows of a type.
     ///
     /// - Throws: The database's error.
     func livingCount(type: String) throws -> Int
-    /// The rows that changed last at a place or later, in order: at least one if there is any.
+    /// The rows whose last change is at a position or later, in order. Returns at least one row if there is any.
     ///
     /// - Parameters:
     ///   - type: The type of the rows.
-    ///   - place: Where they begin.
+    ///   - place: The position of the first row.
     ///   - limit: The most rows to return.
     ///   - maxBytes: How many bytes they may have together.
     /// - Throws: The database's error, or what the meter throws.
     func changes(type: String, from place: LogPosition, limit: Int, maxBytes: Int) throws -> ChangePage
 }
 
-/// A snapshot under the account's lock, to which rows can be written.
+/// A snapshot under the account's lock, with functions that write rows.
 public protocol AccountTransaction: AccountSnapshot {
     /// Notes the number of a device's push.
     ///
     /// - Parameters:
     ///   - number: The number of the push.
     ///   - device: The device's id.
-    ///   - day: The present day, as ``Expiry`` counts them.
-    /// - Returns: Whether the number is at least the highest one seen.
+    ///   - day: The current day, as ``Expiry`` counts days.
+    /// - Returns: Whether the number is at least the highest one seen from the device.
     /// - Throws: The database's error.
     func notePush(_ number: Int64, device: String, day: Int) throws -> Bool
-    /// Stores rows under the next seq, in this order, with their index entries.
+    /// Stores rows under the next seq, in the given order, with their index entries.
     ///
     /// - Parameters:
     ///   - changes: The rows, each once.
-    ///   - day: The present day. It tells later what was deleted when.
-    /// - Returns: That seq.
+    ///   - day: The current day. It tells later on which day a row was deleted.
+    /// - Returns: The seq of the rows.
     /// - Throws: The database's error, or what the meter throws.
     func append(_ changes: [RowChange], day: Int) throws -> Int64
-    /// Forgets deleted rows, the oldest first, and raises the floor to the last of them.
+    /// Forgets deleted rows, oldest first, and raises ``AccountSnapshot/floor`` to the transaction of the last of them.
     ///
     /// - Parameters:
-    ///   - expiry: The days before which it forgets.
+    ///   - expiry: The days before which the store forgets.
     ///   - limit: The most rows to forget.
-    /// - Returns: Whether there is more.
+    /// - Returns: Whether there are more rows to forget.
     /// - Throws: The database's error.
     func forget(_ expiry: Expiry, limit: Int) throws -> Bool
 }
@@ -132,25 +132,25 @@ public struct RowChange: Sendable {
     public var key: RowKey
     /// The row as merging leaves it.
     public var row: MergeRow
-    /// What only the server remembers of it.
+    /// What only the server remembers about the row.
     public var memory: RowMemory
-    /// The transaction in which its present life began. Nil: this one.
+    /// The transaction in which the row's current life began. Nil: this transaction.
     public var bornSeq: Int64?
-    /// The entries under which the row is no longer found.
+    /// The index entries that the row no longer has.
     public var droppedEntries: Set<IndexEntry>
-    /// The entries under which the row is found from now on.
+    /// The index entries that the row has from now on.
     public var addedEntries: Set<IndexEntry>
 }
 
-/// A row as it stands in the order of changes, with its JSON unread.
+/// A row in the order of changes, with its JSON unparsed.
 public struct LoggedRow: Sendable {
     /// The row's id.
     public var id: String
-    /// Where it stands.
+    /// The row's position in the order of changes.
     public var place: LogPosition
-    /// The transaction in which its present life began, or the last one if it is deleted.
+    /// The transaction in which the row's current life began, or its last life if the row is deleted.
     public var bornSeq: Int64
-    /// Which life it is in. Odd: alive.
+    /// The row's generation. Odd: the row is alive.
     public var generation: Int
     /// The row as JSON, as ``StoredRow/content(id:)`` gives it.
     public var content: [UInt8]
@@ -175,11 +175,11 @@ public struct LoggedRow: Sendable {
     public var byteCount: Int { content.count + (hidden?.count ?? 0) }
 }
 
-/// Some living rows, as many as there is room for.
+/// Some living rows, up to a limit of rows and bytes.
 public struct LivingRows: Sendable {
-    /// The rows that found room.
+    /// The rows that fit.
     public var rows: [LoggedRow] = []
-    /// Whether there are others, which found no room.
+    /// Whether there are further rows, which did not fit.
     public var hasMore = false
     private var room: Int
     private let limit: Int
@@ -188,15 +188,15 @@ public struct LivingRows: Sendable {
     ///
     /// - Parameters:
     ///   - limit: The most rows. Default: any number.
-    ///   - maxBytes: The most bytes of all rows together. One row always finds room.
+    ///   - maxBytes: The most bytes of all rows together. The first row always fits.
     public init(limit: Int = .max, maxBytes: Int) {
         self.limit = limit
         room = maxBytes
     }
 
-    /// Adds a row, if there is room for it.
+    /// Adds a row if it fits.
     ///
-    /// - Returns: Whether there was room.
+    /// - Returns: Whether the row fitted.
     public mutating func add(_ row: LoggedRow) -> Bool {
         room -= row.byteCount
         hasMore = rows.count == limit || (room < 0 && !rows.isEmpty)
@@ -209,19 +209,19 @@ public struct LivingRows: Sendable {
 public struct ChangePage: Sendable {
     /// The rows, in the order of changes.
     public var rows: [LoggedRow]
-    /// The place of the first row that found no room. Nil: there is none.
+    /// The position of the first row that did not fit. Nil: all rows fitted.
     public var next: LogPosition?
 
-    /// Makes a page, by default one that reaches the present.
+    /// Makes a page, by default one with every row up to now.
     public init(rows: [LoggedRow], next: LogPosition? = nil) {
         self.rows = rows
         self.next = next
     }
 
-    /// Where the page ends, or nil if it reaches the present.
+    /// The position where the page ends, or nil if the page has every row up to now.
     ///
-    /// A page ends between transactions, so that a device only ever stores whole ones. Only a transaction that is
-    /// larger than a page is cut.
+    /// A page ends between transactions, so that a device only stores whole ones. Only a transaction that is larger
+    /// than a page is split.
     func end(from start: LogPosition) -> LogPosition? {
         guard let next else { return nil }
         let between = LogPosition(seq: next.seq, ordinal: 0)
@@ -229,10 +229,10 @@ public struct ChangePage: Sendable {
     }
 }
 
-/// Why a store could not do what it was asked.
+/// Why a store could not carry out a call.
 public enum StoreError: Error {
-    /// There is no such account, or it was deleted.
+    /// The account does not exist, or was deleted.
     case noAccount
-    /// The row's content is not what the server writes.
+    /// The row's stored content is not in the form that the server writes.
     case damagedRow(RowKey)
 }

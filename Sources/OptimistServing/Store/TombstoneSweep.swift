@@ -2,19 +2,19 @@
 
 public import Foundation
 
-/// Forgets old deleted rows in all accounts, some rows at a time: no writer waits for more than one batch.
+/// Forgets old deleted rows in all accounts. It works in batches, so that no writer waits for more than one batch.
 public struct TombstoneSweep: Sendable {
     private let store: any SyncStore
     private let tombstoneDays: Int
-    /// How many rows are removed in one transaction.
+    /// How many rows one transaction removes.
     private let batch: Int
     private static let accountsAtATime = 200
 
     /// Makes a sweep.
     ///
     /// - Parameters:
-    ///   - store: Keeps the rows.
-    ///   - tombstoneDays: How many days a deleted row is remembered. The same number as
+    ///   - store: The store that keeps the rows.
+    ///   - tombstoneDays: How many days the server remembers a deleted row. Pass the same number as
     ///     ``ServingSettings/tombstoneDays``.
     ///   - batch: How many rows one transaction removes, from 1 on. Default: 500.
     public init(store: any SyncStore, tombstoneDays: Int, batch: Int = 500) {
@@ -26,7 +26,7 @@ public struct TombstoneSweep: Sendable {
     /// Goes through all accounts once.
     ///
     /// - Parameter now: The time of day.
-    /// - Throws: The store's error, or `CancellationError`. The rows forgotten by then stay forgotten.
+    /// - Throws: The store's error, or `CancellationError`. Rows that it has forgotten by then stay forgotten.
     public func run(now: Date) async throws {
         let expiry = Expiry(now: now, tombstoneDays: tombstoneDays)
         var last: String?
@@ -47,7 +47,7 @@ public struct TombstoneSweep: Sendable {
                 hasMore = try await store.write(account: account) { [batch] in try $0.forget(expiry, limit: batch) }
             }
         } catch StoreError.noAccount {
-            // It has gone meanwhile, and everything with it.
+            // The account was deleted meanwhile, with all its rows.
         }
     }
 }

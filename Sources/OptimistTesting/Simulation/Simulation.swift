@@ -160,10 +160,10 @@ extension SimulatedDevice {
     /// - Parameter present: Where the server stands. Nil: nobody knows.
     func standing(to present: SyncState?) throws -> Standing {
         guard launch != nil else { return Standing(device: name) }
-        let (status, intakes) = try perform { launch in
-            (try await launch.engine.status.current(), try await launch.store.intakes())
+        let (status, tableProgress) = try perform { launch in
+            (try await launch.engine.status.current(), try await launch.store.tableProgress())
         }
-        return Standing(device: name, status: status, intakes: intakes, present: present)
+        return Standing(device: name, status: status, tableProgress: tableProgress, present: present)
     }
 }
 

@@ -15,10 +15,10 @@ struct Standing: Sendable {
     init(device: String) { self.device = device }
 
     /// - Parameter present: The server's present state. Nil: unknown, so no device counts as up to date.
-    init(device: String, status: SyncStatus, intakes: [Intake], present: SyncState?) {
+    init(device: String, status: SyncStatus, tableProgress: [TableProgress], present: SyncState?) {
         self.device = device
         self.status = status
-        behind = intakes.filter { !$0.hasReached(present) }.map(\.table)
+        behind = tableProgress.filter { !$0.hasReached(present) }.map(\.table)
     }
 
     /// Whether nothing is left to send or to receive.
@@ -37,7 +37,7 @@ extension Standing: CustomStringConvertible {
     }
 }
 
-extension Intake {
+extension TableProgress {
     /// Whether everything up to a state of the server's is here. The server keeps its rows over starts, so the epoch does not
     /// matter. A table that it does not keep is complete without a cursor.
     fileprivate func hasReached(_ present: SyncState?) -> Bool {

@@ -105,7 +105,7 @@ struct ClocklessTests {
             .accepted(seq: 5), .merged(seq: 5, patch("Mine", seq: 5)),
             .merged(seq: 5, patch("Theirs, earlier", seq: 5)),
         ]
-        try await store.book([verdicts[answer]], of: batch)
+        try await store.apply([verdicts[answer]], of: batch)
         #expect(try await contents() == ["Theirs, later"])
         #expect(try await store.pendingCount() == 0)
         #expect(try await store.conflicts().map { $0.mine["content"] } == ["Mine"])
@@ -118,7 +118,7 @@ struct ClocklessTests {
     {
         let batch = try await sentEdit(isOwn: isOwn)
         try await store.receive([row("Theirs, earlier", seq: 5)], from: "e1.2", to: "e1.5")
-        try await store.book([.accepted(seq: 6)], of: batch)
+        try await store.apply([.accepted(seq: 6)], of: batch)
         #expect(try await contents() == ["Mine"])
         try await store.receive([row("Mine", seq: 6)], from: "e1.5", to: "e1.6")
         #expect(try await contents() == ["Mine"])
@@ -130,7 +130,7 @@ struct ClocklessTests {
         let batch = try await sentEdit(isOwn: isOwn)
         try await store.receive([row("Theirs, later", seq: 6)], from: "e1.2", to: "e1.6")
         let refusal = Refusal(code: "forbidden", message: "no", current: patch("Theirs, earlier", seq: 5))
-        try await store.book([.rejected(refusal)], of: batch)
+        try await store.apply([.rejected(refusal)], of: batch)
         #expect(try await contents() == ["Theirs, later"])
         #expect(try await store.pendingCount() == 0)
         #expect(try await store.rejections().map { $0.mine["content"] } == ["Mine"])
@@ -140,7 +140,7 @@ struct ClocklessTests {
         let batch = try await sentEdit(isOwn: true)
         try await store.receive([row("Theirs, earlier", seq: 5)], from: "e1.2", to: "e1.5")
         let refusal = Refusal(code: "forbidden", message: "no", current: patch("Theirs, later", seq: 6))
-        try await store.book([.rejected(refusal)], of: batch)
+        try await store.apply([.rejected(refusal)], of: batch)
         #expect(try await contents() == ["Theirs, later"])
     }
 
@@ -151,7 +151,7 @@ struct ClocklessTests {
         let batch = try await next()
         try await store.receive([row("Theirs, later", seq: 6)], from: "e1.0", to: "e1.6")
         let refusal = Refusal(code: "forbidden", message: "no", current: patch("Theirs, earlier", seq: 5))
-        try await store.book([.rejected(refusal)], of: batch)
+        try await store.apply([.rejected(refusal)], of: batch)
         #expect(try await contents() == ["Theirs, later"])
         #expect(try await store.pendingCount() == 0)
     }
@@ -163,7 +163,7 @@ struct ClocklessTests {
         try await store.receive([row("Theirs, later", seq: 6)], from: "e1.2", to: "e1.6")
         let current = RowPatch(
             seq: 5, values: ["content": "Theirs, earlier", "date": "", "priority": 0, "done": false])
-        try await store.book([.rejected(Refusal(code: "forbidden", message: "no", current: current))], of: batch)
+        try await store.apply([.rejected(Refusal(code: "forbidden", message: "no", current: current))], of: batch)
         #expect(try await contents() == ["Theirs, later"])
     }
 
@@ -174,10 +174,10 @@ struct ClocklessTests {
         phone.advance(1)
         try await write("UPDATE todo SET content = 'Mine, later'")
         try await store.receive([row("Theirs, later", seq: 6)], from: "e1.2", to: "e1.6")
-        try await store.book([.accepted(seq: 5)], of: batch)
+        try await store.apply([.accepted(seq: 5)], of: batch)
         #expect(try await contents() == ["Mine, later"])
         let refused = try await next()
-        try await store.book([.rejected(Refusal(code: "forbidden", message: "no"))], of: refused)
+        try await store.apply([.rejected(Refusal(code: "forbidden", message: "no"))], of: refused)
         #expect(try await contents() == ["Theirs, later"])
     }
 
@@ -220,17 +220,17 @@ struct ClocklessTests {
                 guard let batch = try await store.nextPush(PushLimit()) else { continue }
                 sent = (batch, server.take(batch.push, refusing: Int.random(in: 0..<4, using: &random) == 0))
             case 5:
-                if let answered = sent { try await store.book(answered.1, of: answered.0) }
+                if let answered = sent { try await store.apply(answered.1, of: answered.0) }
                 sent = nil
             default:
                 if let former = page { try await deliver(former) }
                 page = server.page(after: cursor)
             }
         }
-        if let sent { try await store.book(sent.1, of: sent.0) }
+        if let sent { try await store.apply(sent.1, of: sent.0) }
         if let page { try await deliver(page) }
         while let batch = try await store.nextPush(PushLimit()) {
-            try await store.book(server.take(batch.push, refusing: false), of: batch)
+            try await store.apply(server.take(batch.push, refusing: false), of: batch)
         }
         try await deliver(server.page(after: cursor))
         let here = try await store.todos().map { [$0.wireID, $0.content, "\($0.priority)"] }

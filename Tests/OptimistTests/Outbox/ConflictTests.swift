@@ -36,7 +36,7 @@ struct ConflictTests {
         let theirs = Clock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "Other")
         let won = RowPatch(
             generation: 1, clocks: ColumnClocks(common: theirs), values: ["content": .string(content)])
-        try await store.book([.merged(seq: 2, won)], of: try #require(next))
+        try await store.apply([.merged(seq: 2, won)], of: try #require(next))
     }
 
     @Test func `M7 an overwritten edit says what I wrote, what stands now, and when`() async throws {

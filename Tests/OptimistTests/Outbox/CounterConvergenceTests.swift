@@ -81,7 +81,7 @@ private struct CountingWorld {
     private mutating func bookOne() async throws {
         guard let answer = answers.popLast() else { return }
         answers.removeAll { $0.device == answer.device }
-        try await devices[answer.device].store.book(answer.verdicts, of: answer.batch)
+        try await devices[answer.device].store.apply(answer.verdicts, of: answer.batch)
     }
 
     private mutating func applyOne() async throws {

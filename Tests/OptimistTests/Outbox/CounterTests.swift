@@ -132,7 +132,7 @@ struct CounterTests {
         let verdicts = try await server.push(batch.push)
         try await phone.execute("UPDATE photo SET likes = likes + 1")
         #expect(try await likes() == 2)
-        try await phone.store.book(verdicts, of: batch)
+        try await phone.store.apply(verdicts, of: batch)
         #expect(try await likes() == 2)
         try await phone.apply(older)
         #expect(try await likes() == 12, "ten of the other's, and both of mine")
@@ -165,7 +165,7 @@ struct CounterTests {
         let next = try await phone.next()
         let batch = try #require(next)
         try await phone.execute("UPDATE photo SET likes = likes + 1")
-        try await phone.store.book([.rejected(Refusal(code: "invalidProperties", message: "too long"))], of: batch)
+        try await phone.store.apply([.rejected(Refusal(code: "invalidProperties", message: "too long"))], of: batch)
         #expect(try await likes() == 6)
         #expect(try await phone.store.rejections().first?.mine["likes"] == ["@add": 2])
         try await phone.sync(with: server)
@@ -231,7 +231,7 @@ struct CounterTests {
         let row = photo
         try await phone.store.write { try row.insert($0) }
         let created = try #require(try await phone.next())
-        try await phone.store.book([.accepted(seq: 3)], of: created)
+        try await phone.store.apply([.accepted(seq: 3)], of: created)
         if isResync { try await phone.store.startResync(of: ["photo"]) }
         try await phone.execute("UPDATE photo SET likes = likes + 3")
         #expect(
@@ -248,15 +248,17 @@ struct CounterTests {
         #expect(sent.values["title"] == "Lake")
         #expect(CounterPatch(json: try #require(sent.values["likes"])) == .totals([.init(3)]))
         if isResync { return }
-        try await phone.store.book([.gone(seq: 6)], of: batch)
+        try await phone.store.apply([.gone(seq: 6)], of: batch)
         #expect(try await likes() == nil)
     }
 
     @Test func `M3 a row of which nothing is known shows the sum, and not what its table had before`() throws {
         let layout = try #require(phone.store.layouts.first)
-        var entry = RowEntry(ref: RowRef(table: 1, id: photo.id.databaseValue), generation: 1)
-        (entry.acked, entry.known, entry.pending) = (1, 0, Stamp(rawValue: 1))
-        entry.dirty = layout[column: "likes"]?.mask ?? 0
+        let edit = LocalEdit(
+            group: Stamp(rawValue: 1), stamp: Stamp(rawValue: 1), dirty: layout[column: "likes"]?.mask ?? 0)
+        var entry = RowEntry(
+            ref: RowRef(table: 1, id: photo.id.databaseValue), generation: 1,
+            remote: RemoteRow(generation: 1, known: 0), local: edit)
         let patch = RowPatch(generation: 1, clocks: ColumnClocks(), seq: 5, values: ["likes": 8])
         let reception = entry.receive(patch, device: "Phone", in: layout) { _, _ in "NULL" }
         #expect(reception.kept == 0)

@@ -53,7 +53,7 @@ struct DiscardTests {
         }
         #expect(try await desk.store.discardPending() == 3)
         #expect(try await desk.store.counts().pending == 0)
-        #expect(try await desk.store.intakes().map(\.awaitsSnapshot) == [true, true])
+        #expect(try await desk.store.tableProgress().map(\.awaitsSnapshot) == [true, true])
         try await desk.store.take(rows)
         #expect(try await desk.store.projects() == ["home"])
         #expect(try await desk.store.read { try Step.fetchOne($0)?.project } == home.id)

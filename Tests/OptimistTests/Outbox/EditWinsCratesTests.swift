@@ -95,7 +95,7 @@ struct EditWinsCratesTests {
         let batch = try #require(try await device.next())
         #expect(batch.push.rows.map(\.table).sorted() == ["crate", "disc"])
         let end = Tombstone(generation: 2, clock: clock(30_000))
-        try await device.store.book(batch.push.rows.map { _ in .gone(seq: 3, end) }, of: batch)
+        try await device.store.apply(batch.push.rows.map { _ in .gone(seq: 3, end) }, of: batch)
         try await take([], from: 2, to: 3)
         #expect(try await device.rows("disc").isEmpty)
         #expect(try await device.rows("crate").count == 1)

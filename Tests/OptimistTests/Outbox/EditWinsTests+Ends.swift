@@ -17,7 +17,7 @@ extension EditWinsTests {
         let batch = try #require(try await phone.next())
         phone.advance(10_000)
         try await phone.execute("DELETE FROM note")
-        try await phone.store.book([answer], of: batch)
+        try await phone.store.apply([answer], of: batch)
         return try #require(try await phone.next())
     }
 
@@ -39,22 +39,37 @@ extension EditWinsTests {
         let entry = try #require(try await phone.store.entry(id: note.id))
         let mine = Clock(stamp: entry.lifeStamp, device: batch.push.device)
         expectDeletion(at: mine, in: batch.push)
-        if isAnswered { try await phone.store.book([.accepted(seq: 4)], of: batch) }
+        if isAnswered { try await phone.store.apply([.accepted(seq: 4)], of: batch) }
         try await expectHealed(mine)
+    }
+
+    @Test func `M2 a row that is deleted, made and deleted again before it is sent is deleted as of the last time`()
+        async throws
+    {
+        try await phone.execute("DELETE FROM note")
+        phone.advance(10_000)
+        try await phone.execute("INSERT INTO note(id, title) VALUES (?, 'again')", [note.id])
+        phone.advance(10_000)
+        let before = try #require(try await phone.store.entry(id: note.id)).lifeStamp
+        try await phone.execute("DELETE FROM note")
+        let batch = try #require(try await phone.next())
+        let entry = try #require(try await phone.store.entry(id: note.id))
+        #expect(entry.lifeStamp.milliseconds >= before.milliseconds + 10_000)
+        expectDeletion(at: Clock(stamp: entry.lifeStamp, device: batch.push.device), in: batch.push)
     }
 
     @Test(arguments: [5_000, 50_000])
     func `L3 M2 of two deletions of one life the later one is told again`(other: Int64) async throws {
         let batch = try await deleteWhileAnEditIsSent(.gone(seq: 3, Tombstone(generation: 2, clock: clock(other))))
         let entry = try #require(try await phone.store.entry(id: note.id))
-        try await phone.store.book([.accepted(seq: 4)], of: batch)
+        try await phone.store.apply([.accepted(seq: 4)], of: batch)
         try await expectHealed(max(Clock(stamp: entry.lifeStamp, device: batch.push.device), clock(other)))
     }
 
     @Test func `L3 M2 a deletion of which nobody has said when it was ends no life that has begun since`() async throws
     {
         try await phone.execute("UPDATE note SET title = 'late'")
-        try await phone.store.book([.gone(seq: 3)], of: try #require(try await phone.next()))
+        try await phone.store.apply([.gone(seq: 3)], of: try #require(try await phone.next()))
         try await tell(.row(revived(at: 7_000)))
         #expect(try await phone.rows("note")[wireID]?["title"] == "Lake")
         #expect(try await phone.store.pendingCount() == 0)
@@ -62,19 +77,42 @@ extension EditWinsTests {
 
     /// The row in its first life, which the server has had, with an edit of its title that is sent.
     private func known(in layout: TableLayout) -> (entry: RowEntry, sent: SentRow) {
-        var entry = RowEntry(ref: RowRef(table: layout.number, id: note.id.databaseValue), generation: 1)
-        entry.acked = 1
-        entry.confirm(RowPatch(clocks: ColumnClocks(common: clock(1_000)), values: ["title": "Lake"]), in: layout)
-        entry.pending = clock(2_000).stamp
-        (entry.dirty, entry.sent) = (layout[column: "title"]?.mask ?? 0, layout[column: "title"]?.mask ?? 0)
+        let title = layout[column: "title"]?.mask ?? 0
+        var entry = RowEntry(
+            ref: RowRef(table: layout.number, id: note.id.databaseValue), generation: 1,
+            remote: RemoteRow(generation: 1),
+            local: LocalEdit(group: clock(2_000).stamp, stamp: clock(2_000).stamp, dirty: title, sent: title))
+        entry.remote.take(RowPatch(clocks: ColumnClocks(common: clock(1_000)), values: ["title": "Lake"]), in: layout)
         let sent = SentRow(
             ref: entry.ref, kind: .update, generation: 1, mask: entry.dirty, lifeStamp: clock(2_000).stamp,
-            stamps: ["title": clock(2_000).stamp], values: ["title": "late"], sentBefore: 0)
+            clocks: ["title": .own(clock(2_000).stamp)], values: ["title": "late"], sentBefore: 0)
         return (entry, sent)
     }
 
+    @Test func `L3 M1 an answer is taken as a page would be where a page has told meanwhile what was lost`() throws {
+        let layout = try #require(phone.store.layout(named: "note"))
+        let lake = RowPatch(
+            generation: 1, clocks: ColumnClocks(common: clock(1_000)), seq: 5, values: ["title": "Lake", "body": "a"])
+        var entry = RowEntry(
+            ref: RowRef(table: layout.number, id: note.id.databaseValue), generation: 1,
+            remote: RemoteRow(generation: 1))
+        entry.remote.take(lake, in: layout)
+        entry.restore(in: layout)
+        let edit = try #require(entry.local)
+        let sent = SentRow(
+            ref: entry.ref, kind: .create, generation: 1, mask: edit.dirty, lifeStamp: edit.stamp,
+            clocks: ["title": edit.clock(of: "title"), "body": edit.clock(of: "body")],
+            values: ["title": "Lake", "body": "a"], sentBefore: edit.sent, restores: true)
+        _ = entry.receive(lake, device: "Phone", in: layout) { _, _ in "" }
+        #expect(!entry.isPending)
+        let sea = RowPatch(generation: 1, clocks: ColumnClocks(common: clock(5_000)), values: ["title": "Sea"])
+        let settlement = entry.settle(sent, .merged(seq: 6, sea), push: 1, device: "Phone", in: layout) { _, _ in "" }
+        #expect(settlement.change == .set(["title": "Sea"]))
+        #expect(entry.remote.clocks["title"] == clock(5_000) && !entry.isPending)
+    }
+
     private func book(_ verdict: Verdict, of sent: SentRow, _ entry: inout RowEntry, in layout: TableLayout) {
-        _ = entry.book(sent, verdict, push: 1, device: "Phone", in: layout) { _, _ in "" }
+        _ = entry.settle(sent, verdict, push: 1, device: "Phone", in: layout) { _, _ in "" }
     }
 
     @Test(arguments: [40_000, 60_000])
@@ -88,7 +126,7 @@ extension EditWinsTests {
                 == .delete)
         let other = Clock(stamp: clock(answered).stamp, device: "OtherPhone")
         book(.gone(seq: 5, Tombstone(generation: 2, clock: other)), of: sent, &entry, in: layout)
-        #expect(entry.confirmed == ColumnClocks(common: max(other, clock(50_000))))
+        #expect(entry.remote.clocks == ColumnClocks(common: max(other, clock(50_000))))
     }
 
     @Test(arguments: [true, false])
@@ -97,16 +135,17 @@ extension EditWinsTests {
     ) throws {
         let layout = try #require(phone.store.layout(named: "note"))
         var entry = known(in: layout).entry
-        (entry.generation, entry.dirty) = (2, TableLayout.lifeMask)
+        entry.generation = 2
+        entry.local?.dirty = TableLayout.lifeMask
         let fast = Clock(stamp: clock(90_000).stamp, device: "Phone")
         let mine = Clock(stamp: clock(60_000).stamp, device: "Phone")
         let sent = SentRow(
             ref: entry.ref, kind: .delete, generation: 2, mask: TableLayout.lifeMask, lifeStamp: fast.stamp,
-            deletion: fast, stamps: [:], values: [:], sentBefore: 0)
+            deletion: fast, clocks: [:], values: [:], sentBefore: 0)
         if !pageFirst { book(.accepted(seq: 4), of: sent, &entry, in: layout) }
         _ = entry.receive(Tombstone(generation: 2, clock: mine, seq: 4), device: "Phone", in: layout)
         if pageFirst { book(.accepted(seq: 4), of: sent, &entry, in: layout) }
-        #expect(entry.confirmed.common == mine)
+        #expect(entry.remote.clocks.common == mine)
         #expect(!entry.isPending)
     }
 
@@ -115,8 +154,8 @@ extension EditWinsTests {
         let layout = try #require(phone.store.layout(named: "note"))
         var (entry, sent) = known(in: layout)
         book(.mergedInto(seq: 4, winner: wireID), of: sent, &entry, in: layout)
-        #expect(entry.generation == 2 && entry.acked == 2)
-        #expect(entry.confirmed == ColumnClocks())
+        #expect(entry.generation == 2 && entry.remote.generation == 2)
+        #expect(entry.remote.clocks == ColumnClocks())
     }
 
     @Test func `L3 what is no end of the life that was sent is not taken for one`() throws {
@@ -124,11 +163,11 @@ extension EditWinsTests {
         for life in [0, 1, 3] {
             var (entry, sent) = known(in: layout)
             book(.gone(seq: 4, Tombstone(generation: life, clock: clock(5_000))), of: sent, &entry, in: layout)
-            #expect(entry.generation == 2 && entry.confirmed == ColumnClocks())
+            #expect(entry.generation == 2 && entry.remote.clocks == ColumnClocks())
         }
         var (entry, sent) = known(in: layout)
         book(.gone(seq: 4, Tombstone(generation: 6, clock: clock(5_000))), of: sent, &entry, in: layout)
-        #expect(entry.generation == 6 && entry.acked == 6 && entry.confirmed.common == clock(5_000))
+        #expect(entry.generation == 6 && entry.remote.generation == 6 && entry.remote.clocks.common == clock(5_000))
     }
 
     private func take(_ deletion: Tombstone) async throws {
@@ -154,7 +193,7 @@ extension EditWinsTests {
         try await putBack()
         let deletion = Tombstone(generation: 2, clock: clock(5_000), seq: 4)
         if let batch {
-            try await phone.store.book([.gone(seq: 4, deletion)], of: batch)
+            try await phone.store.apply([.gone(seq: 4, deletion)], of: batch)
         } else {
             try await take(deletion)
         }
@@ -169,6 +208,36 @@ extension EditWinsTests {
         try await phone.execute("UPDATE note SET title = 'later'")
         try await take(Tombstone(generation: 2, clock: clock(5_000), seq: 4))
         #expect(try await phone.rows("note").count == 1, "the edit is later")
+    }
+
+    /// The record in a later app, which has given up a column.
+    private struct TitledNote: Codable, Identifiable, SyncedRecord {
+        static let databaseTableName = "note"
+        static let syncRules = Note.syncRules
+        var id = UUID()
+        var title = ""
+        var likes = 0
+
+        static func migrate(_ migrator: inout DatabaseMigrator) {
+            Note.migrate(&migrator)
+            migrator.registerMigration("titled") { try $0.execute(sql: "ALTER TABLE note DROP COLUMN body") }
+        }
+    }
+
+    @Test func `L1 M2 a row that outlived its end by an edit of a column that the app gives up goes with that`()
+        async throws
+    {
+        phone.advance(10_000)
+        try await phone.execute("UPDATE note SET body = 'later'")
+        try await other.execute("DELETE FROM note")
+        try await other.sync(with: server)
+        try await take(Tombstone(generation: 2, clock: clock(5_000), seq: 4))
+        #expect(try await phone.rows("note").count == 1, "the edit is later")
+        try phone.open([TitledNote.self], migrate: TitledNote.migrate)
+        #expect(try await phone.store.pendingCount() == 0)
+        for device in [phone, other, phone] { try await device.sync(with: server) }
+        #expect(try await phone.rows("note").isEmpty)
+        #expect(try await other.rows("note").isEmpty)
     }
 
     @Test func `L3 M2 an edit that outlived a deletion is not taken for the time of that`() async throws {
@@ -186,7 +255,7 @@ extension EditWinsTests {
         let batch = try #require(try await phone.next())
         let deletion = try #require(batch.push.rows.first?.change.deleted)
         #expect(deletion.generation == 2 && deletion.clock?.stamp.milliseconds == 1_790_000_020_000)
-        try await phone.store.book([.accepted(seq: 5)], of: batch)
+        try await phone.store.apply([.accepted(seq: 5)], of: batch)
         #expect(try await phone.store.pendingCount() == 0)
         try await expectHealed(deletion.clock)
     }
@@ -197,7 +266,7 @@ extension EditWinsTests {
         let deletion = Tombstone(generation: 2, clock: clock(1_500), seq: 3, mergedInto: wireID)
         #expect(entry.receive(deletion, device: "Phone", in: layout).change == .none)
         book(.mergedInto(seq: 4, winner: wireID), of: sent, &entry, in: layout)
-        #expect(entry.generation == 2 && entry.confirmed == ColumnClocks())
+        #expect(entry.generation == 2 && entry.remote.clocks == ColumnClocks())
     }
 
     @Test(arguments: [2, 4])
@@ -210,7 +279,7 @@ extension EditWinsTests {
         let current = RowPatch(
             generation: 1, clocks: ColumnClocks(common: clock(1_000)), seq: seq, values: ["title": "Lake"])
         let refusal = Verdict.rejected(Refusal(code: "forbidden", message: "No.", current: current))
-        let settlement = entry.book(sent, refusal, push: 1, device: "Phone", in: layout) { _, _ in "" }
+        let settlement = entry.settle(sent, refusal, push: 1, device: "Phone", in: layout) { _, _ in "" }
         #expect(settlement.rejected == ["title": "late"])
         #expect(settlement.change == (seq == 2 ? .delete : .set(["title": "Lake"])))
         #expect(entry.isAlive == (seq == 4), "then the server has the row again")
@@ -224,7 +293,7 @@ extension EditWinsTests {
         let layout = try #require(phone.store.layout(named: "note"))
         var (entry, sent) = known(in: layout)
         _ = entry.receive(Tombstone(generation: 2, clock: clock(1_500), seq: 3), device: "Phone", in: layout)
-        let settlement = entry.book(sent, .accepted(seq: seq), push: 1, device: "Phone", in: layout) { _, _ in "" }
+        let settlement = entry.settle(sent, .accepted(seq: seq), push: 1, device: "Phone", in: layout) { _, _ in "" }
         #expect(settlement.change == (seq == 2 ? .delete : .none))
         #expect(entry.isAlive == (seq == 7))
         #expect(!entry.isPending)
@@ -233,25 +302,28 @@ extension EditWinsTests {
     @Test func `V2 an edit of a row that has outlived a deletion can be taken back`() async throws {
         try await outlive()
         try await phone.execute("UPDATE note SET body = 'red'")
-        #expect(try await phone.store.entry(id: note.id)?.base == ["title": "'Lake'", "body": "'blue'"])
+        #expect(try await phone.store.entry(id: note.id)?.local?.base == ["title": "'Lake'", "body": "'blue'"])
     }
 
     @Test func `L3 M2 a deletion is told again until the server has none that is earlier`() throws {
         let layout = try #require(phone.store.layout(named: "note"))
         var lost = known(in: layout).entry
-        _ = lost.end(2, clock: clock(30_000))
-        (lost.isHealing, lost.pending) = (true, clock(30_000).stamp)
+        _ = lost.end(2, clock: clock(30_000), in: layout)
+        var edited = lost
+        lost.restore(in: layout)
         for (told, isOver) in [
             (Clock(stamp: clock(20_000).stamp, device: "OtherPhone"), false), (clock(20_000), true),
             (Clock(stamp: clock(40_000).stamp, device: "OtherPhone"), true),
         ] {
             var entry = lost
             _ = entry.receive(Tombstone(generation: 2, clock: told, seq: 9), device: "Phone", in: layout)
-            #expect(entry.isHealing != isOver)
-            #expect(entry.confirmed.common == (isOver ? told : clock(30_000)))
+            #expect(entry.isRestored != isOver)
+            #expect(isOver ? entry.remote.clocks.common == told : entry.deletionClock("Phone") == clock(30_000))
         }
-        (lost.dirty, lost.stamp) = (TableLayout.lifeMask, clock(20_000).stamp)
-        #expect(lost.deletionClock("Phone") == clock(30_000), "the other one was later than the user's")
+        edited.local = LocalEdit(
+            group: clock(20_000).stamp, stamp: clock(20_000).stamp, dirty: TableLayout.lifeMask)
+        edited.restore(in: layout)
+        #expect(edited.deletionClock("Phone") == clock(30_000), "the other one was later than the user's")
     }
 
     @Test func `M2 L4 a row that outlives a deletion goes whole to a server that has forgotten what was deleted`()
@@ -260,7 +332,7 @@ extension EditWinsTests {
         try await outlive()
         let batch = try #require(try await phone.next())
         #expect(batch.push.rows.first?.change.updated != nil)
-        try await phone.store.book([.lifeUnknown], of: batch)
+        try await phone.store.apply([.lifeUnknown], of: batch)
         guard case .create(let patch)? = try await phone.next()?.push.rows.first?.change else {
             Issue.record("it is sent in part for ever")
             return
@@ -274,7 +346,7 @@ extension EditWinsTests {
     @Test func `L3 a row of which the server does not know the life waits for a pull`() async throws {
         try await phone.execute("UPDATE note SET title = 'later'")
         let batch = try #require(try await phone.next())
-        try await phone.store.book([.lifeUnknown], of: batch)
+        try await phone.store.apply([.lifeUnknown], of: batch)
         #expect(try await phone.next() == nil)
         phone.advance(5_000)
         #expect(try await phone.next()?.push.rows.map(\.change) == batch.push.rows.map(\.change))

@@ -121,7 +121,7 @@ struct EditWinsTests {
         try await phone.apply(try await phone.pull(from: server))
         let batch = try #require(try await phone.next())
         if hasReachedServer {
-            try await phone.store.book([.groupFailed(by: [], current: nil)], of: batch)
+            try await phone.store.apply([.groupFailed(by: [], current: nil)], of: batch)
         } else {
             try await phone.store.recall(batch)
         }
@@ -191,7 +191,7 @@ struct EditWinsTests {
         let batch = try #require(next)
         phone.advance(10_000)
         try await phone.execute("UPDATE note SET title = 'later'")
-        try await phone.store.book(try await server.push(batch.push), of: batch)
+        try await phone.store.apply(try await server.push(batch.push), of: batch)
         #expect(try await phone.rows("note").count == 1)
         #expect(try await phone.store.conflicts().isEmpty)
         try await expectAll(["title": "later", "body": "blue", "likes": 0])
@@ -205,7 +205,7 @@ struct EditWinsTests {
         let batch = try #require(try await phone.next())
         let verdicts = try await server.push(batch.push)
         try await phone.execute("DELETE FROM note")
-        try await phone.store.book(verdicts, of: batch)
+        try await phone.store.apply(verdicts, of: batch)
         #expect(try await phone.rows("note").isEmpty)
         #expect(try await phone.store.pendingCount() == 1)
         try await expectAll(nil)
@@ -221,7 +221,7 @@ struct EditWinsTests {
         let batch = try #require(next)
         let verdicts = try await server.push(batch.push)
         try await phone.execute("UPDATE note SET title = 'latest', likes = likes + 1")
-        try await phone.store.book(verdicts, of: batch)
+        try await phone.store.apply(verdicts, of: batch)
         #expect(try await phone.rows("note").values.first?["title"] == "latest")
         try await expectAll(["title": "latest", "body": "blue", "likes": 2])
     }
@@ -315,7 +315,7 @@ struct EditWinsTests {
             case 5:
                 if let batch = try await device.next() {
                     let verdicts = try await server.push(batch.push)
-                    if Bool.random(using: &random) { try await device.store.book(verdicts, of: batch) }
+                    if Bool.random(using: &random) { try await device.store.apply(verdicts, of: batch) }
                 }
             default: try await device.apply(try await device.pull(from: server))
             }
@@ -334,11 +334,11 @@ struct EditWinsTests {
         let batch = try #require(try await phone.next())
         phone.advance(10_000)
         try await phone.execute("UPDATE note SET body = 'green'")
-        try await phone.store.book([.gone(seq: 9)], of: batch)
+        try await phone.store.apply([.gone(seq: 9)], of: batch)
         let receipt = commit.receipt
         #expect(try await phone.store.pendingCount() == 1)
         #expect(try await phone.store.unsettled(phone.store.refs(receipt)[...], since: receipt.push).count == 1)
-        try await phone.store.book([.accepted(seq: 10)], of: try #require(try await phone.next()))
+        try await phone.store.apply([.accepted(seq: 10)], of: try #require(try await phone.next()))
         #expect(try await phone.store.confirmed(receipt).isEmpty)
     }
 }

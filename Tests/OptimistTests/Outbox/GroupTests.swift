@@ -51,7 +51,7 @@ struct GroupTests {
         #expect(batch.unitCount == 2)
         try await store.write { try $0.execute(sql: "UPDATE step SET text = text || '?' WHERE text IN ('B', 'C!')") }
         #expect(sizes(try await next()) == [3])
-        try await store.book(batch.sent.map { _ in .accepted(seq: 1) }, of: try await next())
+        try await store.apply(batch.sent.map { _ in .accepted(seq: 1) }, of: try await next())
     }
 
     @Test func `S2 a new row joins the group of the pending row that its transaction touches`() async throws {
@@ -68,7 +68,7 @@ struct GroupTests {
     @Test func `S2 a group waits as a whole for one of its rows, and others go on`() async throws {
         try await store.write { db in for text in ["A", "B"] { try Step(text: text).insert(db) } }
         let batch = try await next()
-        try await store.book(
+        try await store.apply(
             [.retry(after: .seconds(60)), .groupFailed(by: [batch.push.rows[0].name], current: nil)], of: batch)
         try await store.write { try Step(text: "C").insert($0) }
         #expect(try await next().push.rows.count == 1)
@@ -94,10 +94,10 @@ struct GroupTests {
         let batch = try await next()
         #expect(batch.push.rows.count == 1000)
         #expect(batch.push.groups.isEmpty)
-        try await store.book(batch.sent.map { _ in .accepted(seq: 1) }, of: batch)
+        try await store.apply(batch.sent.map { _ in .accepted(seq: 1) }, of: batch)
         let rest = try await next()
         #expect(rest.push.rows.count == 240)
-        try await store.book(rest.sent.map { _ in .accepted(seq: 2) }, of: rest)
+        try await store.apply(rest.sent.map { _ in .accepted(seq: 2) }, of: rest)
         try await store.write { try $0.execute(sql: "DELETE FROM project") }
         let deletes = try await next()
         #expect(deletes.push.rows.allSatisfy { $0.table == "step" })
@@ -110,12 +110,12 @@ struct GroupTests {
         try await store.write { try Step(text: "After").insert($0) }
         func postpone(_ condition: String) async throws {
             try await store.apply { db in
-                try db.execute(sql: "UPDATE optimist_row SET due = 1790000060000 WHERE \(condition)")
+                try db.execute(sql: "UPDATE optimist_edit SET due = 1790000060000 WHERE \(condition)")
             }
         }
-        try await postpone("key = 1")
+        try await postpone("place = (SELECT min(place) FROM optimist_edit)")
         #expect(try await next().push.rows.count == 1_000)
-        try await postpone("key <= 1001")
+        try await postpone("grp = (SELECT min(grp) FROM optimist_edit)")
         #expect(try await next().push.rows.count == 1)
     }
 
@@ -124,6 +124,7 @@ struct GroupTests {
         let (old, trip) = (step("Old"), trip)
         try await store.take([.step(old)])
         try await store.write { db in
+            try db.execute(sql: "UPDATE step SET text = 'Older'")
             for index in 0..<1_001 { try Step(text: "\(index)").insert(db) }
             try trip.insert(db)
             try db.execute(sql: "UPDATE step SET project = ?", arguments: [trip.id])
@@ -139,7 +140,7 @@ struct GroupTests {
             try db.execute(sql: "DELETE FROM step WHERE text < 'D'")
             // As it was adopted before ids were checked.
             try db.execute(
-                sql: "UPDATE optimist_row SET id = x'01' WHERE pending = (SELECT min(pending) FROM optimist_row)")
+                sql: "UPDATE optimist_edit SET id = x'01' WHERE grp = (SELECT min(grp) FROM optimist_edit)")
         }
         #expect(try await next(1).push.rows.count == 1)
         #expect(try await store.counts().pending == 2, "the id that is none stays, and counts")
@@ -158,7 +159,7 @@ struct GroupTests {
         let batch = try await next()
         #expect(sizes(batch) == [2, 2])
         let owners = [garden.wireID: pond, roof.wireID: house]
-        try await store.book(
+        try await store.apply(
             batch.push.rows.map { row in
                 if row.table == "step" { return .retry(after: nil) }
                 return owners[row.id].map { .blocked(by: "project:\($0.wireID)") } ?? .groupFailed(by: [], current: nil)
@@ -174,7 +175,7 @@ struct GroupTests {
         try await store.write(allOrNothing: true) { try $0.execute(sql: "UPDATE step SET text = text || '!'") }
         let batch = try await next()
         #expect(sizes(batch) == [2])
-        try await store.book(batch.sent.map { _ in .accepted(seq: 1) }, of: batch)
+        try await store.apply(batch.sent.map { _ in .accepted(seq: 1) }, of: batch)
         for table in ["optimist_join", "optimist_whole"] {
             #expect(try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") } == 0)
         }
@@ -221,7 +222,7 @@ struct GroupTests {
             try other.insert(db)
         }
         let batch = try await next()
-        try await store.book(refused(batch, "project"), of: batch)
+        try await store.apply(refused(batch, "project"), of: batch)
         #expect(try await store.projects().isEmpty)
         #expect(try await store.steps() == ["Other"])
         let rejection = try #require(try await store.rejections().first)
@@ -243,7 +244,7 @@ struct GroupTests {
             try db.execute(sql: "UPDATE step SET project = ?, text = 'Moved'", arguments: [trip.id])
         }
         let batch = try await next()
-        try await store.book(refused(batch, "project"), of: batch)
+        try await store.apply(refused(batch, "project"), of: batch)
         #expect(try await store.steps() == ["Tickets"])
         #expect(try await store.pendingCount() == 0)
         try await store.retry(try #require(try await store.rejections().first).id)
@@ -271,7 +272,7 @@ struct GroupTests {
                     current: RowPatch(
                         generation: 1, values: ["text": "Tickets", "project": .string(trip.wireID)]))
         }
-        try await store.book(verdicts, of: batch)
+        try await store.apply(verdicts, of: batch)
         #expect(try await store.projects() == ["Trip"])
         #expect(try await store.steps() == ["Tickets"])
         #expect(try await store.pendingCount() == 0)
@@ -287,7 +288,7 @@ struct GroupTests {
             try other.insert(db)
         }
         let batch = try await next()
-        try await store.book(refused(batch, "project"), of: batch)
+        try await store.apply(refused(batch, "project"), of: batch)
         #expect(try await store.steps().isEmpty)
         #expect(try await store.rejections().first?.dependents.count == 1)
         #expect(try await store.pendingCount() == 0)
@@ -296,7 +297,7 @@ struct GroupTests {
     @Test func `V5 a group that failed by none of its rows waits, and is not sent again at once`() async throws {
         try await store.write { db in for text in ["A", "B"] { try Step(text: text).insert(db) } }
         let batch = try await next()
-        try await store.book(batch.sent.map { _ in .groupFailed(by: [], current: nil) }, of: batch)
+        try await store.apply(batch.sent.map { _ in .groupFailed(by: [], current: nil) }, of: batch)
         #expect(try await store.nextPush(PushLimit()) == nil)
         #expect(try await store.pendingCount() == 2)
     }
@@ -311,7 +312,7 @@ struct GroupTests {
         }
         let batch = try await next()
         #expect(sizes(batch) == [2])
-        try await store.book([.rejected(refusal), .groupFailed(by: [], current: nil)], of: batch)
+        try await store.apply([.rejected(refusal), .groupFailed(by: [], current: nil)], of: batch)
         func titles() async throws -> [UUID: String?] {
             let projects = try await store.read { try Project.fetchAll($0) }
             return Dictionary(uniqueKeysWithValues: projects.map { ($0.id, $0.title) })
@@ -333,9 +334,9 @@ struct GroupTests {
             try db.execute(sql: "INSERT INTO pin VALUES (?)", arguments: [trip.id])
         }
         for _ in 0..<3 {
-            try await store.book([.rejected(refusal)], of: try await next())
+            try await store.apply([.rejected(refusal)], of: try await next())
             #expect(try await store.nextPush(PushLimit()) == nil, "it is held for a day")
-            try await store.apply { try $0.execute(sql: "UPDATE optimist_row SET due = NULL") }
+            try await store.apply { try $0.execute(sql: "UPDATE optimist_edit SET due = NULL") }
         }
         #expect(try await store.rejections().count == 1)
         #expect(try await store.counts().pending == 1)

@@ -221,7 +221,7 @@ struct LaunchOriginTests {
         let batch = try #require(try await phone.next())
         let verdicts = try await server.push(batch.push)
         try await phone.execute("UPDATE photo SET likes = likes + \(added)")
-        try await phone.store.book(verdicts, of: batch)
+        try await phone.store.apply(verdicts, of: batch)
         try await expect(3 + added, on: [phone])
     }
 
@@ -258,7 +258,7 @@ struct LaunchOriginTests {
             for added in [1, -1] { try await count(added, on: phone) }
         } else {
             let batch = try #require(try await phone.next())
-            try await phone.store.book(try await server.push(batch.push), of: batch)
+            try await phone.store.apply(try await server.push(batch.push), of: batch)
         }
         #expect(try await phone.store.counts().pending == 0)
         let other = try Device([Photo.self], at: Self.present, migrate: Photo.migrate)
@@ -283,7 +283,7 @@ struct LaunchOriginTests {
         try await count(1, on: other)
         try await other.sync(with: server)
         try await restored.apply(try await restored.pull(from: server))
-        try await restored.store.book(verdicts, of: batch)
+        try await restored.store.apply(verdicts, of: batch)
         try await expect(4, on: [restored, other])
     }
 

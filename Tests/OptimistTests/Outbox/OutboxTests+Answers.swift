@@ -15,7 +15,7 @@ extension OutboxTests {
         try await edit("UPDATE todo SET content = 'sent', done = 1")
         let batch = try await next()
         try await edit("UPDATE todo SET content = 'meanwhile'")
-        try await store.book([.accepted(seq: 2)], of: batch)
+        try await store.apply([.accepted(seq: 2)], of: batch)
         #expect(try await store.dirtyColumns(todo) == ["content"])
         #expect(try patch(try await next()).values == ["content": "meanwhile"])
     }
@@ -25,7 +25,7 @@ extension OutboxTests {
         try await edit("UPDATE todo SET content = 'sent'")
         let batch = try await next()
         try await edit("UPDATE todo SET content = 'meanwhile'")
-        try await store.book([.accepted(seq: 2)], of: batch)
+        try await store.apply([.accepted(seq: 2)], of: batch)
         try await edit("UPDATE todo SET content = 'sent'")
         #expect(try await store.dirtyColumns(todo).isEmpty)
     }
@@ -34,7 +34,7 @@ extension OutboxTests {
         _ = try await insert()
         let create = try await next()
         try await edit("DELETE FROM todo")
-        try await store.book([.accepted(seq: 1)], of: create)
+        try await store.apply([.accepted(seq: 1)], of: create)
         #expect(try tombstone(try await next()).generation == 2)
     }
 
@@ -48,7 +48,7 @@ extension OutboxTests {
             try db.execute(sql: "DELETE FROM todo")
             try todo.insert(db)
         }
-        try await store.book([.accepted(seq: 2)], of: update)
+        try await store.apply([.accepted(seq: 2)], of: update)
         let again = try await next()
         guard case .create(let patch) = again.push.rows[0].change else {
             Issue.record("no create")
@@ -65,18 +65,18 @@ extension OutboxTests {
             try todo.insert(db)
         }
         #expect(
-            try await store.book([.rejected(Refusal(code: "forbidden", message: "no"))], of: try await next()),
+            try await store.apply([.rejected(Refusal(code: "forbidden", message: "no"))], of: try await next()),
             "pages are needed")
         #expect(try await store.pendingCount() == 0)
         #expect(try await store.entry(todo)?.generation == 1)
-        #expect(try await store.intakes().map(\.awaitsSnapshot) == [true])
+        #expect(try await store.tableProgress().map(\.awaitsSnapshot) == [true])
     }
 
     @Test func `S1 V5 a new life that the server did not take and that ended since leaves no trace`() async throws {
         let (todo, create) = try await begunAnew()
         try await edit("DELETE FROM todo")
         #expect(try await store.pendingCount() == 1, "it may have arrived")
-        try await store.book([.groupFailed(by: ["todo:other"], current: nil)], of: create)
+        try await store.apply([.groupFailed(by: ["todo:other"], current: nil)], of: create)
         #expect(try await store.pendingCount() == 0)
         #expect(try await store.entry(todo)?.generation == 2)
     }
@@ -105,7 +105,7 @@ extension OutboxTests {
         try await edit("UPDATE todo SET content = 'mine', done = 1")
         let batch = try await next()
         let theirs = Clock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "Other")
-        try await store.book(
+        try await store.apply(
             [
                 .merged(
                     seq: 2, RowPatch(generation: 1, clocks: ColumnClocks(common: theirs), values: ["content": "theirs"])
@@ -116,7 +116,7 @@ extension OutboxTests {
         #expect(now.content == "theirs")
         #expect(now.done)
         #expect(try await store.pendingCount() == 0)
-        #expect(try await store.entry(todo)?.confirmed["content"] == theirs)
+        #expect(try await store.entry(todo)?.remote.clocks["content"] == theirs)
         #expect(
             try await store.read { try String.fetchOne($0, sql: "SELECT mine FROM optimist_journal") }
                 == #"{"content":"mine"}"#)
@@ -128,7 +128,7 @@ extension OutboxTests {
         let batch = try await next()
         var emissions = store.observe { try Todo.fetchAll($0) }.makeAsyncIterator()
         #expect(await emissions.next()?.first?.content == "far too long")
-        try await store.book(
+        try await store.apply(
             [.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: batch)
         let restored = await emissions.next()
         #expect(restored == [todo])
@@ -144,7 +144,7 @@ extension OutboxTests {
 
     @Test func `V2 a rejected create goes, and can be tried again`() async throws {
         let todo = try await insert("far too long")
-        try await store.book(
+        try await store.apply(
             [.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))],
             of: try await next())
         #expect(try await store.todos().isEmpty)
@@ -164,7 +164,7 @@ extension OutboxTests {
         let current = RowPatch(
             generation: 1, clocks: ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 5), device: "S")),
             values: ["content": "Tickets", "date": .string(todo.date), "priority": 0, "done": false])
-        try await store.book(
+        try await store.apply(
             [.rejected(Refusal(code: "forbidden", message: "no", current: current))], of: try await next())
         #expect(try await store.todos() == [todo])
         #expect(try await store.pendingCount() == 0)
@@ -180,7 +180,7 @@ extension OutboxTests {
         try await edit("UPDATE todo SET content = 'too long', done = 1")
         let first = try await next()
         try await edit("UPDATE todo SET content = 'fine'")
-        try await store.book(
+        try await store.apply(
             [.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: first)
         #expect(try await store.todos().first?.content == "fine")
         #expect(try await store.dirtyColumns(todo) == ["content"])
@@ -195,7 +195,7 @@ extension OutboxTests {
         let first = try await next()
         phone.advance(1)
         try await edit("UPDATE todo SET content = 'fine'")
-        try await store.book(
+        try await store.apply(
             [.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: first)
         #expect(try await store.rejections().isEmpty)
         #expect(try patch(try await next()).values["content"] == "fine")
@@ -205,7 +205,7 @@ extension OutboxTests {
         _ = try await insert("first")
         _ = try await insert("second")
         let batch = try await next()
-        try await store.book([.retry(after: .seconds(10)), .accepted(seq: 1)], of: batch)
+        try await store.apply([.retry(after: .seconds(10)), .accepted(seq: 1)], of: batch)
         #expect(try await store.pendingCount() == 1)
         #expect(try await store.nextPush(PushLimit()) == nil)
         phone.advance(10_000)
@@ -215,7 +215,7 @@ extension OutboxTests {
     @Test(arguments: [Duration.seconds(3 * 86_400), .seconds(Int64.max)])
     func `V1 a row that a remote puts off for days is sent again after one`(wait: Duration) async throws {
         _ = try await insert("first")
-        try await store.book([.retry(after: wait)], of: try await next())
+        try await store.apply([.retry(after: wait)], of: try await next())
         #expect(try await store.nextPush(PushLimit()) == nil)
         phone.advance(86_399_000)
         #expect(try await store.nextPush(PushLimit()) == nil)
@@ -225,7 +225,7 @@ extension OutboxTests {
 
     @Test func `V1 a row that is edited while it waits is sent without waiting`() async throws {
         _ = try await insert("first")
-        try await store.book([.retry(after: .seconds(1000))], of: try await next())
+        try await store.apply([.retry(after: .seconds(1000))], of: try await next())
         try await edit("UPDATE todo SET content = 'second'")
         #expect(try await store.nextPush(PushLimit()) != nil)
     }
@@ -236,7 +236,7 @@ extension OutboxTests {
         let batch = try await next()
         try phone.fillDisk()
         let refusal = Verdict.rejected(Refusal(code: "forbidden", message: String(repeating: "no ", count: 100_000)))
-        await #expect(throws: DatabaseError.self) { try await store.book([refusal], of: batch) }
+        await #expect(throws: DatabaseError.self) { try await store.apply([refusal], of: batch) }
         #expect(try await store.dirtyColumns(todo) == ["content"])
         #expect(try await store.rejections().isEmpty)
     }
@@ -247,7 +247,7 @@ extension OutboxTests {
         try await edit("UPDATE todo SET content = 'moved'")
         _ = try await insert("first")
         let batch = try await next()
-        try await store.book(
+        try await store.apply(
             [.rejected(Refusal(code: "forbidden", message: "no")), .accepted(seq: 2)], of: batch)
         #expect(try await store.rejections().first?.mine == ["content": "moved"])
         #expect(try await store.entry(first)?.isPending == false)
@@ -261,7 +261,7 @@ extension OutboxTests {
         let old = try await next()
         try await edit("UPDATE todo SET content = 'two'")
         _ = try await next()
-        try await store.book([.accepted(seq: 2)], of: old)
+        try await store.apply([.accepted(seq: 2)], of: old)
         try await store.recall(old)
         #expect(try await store.dirtyColumns(todo) == ["content"])
         try await edit("UPDATE todo SET content = 'Tickets'")

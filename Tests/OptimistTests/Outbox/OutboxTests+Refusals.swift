@@ -18,7 +18,7 @@ extension OutboxTests {
         let batch = try #require(try await store.nextPush(PushLimit()))
         try await store.take([.step(Step(id: mine.id, text: "Theirs"), stamp: 1_789_000_000_000)], to: 1)
         if isEdited { try await store.write { try $0.execute(sql: "UPDATE step SET text = 'Mine again'") } }
-        try await store.book([.rejected(Refusal(code: "forbidden", message: "no"))], of: batch)
+        try await store.apply([.rejected(Refusal(code: "forbidden", message: "no"))], of: batch)
         #expect(try await store.steps() == [isEdited ? "Mine again" : "Theirs"])
         #expect(try await store.counts().pending == (isEdited ? 1 : 0))
         #expect(try await store.rejections().map { $0.mine["text"] } == (isEdited ? [] : ["Mine"]))
@@ -48,20 +48,20 @@ extension OutboxTests {
         let (store, step, batch) = try await sentDelete(isReplaced: isReplaced)
         try await store.take([.step(Step(id: step.id, text: "Renamed"), seq: 5, stamp: Self.late)], from: 1, to: 5)
         #expect(try await store.steps() == (isReplaced ? ["Mine"] : []))
-        try await store.book([refused(.step(step, stamp: Self.early))], of: batch)
+        try await store.apply([refused(.step(step, stamp: Self.early))], of: batch)
         #expect(try await store.steps() == ["Renamed"])
         #expect(try await store.counts().pending == 0)
         #expect(try await store.counts().parked == 0)
-        #expect(try await store.entry(step)?.seq == 5)
+        #expect(try await store.entry(step)?.remote.seq == 5)
     }
 
     @Test func `V3 M1 a refused delete brings back what is later than what a page has brought`() async throws {
         let (store, step, batch) = try await sentDelete()
         try await store.take([.step(step, seq: 5, stamp: Self.early + 1)], from: 1, to: 5)
         let current = PageRow.step(Step(id: step.id, text: "Renamed"), seq: 7, stamp: Self.late)
-        try await store.book([refused(current)], of: batch)
+        try await store.apply([refused(current)], of: batch)
         #expect(try await store.steps() == ["Renamed"])
-        #expect(try await store.entry(step)?.seq == 7)
+        #expect(try await store.entry(step)?.remote.seq == 7)
     }
 
     @Test func `R2 M1 what a page has brought of a row that was deleted meanwhile goes when the server deletes it`()
@@ -69,7 +69,7 @@ extension OutboxTests {
     {
         let (store, step, batch) = try await sentDelete()
         try await store.take([.step(Step(id: step.id, text: "Renamed"), seq: 5, stamp: Self.late)], from: 1, to: 5)
-        try await store.book([.accepted(seq: 6)], of: batch)
+        try await store.apply([.accepted(seq: 6)], of: batch)
         #expect(try await store.steps().isEmpty)
         #expect(try await store.counts().parked == 0)
         #expect(try await store.entry(step)?.generation == 2)
@@ -81,7 +81,7 @@ extension OutboxTests {
         try await store.write { try mine.insert($0) }
         let batch = try #require(try await store.nextPush(PushLimit()))
         try await store.take([.step(Step(id: mine.id, text: "Renamed"), seq: 5, stamp: Self.late)], to: 5)
-        try await store.book([refused(.step(Step(id: mine.id, text: "Theirs"), stamp: Self.early))], of: batch)
+        try await store.apply([refused(.step(Step(id: mine.id, text: "Theirs"), stamp: Self.early))], of: batch)
         #expect(try await store.steps() == ["Renamed"])
         #expect(try await store.counts().pending == 0)
         #expect(try await store.rejections().map { $0.mine["text"] } == ["Mine"])
@@ -97,7 +97,7 @@ extension OutboxTests {
         let batch = try #require(try await store.nextPush(PushLimit()))
         let theirs = PageRow.project(former, seq: 5, title: "Theirs", stamp: Self.early, generation: 3)
         try await store.take([theirs], from: 1, to: 5)
-        try await store.book([refused(.project(former, stamp: Self.late))], of: batch)
+        try await store.apply([refused(.project(former, stamp: Self.late))], of: batch)
         #expect(try await store.projects() == ["Theirs"])
         #expect(try await store.counts().pending == 0)
     }
@@ -106,7 +106,7 @@ extension OutboxTests {
     func `V3 M1 a refusal does not bring back what a page has said to be deleted since`(isReplaced: Bool) async throws {
         let (store, step, batch) = try await sentDelete(isReplaced: isReplaced)
         try await store.take([.gone("step", step.id, seq: 5)], from: 1, to: 5)
-        try await store.book([refused(.step(step, stamp: Self.early))], of: batch)
+        try await store.apply([refused(.step(step, stamp: Self.early))], of: batch)
         #expect(try await store.steps().isEmpty)
         #expect(try await store.counts().pending == 0)
         #expect(try await store.entry(step)?.generation == 2)
@@ -126,7 +126,7 @@ extension OutboxTests {
         try await device.execute("UPDATE photo SET likes = likes + 1")
         let batch = try #require(try await device.next())
         try await device.apply(Page(from: "m.1", cursor: "m.5", hasMore: false, rows: [row(likes: 3, seq: 5)]))
-        try await device.store.book([refused(row(likes: 1, seq: 1))], of: batch)
+        try await device.store.apply([refused(row(likes: 1, seq: 1))], of: batch)
         #expect(try await device.store.read { try Int.fetchOne($0, sql: "SELECT likes FROM photo") } == 3)
     }
 }

@@ -35,15 +35,15 @@ struct PushAssemblyTests {
     private static func step(
         _ number: Int, _ text: String = "", parent: Int? = nil, edit: (inout RowEntry) -> Void = { _ in }
     ) -> Unsent {
-        var entry = RowEntry(ref: RowRef(table: 1, id: id(number).databaseValue), generation: 1)
-        entry.pending = pending
-        entry.dirty = TableLayout.lifeMask | 0b110
+        var entry = RowEntry(
+            ref: RowRef(table: 1, id: id(number).databaseValue), generation: 1,
+            local: LocalEdit(group: pending, stamp: pending, dirty: TableLayout.lifeMask | 0b110))
         edit(&entry)
         let values: JSONObject = ["text": .string(text), "parent": parent.map { .string(id($0)) } ?? .null]
         return Unsent(entry: entry, values: entry.isAlive ? values : [:], layout: layout)
     }
 
-    private static func deleted(_ entry: inout RowEntry) { (entry.generation, entry.acked) = (2, 1) }
+    private static func deleted(_ entry: inout RowEntry) { (entry.generation, entry.remote.generation) = (2, 1) }
 
     private static func assembly(rows: Int = 100, bytes: Int = 1 << 40) -> PushAssembly {
         PushAssembly(device: device, limit: PushLimit(rows: rows, bytes: bytes))
@@ -68,7 +68,10 @@ struct PushAssemblyTests {
         let made = RowPatch(
             generation: 1, clocks: ColumnClocks(common: Self.clock), values: ["text": "a", "parent": nil])
         #expect(try change(Self.step(1, "a")) == .create(made))
-        let edited = Self.step(1, "b") { ($0.acked, $0.dirty) = (1, Self.text) }
+        let edited = Self.step(1, "b") { entry in
+            entry.remote.generation = 1
+            entry.local?.dirty = Self.text
+        }
         let changed = RowPatch(generation: 1, clocks: ColumnClocks(common: Self.clock), values: ["text": "b"])
         #expect(try change(edited) == .update(changed))
         #expect(try change(Self.step(1, edit: Self.deleted)) == .delete(Tombstone(generation: 2, clock: Self.clock)))
@@ -76,7 +79,7 @@ struct PushAssemblyTests {
 
     @Test func `W4 each column is sent with the clock of its own last write`() throws {
         let later = Stamp(milliseconds: 2_000)
-        let unsent = Self.step(1, "a") { $0.stamps["text"] = later }
+        let unsent = Self.step(1, "a") { $0.local?.clocks["text"] = .own(later) }
         guard case .create(let patch) = try change(unsent) else {
             Issue.record("the row is new")
             return
@@ -87,7 +90,7 @@ struct PushAssemblyTests {
 
     @Test func `M3 a counter is sent as this device's total, if this device has counted`() throws {
         let unsent = Self.step(1, "a") { entry in
-            entry.dirty |= 1 << 3
+            entry.local?.dirty |= 1 << 3
             entry.counters[3] = Counter(totals: [Self.device: Counter.Total(value: 5, stamp: Self.pending)])
         }
         guard case .create(let patch) = try change(unsent), case .create(let other) = try change(Self.step(1, "a"))
@@ -111,14 +114,18 @@ struct PushAssemblyTests {
 
     @Test func `S4 a sent row is noted with its values, and with what was sent before`() throws {
         var assembly = Self.assembly()
-        let unsent = Self.step(1, "b") { ($0.acked, $0.dirty, $0.sent) = (1, Self.text, 0b100) }
+        let unsent = Self.step(1, "b") { entry in
+            entry.remote.generation = 1
+            entry.local?.dirty = Self.text
+            entry.local?.sent = 0b100
+        }
         let hasRoom = assembly.add([unsent])
         #expect(hasRoom)
         let sent = try #require(assembly.sent.first)
         #expect((sent.ref, sent.kind, sent.generation) == (unsent.entry.ref, .update, 1))
         #expect((sent.mask, sent.sentBefore) == (Self.text, 0b100))
         #expect(sent.values == ["text": "b"])
-        #expect(sent.stamps == ["text": Self.pending])
+        #expect(sent.clocks == ["text": .own(Self.pending)])
     }
 
     @Test func `a row without a UUID is left out of its group`() {
@@ -177,7 +184,7 @@ struct PushAssemblyTests {
         #expect(single.groups.isEmpty)
     }
 
-    @Test func `S2 rows of a large unit that refer to each other in a circle go together`() {
+    @Test func `S2 rows of a large unit that refer to each other in a cycle go together`() {
         var assembly = Self.assembly()
         let text = Self.large(3)
         let hasRoom = assembly.add([

@@ -36,7 +36,7 @@ private struct RefusingWorld {
             if Bool.random(using: &random) { try await other.sync(with: server) }
             if Bool.random(using: &random) { try await writer.apply(try await writer.pull(from: server)) }
             if Bool.random(using: &random) { try await write(on: writer) }
-            try await writer.store.book(verdicts, of: batch)
+            try await writer.store.apply(verdicts, of: batch)
         }
         if Int.random(in: 0..<4, using: &random) == 0 { try await writer.sync(with: server) }
     }

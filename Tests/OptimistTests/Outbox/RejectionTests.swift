@@ -25,7 +25,7 @@ struct RejectionTests {
         _ id: String, on desk: Desk, as refused: Refusal? = nil, current: [String: RowPatch] = [:]
     ) async throws {
         let batch = try await next(desk)
-        try await desk.store.book(
+        try await desk.store.apply(
             batch.push.rows.map { row in
                 row.id == id
                     ? .rejected(refused ?? refusal) : .groupFailed(by: ["project:\(id)"], current: current[row.id])

@@ -37,7 +37,7 @@ struct SendingOrderTests {
 
     private func postpone(_ ref: String) async throws {
         try await store.apply { db in
-            try db.execute(sql: "UPDATE optimist_row SET due = 1790000060000 WHERE \(ref)")
+            try db.execute(sql: "UPDATE optimist_edit SET due = 1790000060000 WHERE \(ref)")
         }
     }
 
@@ -47,7 +47,7 @@ struct SendingOrderTests {
         let (a, b) = (Step(text: "A"), Step(text: "B"))
         for row in [a, b] { try await store.write { try row.insert($0) } }
         try await store.write { try $0.execute(sql: "UPDATE step SET text = text || '!'") }
-        try await postpone("key = 1")
+        try await postpone("place = (SELECT min(place) FROM optimist_edit)")
         try await store.write { try Step(text: "C").insert($0) }
         #expect(try await store.pushOutlook().isSendable)
         #expect(try await next(1)?.push.rows.count == 1)
@@ -57,7 +57,7 @@ struct SendingOrderTests {
     @Test func `S8 many groups that are one and wait are each looked at once`() async throws {
         for number in 1...300 { try await store.write { try Step(text: "\(number)").insert($0) } }
         try await store.write { try $0.execute(sql: "UPDATE step SET text = text || '!'") }
-        try await postpone("key = 150")
+        try await postpone("place = (SELECT place FROM optimist_edit ORDER BY place LIMIT 1 OFFSET 149)")
         #expect(try await !store.pushOutlook().isSendable)
         try await store.write { try Step(text: "Behind").insert($0) }
         #expect(try await next(10)?.push.rows.count == 1)
@@ -75,7 +75,7 @@ struct SendingOrderTests {
         }
     }
 
-    @Test func `S2 rows of a large group that refer to each other in a circle go together`() async throws {
+    @Test func `S2 rows of a large group that refer to each other in a cycle go together`() async throws {
         let device = try Device([Album.self, Picture.self], migrate: Self.albums)
         let albums = (1...600).map { _ in (album: Album(), cover: Picture(), other: Picture()) }
         try await device.store.write { db in
@@ -104,7 +104,7 @@ struct SendingOrderTests {
                 }
             }
             #expect(arrived.count > before.count)
-            try await device.store.book(rows.map { _ in .accepted(seq: Int64(seq)) }, of: batch)
+            try await device.store.apply(rows.map { _ in .accepted(seq: Int64(seq)) }, of: batch)
         }
         #expect(arrived.count == 1_800)
         #expect(references > 0)
@@ -122,17 +122,17 @@ struct SendingOrderTests {
         let waiting = try #require(steps.last)
         let batch = try #require(try await next(2_000))
         #expect(batch.push.rows.count == 1_001)
-        try await store.book(
+        try await store.apply(
             batch.push.rows.map { $0.id == waiting.wireID ? .retry(after: .seconds(60)) : .accepted(seq: 10) },
             of: batch)
         #expect(try await next() == nil, "the deletion waits too")
-        try await store.apply { try $0.execute(sql: "UPDATE optimist_row SET due = NULL") }
+        try await store.apply { try $0.execute(sql: "UPDATE optimist_edit SET due = NULL") }
         let rest = try #require(try await next())
         #expect(Set(rest.push.rows.map(\.id)) == [waiting.wireID, old.wireID])
         #expect(rest.push.groups == [0..<2], "what is left is small enough to go whole")
     }
 
-    @Test func `S2 S8 in a large group a circle that waits holds up nothing else`() async throws {
+    @Test func `S2 S8 in a large group a cycle that waits holds up nothing else`() async throws {
         let device = try Device([Album.self, Picture.self], migrate: Self.albums)
         let (album, cover) = (Album(), Picture())
         try await device.store.write { db in
@@ -142,7 +142,7 @@ struct SendingOrderTests {
             for _ in 1...1_001 { try Picture().insert(db) }
         }
         try await device.store.apply { db in
-            try db.execute(sql: "UPDATE optimist_row SET due = 1790000060000 WHERE id = ?", arguments: [album.id])
+            try db.execute(sql: "UPDATE optimist_edit SET due = 1790000060000 WHERE id = ?", arguments: [album.id])
         }
         #expect(try await device.store.pushOutlook().isSendable)
         let rows = try #require(try await device.next()).push.rows
@@ -150,7 +150,7 @@ struct SendingOrderTests {
         #expect(rows.allSatisfy { $0.table == "picture" && $0.id != cover.wireID })
     }
 
-    @Test func `S2 in a group of too many bytes what others refer to goes first, and circles go together`() async throws
+    @Test func `S2 in a group of too many bytes what others refer to goes first, and cycles go together`() async throws
     {
         let text = String(repeating: "text ", count: 40_000)
         let parts = (1...30).map { Project(title: "\($0) " + text) }
@@ -164,7 +164,7 @@ struct SendingOrderTests {
         #expect(batch.push.rows.count < 32)
         #expect(batch.push.groups == [0..<2])
         #expect(Set(batch.push.rows[..<2].map(\.id)) == [whole.wireID, twin.wireID])
-        try await store.book(batch.push.rows.map { _ in .accepted(seq: 11) }, of: batch)
+        try await store.apply(batch.push.rows.map { _ in .accepted(seq: 11) }, of: batch)
         try await store.pushAccepted(seq: 12)
         #expect(try await store.pendingCount() == 0)
     }
@@ -188,16 +188,16 @@ struct SendingOrderTests {
         #expect(try await next()?.push.groups.isEmpty == true, "which goes first: they are two groups")
         let first = try #require(try await next(1))
         #expect(first.push.rows.map(\.id) == [trip.wireID])
-        try await store.book([.retry(after: .seconds(60))], of: first)
+        try await store.apply([.retry(after: .seconds(60))], of: first)
         #expect(try await next() == nil)
         let waiting = try await store.pushOutlook()
         #expect(!waiting.isSendable)
         #expect(waiting.nextDue == .seconds(60), "not before what it waits for")
-        #expect(try await store.entry(step)?.blocked == "project:\(trip.wireID)")
-        try await store.apply { try $0.execute(sql: "UPDATE optimist_row SET due = NULL") }
+        #expect(try await store.entry(step)?.local?.blocked == "project:\(trip.wireID)")
+        try await store.apply { try $0.execute(sql: "UPDATE optimist_edit SET due = NULL") }
         let both = try #require(try await next())
         #expect(both.push.rows.map(\.id) == [trip.wireID, step.wireID])
-        try await store.book(both.push.rows.map { _ in .accepted(seq: 11) }, of: both)
+        try await store.apply(both.push.rows.map { _ in .accepted(seq: 11) }, of: both)
         try await store.write { try Step(text: "Hotel", project: trip.id).insert($0) }
         #expect(try await next()?.push.rows.count == 1)
     }
@@ -207,7 +207,7 @@ struct SendingOrderTests {
         // As by a clock that was four days ahead, and a network that is too expensive.
         try await store.apply { db in
             try db.execute(
-                sql: "UPDATE optimist_row SET due = 1790000000000 + 345600000 WHERE id = ?", arguments: [trip.id])
+                sql: "UPDATE optimist_edit SET due = 1790000000000 + 345600000 WHERE id = ?", arguments: [trip.id])
         }
         #expect(try await store.nextPush(PushLimit(), without: ["project"]) == nil)
         let outlook = try await store.pushOutlook(without: ["project"])
@@ -224,7 +224,7 @@ struct SendingOrderTests {
             // As it was adopted before ids were checked.
             try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
             for sql in [
-                "UPDATE optimist_row SET id = 'none', generation = 3 WHERE tbl = (SELECT number FROM optimist_table "
+                "UPDATE optimist_edit SET id = 'none', generation = 3 WHERE tbl = (SELECT number FROM optimist_table "
                     + "WHERE name = 'project')",
                 "UPDATE project SET id = 'none'", "UPDATE step SET project = 'none'",
             ] {
@@ -247,7 +247,7 @@ struct SendingOrderTests {
         // There is room for one of them.
         let first = try #require(try await next(1))
         #expect(first.push.rows.map(\.id) == [trip.wireID])
-        try await store.book([.accepted(seq: 11)], of: first)
+        try await store.apply([.accepted(seq: 11)], of: first)
         let second = try #require(try await next(1))
         #expect(second.push.rows.map(\.id) == [step.wireID], "it waits no longer")
     }
@@ -288,7 +288,7 @@ struct SendingOrderTests {
         for _ in 1...4 {
             guard let batch = try await next(1) else { continue }
             sent += batch.push.rows.map(\.table)
-            try await store.book(batch.push.rows.map { _ in .accepted(seq: 11) }, of: batch)
+            try await store.apply(batch.push.rows.map { _ in .accepted(seq: 11) }, of: batch)
         }
         #expect(sent == ["project", "step"])
     }
@@ -304,12 +304,12 @@ struct SendingOrderTests {
         }
         let first = try #require(try await next(1))
         #expect(first.push.rows.map(\.id) == [trip.wireID])
-        try await store.book([.retry(after: .seconds(60))], of: first)
+        try await store.apply([.retry(after: .seconds(60))], of: first)
         #expect(try await next() == nil, "no more at a time than go in a push")
         #expect(try await store.pushOutlook().isSendable)
         #expect(try await next() == nil)
         #expect(try await store.pushOutlook().nextDue == .seconds(60))
-        try await store.apply { try $0.execute(sql: "UPDATE optimist_row SET due = NULL") }
+        try await store.apply { try $0.execute(sql: "UPDATE optimist_edit SET due = NULL") }
         #expect(try await next()?.push.rows.count == 1_000)
     }
 }

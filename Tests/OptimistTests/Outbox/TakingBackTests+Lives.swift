@@ -22,7 +22,7 @@ extension TakingBackTests {
         try await desk.store.write { try anew.insert($0, onConflict: .replace) }
         var won = try #require(PageRow.step(step, seq: 2).patch)
         (won.generation, won.seq) = (3, nil)
-        try await desk.store.book([.merged(seq: 2, won)], of: batch)
+        try await desk.store.apply([.merged(seq: 2, won)], of: batch)
         won.seq = 2
         try await desk.store.take([PageRow(table: "step", id: step.wireID, content: .row(won))], from: 1, to: 2)
         #expect(try await desk.store.steps() == ["Anew"])
@@ -38,7 +38,7 @@ extension TakingBackTests {
         let later = PageRow.step(Step(id: step.id, text: "Boats"), seq: 2, stamp: 1_790_000_050_000)
         let current = try #require(later.patch)
         let refusal = Refusal(code: "forbidden", message: "no", current: current)
-        try await desk.store.book([.rejected(refusal)], of: batch)
+        try await desk.store.apply([.rejected(refusal)], of: batch)
         #expect(try await desk.store.steps() == ["Boats"])
         try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'Trains'") }
         guard case .update(let patch)? = try await desk.store.nextPush(PushLimit())?.push.rows.first?.change else {
@@ -57,10 +57,10 @@ extension TakingBackTests {
         try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'two'") }
         let reined = Clock(stamp: Stamp(milliseconds: 1_790_000_030_000), device: first.push.device)
         let won = RowPatch(clocks: ColumnClocks(common: nil, exceptions: ["text": reined]), values: ["text": "one"])
-        try await desk.store.book([.merged(seq: 2, won)], of: first)
+        try await desk.store.apply([.merged(seq: 2, won)], of: first)
         let second = try #require(try await desk.store.nextPush(PushLimit()))
         try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'three'") }
-        try await desk.store.book([.accepted(seq: 3)], of: second)
+        try await desk.store.apply([.accepted(seq: 3)], of: second)
         #expect(try await desk.store.counts().pending == 1)
     }
 
@@ -83,7 +83,7 @@ extension TakingBackTests {
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
         let current = RowPatch(
             generation: 1, seq: 1, values: ["text": "Tickets", "project": .string(trip.wireID)])
-        let needsPages = try await desk.store.book(
+        let needsPages = try await desk.store.apply(
             batch.sent.map { sent in
                 sent.generation == 1
                     ? .rejected(tooLarge) : .groupFailed(by: ["project:x"], current: isKnown ? current : nil)
@@ -116,7 +116,7 @@ extension TakingBackTests {
         let replaced = RowPatch(generation: 1, seq: 1, values: ["title": "Trip"])
         let deleted = RowPatch(
             generation: 1, seq: 1, values: ["text": "Tickets", "project": .string(trip.wireID)])
-        try await desk.store.book(
+        try await desk.store.apply(
             batch.sent.map { sent in
                 switch sent.generation {
                 case 1: .rejected(tooLarge)
@@ -150,7 +150,7 @@ extension TakingBackTests {
             RowPatch(generation: 1, seq: 1, values: ["title": "Trip"]),
             RowPatch(generation: 1, seq: 1, values: ["text": "Tickets", "project": .string(trip.wireID)])
         )
-        try await store.book(
+        try await store.apply(
             batch.sent.map { sent in
                 sent.kind == .delete
                     ? .rejected(Refusal(code: "forbidden", message: "no", current: kept))
@@ -173,7 +173,7 @@ extension TakingBackTests {
             RowPatch(generation: 1, seq: 1, values: ["title": "Trip"]),
             RowPatch(generation: 1, seq: 1, values: ["text": "Tickets", "project": .string(trip.wireID)])
         )
-        try await store.book(
+        try await store.apply(
             batch.sent.map { sent in
                 sent.kind == .create
                     ? .rejected(Refusal(code: "forbidden", message: "no", current: former))
@@ -192,7 +192,7 @@ extension TakingBackTests {
         try await store.write(allOrNothing: true) { try trip.insert($0) }
         try await store.write { try Step(text: "Tickets", project: trip.id).insert($0) }
         let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.book(
+        try await store.apply(
             batch.push.rows.map {
                 $0.table == "project" ? .rejected(tooLarge) : .blocked(by: "project:\(trip.wireID)")
             },
@@ -236,7 +236,7 @@ extension TakingBackTests {
                 arguments: [step.id, trip.id])
         }
         let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.book(
+        try await store.apply(
             batch.push.rows.map { row in
                 switch row.table {
                 case "step": .blocked(by: "project:\(trip.wireID)")
@@ -311,7 +311,7 @@ extension TakingBackTests {
         let rows: [PageRow] = [.project(trip), .project(tour), .step(step, in: trip)]
         try await store.take(rows)
         try await store.write { try $0.execute(sql: "DELETE FROM step") }
-        try await store.book([.rejected(tooLarge)], of: try #require(try await store.nextPush(PushLimit())))
+        try await store.apply([.rejected(tooLarge)], of: try #require(try await store.nextPush(PushLimit())))
         try await store.write { try Step(id: step.id, text: "Maps", project: tour.id).insert($0) }
         try await store.take([rows[2]], of: ["step"])
         #expect(try await store.steps() == ["Maps"])
@@ -330,7 +330,7 @@ extension TakingBackTests {
         try await store.write { try Project(title: "Trip").insert($0) }
         _ = try await store.nextPush(PushLimit())
         try await store.write { try $0.execute(sql: "DELETE FROM project") }
-        try await store.book([.rejected(tooLarge)], of: try #require(try await store.nextPush(PushLimit())))
+        try await store.apply([.rejected(tooLarge)], of: try #require(try await store.nextPush(PushLimit())))
         #expect(try await store.counts().pending == 0)
         try await store.retry(try #require(try await store.rejections().first).id)
         #expect(try #require(try await store.nextPush(PushLimit())).sent.map(\.generation) == [2])
@@ -340,14 +340,16 @@ extension TakingBackTests {
         throws
     {
         let layout = try #require(try Desk().store.layouts.first)
-        var entry = RowEntry(ref: RowRef(table: layout.number, id: UUID().databaseValue), generation: 2)
-        (entry.acked, entry.isHealing, entry.pending) = (2, true, Stamp(rawValue: 1))
+        var entry = RowEntry(
+            ref: RowRef(table: layout.number, id: UUID().databaseValue), generation: 2,
+            remote: RemoteRow(generation: 2))
+        entry.restore(in: layout)
         let before = entry
         let sent = SentRow(
             ref: entry.ref, kind: .delete, generation: 2, mask: TableLayout.lifeMask, lifeStamp: Stamp(rawValue: 1),
-            stamps: [:], values: [:], sentBefore: 0, heals: true)
-        let settlement = entry.book(sent, .rejected(tooLarge), push: 1, device: "d", in: layout) { _, _ in "" }
-        #expect(entry.isAlive && !entry.isPending && entry.known == 0)
+            clocks: [:], values: [:], sentBefore: entry.sent, restores: true)
+        let settlement = entry.settle(sent, .rejected(tooLarge), push: 1, device: "d", in: layout) { _, _ in "" }
+        #expect(entry.generation == 0 && !entry.isPending, "nothing is known of it")
         #expect(
             TakenBack(entry: entry, before: before, kind: .delete, change: settlement.change, mine: [:]).isUnknown)
     }

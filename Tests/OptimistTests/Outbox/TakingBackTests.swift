@@ -26,7 +26,7 @@ struct TakingBackTests {
         #expect(batch.unitCount == 1)
         #expect(try await desk.store.refuse(tooLarge, batch), "pages are needed")
         #expect(try await desk.store.counts().pending == 0)
-        #expect(try await desk.store.intakes().map(\.awaitsSnapshot) == [true, true])
+        #expect(try await desk.store.tableProgress().map(\.awaitsSnapshot) == [true, true])
         try await desk.store.take(rows)
         #expect(try await desk.store.projects() == ["Trip"])
         #expect(try await desk.store.steps() == ["Tickets"])
@@ -43,7 +43,7 @@ struct TakingBackTests {
         try await phone.execute("INSERT INTO photo(id, title, likes) VALUES (?, 'Lake', 3)", [UUID()])
         try await phone.sync(with: server)
         try await phone.execute("DELETE FROM photo")
-        try await phone.store.book([.rejected(tooLarge)], of: try #require(try await phone.next()))
+        try await phone.store.apply([.rejected(tooLarge)], of: try #require(try await phone.next()))
         try await phone.sync(with: server)
         #expect(try await phone.rows("photo").values.map { [$0["title"], $0["likes"]] } == [["Lake", 3]])
         #expect(try await phone.store.rejections().map(\.kind) == [.delete])
@@ -69,9 +69,9 @@ struct TakingBackTests {
         try await desk.store.write { try $0.execute(sql: "DELETE FROM project") }
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
         try await desk.store.take([.gone("project", trip.id)], from: 1, to: 2)
-        #expect(try await !desk.store.book([.rejected(tooLarge)], of: batch))
+        #expect(try await !desk.store.apply([.rejected(tooLarge)], of: batch))
         #expect(try await desk.store.counts().pending == 0)
-        #expect(try await desk.store.intakes().map(\.awaitsSnapshot) == [false, false])
+        #expect(try await desk.store.tableProgress().map(\.awaitsSnapshot) == [false, false])
     }
 
     @Test(arguments: [false, true])
@@ -85,7 +85,7 @@ struct TakingBackTests {
         try await phone.execute("INSERT INTO photo(id, title, likes) VALUES (?, 'Pond', 3)", [id])
         try await phone.sync(with: server)
         try await phone.execute("DELETE FROM photo")
-        try await phone.store.book([.rejected(tooLarge)], of: try #require(try await phone.next()))
+        try await phone.store.apply([.rejected(tooLarge)], of: try #require(try await phone.next()))
         phone.advance(1_000)
         try await phone.execute("INSERT INTO photo(id, title) VALUES (?, 'Mine')", [id])
         if hasPages { try await phone.apply(try await phone.pull(from: server)) }
@@ -101,12 +101,12 @@ struct TakingBackTests {
         let (store, trip) = (try Desk().store, Project(title: "Trip"))
         try await store.take([.project(trip)])
         try await store.write { try $0.execute(sql: "DELETE FROM project") }
-        try await store.book([.rejected(tooLarge)], of: try #require(try await store.nextPush(PushLimit())))
+        try await store.apply([.rejected(tooLarge)], of: try #require(try await store.nextPush(PushLimit())))
         try await store.take([], to: 12, of: ["project"])
         try await store.settleUnseen(answer)
         #expect(try await store.nextPush(PushLimit()) == nil)
-        #expect(try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_row") } == 0)
-        #expect(try await store.intakes().map(\.at) == [nil, nil])
+        #expect(try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_state") } == 0)
+        #expect(try await store.tableProgress().map(\.at) == [nil, nil])
     }
 
     /// A snapshot does not bring a photo that the user has counted in meanwhile.
@@ -118,7 +118,7 @@ struct TakingBackTests {
         let (lake, pond) = (UUID(), UUID())
         try await phone.execute("INSERT INTO photo(id, title) VALUES (?, 'Lake'), (?, 'Pond')", [lake, pond])
         let created = try #require(try await phone.next())
-        try await phone.store.book(created.sent.map { _ in .accepted(seq: 3) }, of: created)
+        try await phone.store.apply(created.sent.map { _ in .accepted(seq: 3) }, of: created)
         if hadResync { try await phone.store.startResync(of: ["photo"]) }
         let rows = created.push.rows.map { row in
             PageRow(table: "photo", id: row.id, content: .row(RowPatch(generation: 1, seq: 3, values: [:])))
@@ -130,12 +130,12 @@ struct TakingBackTests {
         }
         let batch = try #require(try await phone.next())
         try await phone.execute("UPDATE photo SET likes = likes + 1 WHERE id = ?", [pond])
-        try await phone.store.book(
+        try await phone.store.apply(
             batch.sent.map { $0.kind == .create ? .rejected(tooLarge) : .groupFailed(by: [], current: nil) }, of: batch)
         try await phone.apply(Page(from: "m.0", cursor: "m.12", hasMore: false, rows: []))
         let push = try #require(try await phone.next())
         #expect(push.sent.map(\.generation) == [1])
-        try await phone.store.book([.gone(seq: 12)], of: push)
+        try await phone.store.apply([.gone(seq: 12)], of: push)
         #expect(try await phone.rows("photo").isEmpty)
     }
 
@@ -144,8 +144,10 @@ struct TakingBackTests {
         isKnown: Bool
     ) throws {
         let layout = try #require(try Desk().store.layouts.first)
-        var entry = RowEntry(ref: RowRef(table: layout.number, id: UUID().databaseValue), generation: 2)
-        (entry.acked, entry.isHealing, entry.pending) = (2, true, Stamp(rawValue: 1))
+        var entry = RowEntry(
+            ref: RowRef(table: layout.number, id: UUID().databaseValue), generation: 2,
+            remote: RemoteRow(generation: 2))
+        entry.restore(in: layout)
         let before = entry
         let current = isKnown ? RowPatch(generation: 1, seq: 1, values: ["title": "Trip"]) : nil
         #expect(entry.takeBack([:], current: current, in: layout) == nil)
@@ -156,7 +158,7 @@ struct TakingBackTests {
         let (store, trip) = (try Desk().store, Project(title: "Trip"))
         try await store.take([.project(trip)])
         try await store.write { try $0.execute(sql: "DELETE FROM project") }
-        try await store.book([.rejected(tooLarge)], of: try #require(try await store.nextPush(PushLimit())))
+        try await store.apply([.rejected(tooLarge)], of: try #require(try await store.nextPush(PushLimit())))
         try await store.retry(try #require(try await store.rejections().first).id)
         #expect(try await store.rejections().isEmpty)
         try await store.take([.project(trip)], to: 12, of: ["project"])
@@ -164,7 +166,7 @@ struct TakingBackTests {
         let batch = try #require(try await store.nextPush(PushLimit()))
         #expect(batch.sent.map(\.kind) == [.delete])
         #expect(batch.sent.map(\.generation) == [2])
-        try await store.book([.accepted(seq: 13)], of: batch)
+        try await store.apply([.accepted(seq: 13)], of: batch)
         #expect(try await store.counts().pending == 0)
     }
 
@@ -182,8 +184,8 @@ struct TakingBackTests {
         try await store.startResync(of: ["project"])
         var asked = SnapshotRequest(table: "project", at: nil, after: nil, limit: 1)
         #expect(try await store.apply(SnapshotPage(at: "e1.9", rows: [rows[0]], next: projects[0].wireID), of: asked))
-        try await store.book([.rejected(tooLarge)], of: batch)
-        let place = try await store.intakes().first { $0.table == "project" }?.place
+        try await store.apply([.rejected(tooLarge)], of: batch)
+        let place = try await store.tableProgress().first { $0.table == "project" }?.place
         #expect(place == (number == 1 ? nil : projects[0].wireID))
         if number == 1 { return }
         (asked.at, asked.after) = ("e1.9", place)
@@ -194,7 +196,7 @@ struct TakingBackTests {
         try await store.settleUnseen(.remove)
         #expect(try await store.projects() == projects.filter { isThere || $0.id != id(2) }.map(\.title))
         #expect(
-            try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_row") }
+            try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_state") }
                 == (isThere ? 3 : 2))
     }
 
@@ -223,7 +225,7 @@ struct TakingBackTests {
         try await phones[1].execute("INSERT INTO photo(id, title) VALUES (?, 'Sea')", [id])
         try await phones[1].sync(with: server)
         try await phones[0].apply(try await phones[0].pull(from: server))
-        try await phones[0].store.book(verdicts, of: batch)
+        try await phones[0].store.apply(verdicts, of: batch)
         #expect(try await phones[0].store.counts().pending == 0, "nobody has deleted it")
         for phone in phones { try await phone.sync(with: server) }
         #expect(Set(server.rows("photo").values.map { $0["title"] }) == ["Pond", "Sea"])
@@ -268,7 +270,7 @@ struct TakingBackTests {
         }
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
         let current = RowPatch(generation: 1, seq: 1, values: ["title": "Trip", "part": .null])
-        try await desk.store.book(
+        try await desk.store.apply(
             batch.push.rows.map { row in
                 row.id == tour.wireID
                     ? .rejected(Refusal(code: "uniqueViolation", message: "There is one."))
@@ -295,7 +297,7 @@ struct TakingBackTests {
             try Stall(id: cheese.id, place: fruit.place).update(db)
         }
         let batch = try #require(try await device.next())
-        try await device.store.book(
+        try await device.store.apply(
             [.rejected(tooLarge), .groupFailed(by: ["stall:\(cheese.wireID)"], current: nil)], of: batch)
         #expect(try await device.store.counts().pending == 0)
         #expect(try await device.store.rejections().map(\.dependents.count) == [1])

@@ -15,15 +15,15 @@ struct UnitScanTests {
     /// A row of one group, or of none.
     private static func row(_ id: Int, _ group: Int64?, isPostponed: Bool = false) -> RowEntry {
         var entry = RowEntry(ref: RowRef(table: 1, id: id.databaseValue), generation: 1)
-        entry.pending = group.map(Stamp.init(rawValue:))
-        entry.due = isPostponed ? 1 : nil
+        entry.local = group.map(Stamp.init(rawValue:)).map { LocalEdit(group: $0, stamp: $0) }
+        entry.local?.due = isPostponed ? 1 : nil
         return entry
     }
 
     private static func rows(_ group: Int64, _ ids: some Sequence<Int>) -> [RowEntry] { ids.map { row($0, group) } }
 
     private static func scan(_ joins: [GroupJoin] = [], limit: Int = 100) -> UnitScan {
-        UnitScan(UnitedGroups(joins), limit: limit, isPostponed: { $0.due != nil })
+        UnitScan(UnitedGroups(joins), limit: limit, isPostponed: { $0.local?.due != nil })
     }
 
     /// Gives rows to a scan until it wants no more, and ends it.
@@ -135,7 +135,7 @@ struct UnitScanTests {
         var scan = Self.scan(joins, limit: limit)
         var (found, start): ([Unit], Int64?) = ([], .min)
         while let from = start {
-            let result = Self.gather(rows.filter { ($0.pending?.rawValue ?? 0) > from }, &scan)
+            let result = Self.gather(rows.filter { ($0.local?.group.rawValue ?? 0) > from }, &scan)
             #expect(result.units.dropLast().reduce(0) { $0 + Self.count($1) } < limit, "no more than is wanted")
             found += result.units
             start = result.after
@@ -154,9 +154,9 @@ struct UnitScanTests {
     private static func expected(_ rows: [RowEntry], of groups: [Int64], _ united: UnitedGroups) -> [Unit] {
         groups.compactMap { group in
             if let all = united.united(with: group) { return all[0] == group ? .united(all) : nil }
-            let own = rows.filter { $0.pending?.rawValue == group }
+            let own = rows.filter { $0.local?.group.rawValue == group }
             if own.count > UnitScan.maxRows { return .large([group]) }
-            return own.contains { $0.due != nil } ? nil : .rows(own)
+            return own.contains { $0.local?.due != nil } ? nil : .rows(own)
         }
     }
 }

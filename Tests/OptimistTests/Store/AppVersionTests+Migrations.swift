@@ -26,7 +26,7 @@ extension AppVersionTests {
         try await device.execute("UPDATE item SET title = 'mine' WHERE title = 'lost'")
         let next = try await device.next()
         let theirs = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1_790_000_900_000), device: "Other"))
-        try await device.store.book(
+        try await device.store.apply(
             [.merged(seq: 5, RowPatch(generation: 1, clocks: theirs, values: ["title": "theirs"]))],
             of: try #require(next))
         try await device.execute("UPDATE item SET title = 'edited' WHERE title = 'pending'")

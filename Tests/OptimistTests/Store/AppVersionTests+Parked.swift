@@ -63,7 +63,7 @@ extension AppVersionTests {
         try await device.execute("DELETE FROM boat")
         #expect(try await paintsKept(on: device) == 1, "the app may be replacing the row")
         let batch = try #require(try await device.next())
-        try await device.store.book([.accepted(seq: 2)], of: batch)
+        try await device.store.apply([.accepted(seq: 2)], of: batch)
         #expect(try await paintsKept(on: device) == 0)
     }
 
@@ -91,7 +91,7 @@ extension AppVersionTests {
         let (store, row) = (
             device.store, PageRow(table: "boat", id: id.uuidString.lowercased(), content: .deleted(end))
         )
-        _ = try await store.apply { try store.receive([row], Horizon(), until: { false }, in: $0) }
+        _ = try await store.apply { try store.receive([row], PageContext(), until: { false }, in: $0) }
         #expect(try await device.rows("boat").count == 1)
         #expect(try await paintsKept(on: device) == 1)
     }
@@ -106,7 +106,7 @@ extension AppVersionTests {
         let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "OtherPhone")
         let won = RowPatch(
             generation: 3, clocks: ColumnClocks(common: clock), values: ["name": "Tern", "colour": "blue"])
-        try await device.store.book([.merged(seq: 3, won)], of: batch)
+        try await device.store.apply([.merged(seq: 3, won)], of: batch)
         let kept = try await device.store.read { try String.fetchOne($0, sql: "SELECT row FROM optimist_unknown") }
         #expect(kept?.contains("blue") == true)
         #expect(kept?.contains("red") == false)
@@ -121,7 +121,7 @@ extension AppVersionTests {
         let clock = Clock(stamp: Stamp(milliseconds: 1_789_000_000_000), device: "OtherPhone")
         let won = RowPatch(
             generation: 3, clocks: ColumnClocks(common: clock), values: ["name": "Tern", "colour": "red"])
-        try await device.store.book([.merged(seq: 1, won)], of: batch)
+        try await device.store.apply([.merged(seq: 1, won)], of: batch)
         let kept = try await device.store.read { try String.fetchOne($0, sql: "SELECT row FROM optimist_unknown") }
         #expect(kept?.contains("blue") == true)
     }
@@ -135,7 +135,7 @@ extension AppVersionTests {
         try await device.store.write { try Boat(name: "Swift").insert($0) }
         let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_100_000), device: "OtherPhone")
         let won = RowPatch(clocks: ColumnClocks(common: clock), values: ["name": "Swift"])
-        try await device.store.book([.merged(seq: 2, won)], of: batch)
+        try await device.store.apply([.merged(seq: 2, won)], of: batch)
         try await device.execute("DELETE FROM boat WHERE id <> ?", [id])
         try await device.apply(Page(from: "m.1", cursor: "m.3", hasMore: false, rows: []))
         #expect(try await device.rows("boat").values.first == ["name": "Swift"])
@@ -168,7 +168,7 @@ extension AppVersionTests {
         try await device.store.write { try Boat(name: "Swift").insert($0) }
         let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_100_000), device: "OtherPhone")
         let won = RowPatch(clocks: ColumnClocks(common: clock), values: ["name": "Swift"])
-        try await device.store.book([.merged(seq: 2, won)], of: batch)
+        try await device.store.apply([.merged(seq: 2, won)], of: batch)
         #expect(try await device.store.counts().parked == 1)
         try device.open([PaintedBoat.self], migrate: Boat.paint)
         try await device.execute("DELETE FROM boat WHERE id <> ?", [id])
@@ -239,7 +239,7 @@ extension AppVersionTests {
         let batch = try #require(try await device.next())
         #expect(batch.sent.map(\.generation) == [3])
         let refusal = Refusal(code: "forbidden", message: "no")
-        try await device.store.book([.rejected(refusal)], of: batch)
+        try await device.store.apply([.rejected(refusal)], of: batch)
         #expect(try await device.rows("ship").isEmpty)
         #expect(try await device.store.counts().parked == 1)
         try device.open([Harbour.self, PaintedShip.self], migrate: Ship.paint)

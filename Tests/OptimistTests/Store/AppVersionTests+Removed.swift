@@ -88,7 +88,7 @@ extension AppVersionTests {
         #expect(try await device.store.counts().pending == 2)
         let batch = try #require(try await device.next())
         #expect(batch.push.rows.count == 2)
-        try await device.store.book(try await server.push(batch.push), of: batch)
+        try await device.store.apply(try await server.push(batch.push), of: batch)
         #expect(try await device.store.counts().pending == 0)
         #expect(try await device.next() == nil)
         let notes = server.rows("item").values.map { [$0["title"]?.string, $0["note"]?.string] }
@@ -104,7 +104,7 @@ extension AppVersionTests {
         try await device.execute("UPDATE item SET title = 'Ship'")
         try await device.sync(with: server)
         try device.open([App.Item.self], migrate: App.noted)
-        #expect(try await device.store.intakes().first { $0.table == "item" }?.isComplete == false)
+        #expect(try await device.store.tableProgress().first { $0.table == "item" }?.isComplete == false)
         try await device.sync(with: server)
         try await other.sync(with: server)
         #expect(try await device.rows("item").values.first == ["title": "Ship", "note": "red"])

@@ -210,15 +210,15 @@ struct CaptureTests {
     @Test func `W4 an edit of one column does not refresh the clock of another`() async throws {
         let todo = try await confirmedTodo()
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'x'") }
-        let first = try #require(try await store.entry(todo)?.unsentStamp(of: "content"))
+        let first = try #require(try await store.entry(todo)?.unsentClock(of: "content").stamp)
         phone.advance(1000)
         try await store.write { try $0.execute(sql: "UPDATE todo SET done = 1") }
         phone.advance(1000)
         try await store.write { try $0.execute(sql: "UPDATE todo SET priority = 2") }
         let entry = try #require(try await store.entry(todo))
-        #expect(entry.unsentStamp(of: "content") == first)
-        #expect(entry.unsentStamp(of: "done") > first)
-        #expect(entry.unsentStamp(of: "priority") > entry.unsentStamp(of: "done"))
+        #expect(entry.unsentClock(of: "content").stamp == first)
+        #expect(entry.unsentClock(of: "done").stamp > first)
+        #expect(entry.unsentClock(of: "priority").stamp > entry.unsentClock(of: "done").stamp)
     }
 
     @Test func `W4 the columns of a new row keep their clocks when one is edited`() async throws {
@@ -228,8 +228,8 @@ struct CaptureTests {
         phone.advance(1000)
         try await store.write { try $0.execute(sql: "UPDATE todo SET done = 1") }
         let entry = try #require(try await store.entry(todo))
-        #expect(entry.unsentStamp(of: "content") == born)
-        #expect(entry.unsentStamp(of: "done").milliseconds == born.milliseconds + 1000)
+        #expect(entry.unsentClock(of: "content").stamp == born)
+        #expect(entry.unsentClock(of: "done").stamp.milliseconds == born.milliseconds + 1000)
     }
 
     @Test func `W4 a clock that was set back does not stamp earlier, over a relaunch too`() async throws {
@@ -239,7 +239,7 @@ struct CaptureTests {
         phone.advance(-3_600_000)
         try phone.reopen()
         try await store.write { try $0.execute(sql: "UPDATE todo SET done = 1") }
-        #expect(try #require(try await store.entry(todo)).unsentStamp(of: "done") > before)
+        #expect(try #require(try await store.entry(todo)).unsentClock(of: "done").stamp > before)
     }
 
     @Test func `W4 twenty launches in two seconds that each write stay within two seconds of the time of day`()
@@ -252,7 +252,7 @@ struct CaptureTests {
             phone.advance(100)
             try phone.reopen()
             try await store.write { try $0.execute(sql: "UPDATE todo SET priority = ?", arguments: [edit]) }
-            let stamp = try #require(try await store.entry(todo)).unsentStamp(of: "priority")
+            let stamp = try #require(try await store.entry(todo)).unsentClock(of: "priority").stamp
             #expect(stamp > last)
             #expect(stamp.milliseconds <= phone.time.withLock { $0 } + 2_000)
             last = stamp
@@ -315,6 +315,21 @@ struct CaptureTests {
         try plain.close()
     }
 
+    @Test func `L5 a new life of a kept row leaves no trace if it is deleted before it is sent`() async throws {
+        let todo = Todo(content: "Tickets")
+        try await store.write { try todo.insert($0) }
+        try await store.pushAccepted(seq: 1)
+        let layout = store.layouts[0]
+        try await store.apply { db in
+            var entries = try RowEntryTable(db)
+            var entry = try #require(try entries.entry(RowRef(table: layout.number, id: todo.id.databaseValue)))
+            entry.beginAnew(in: layout)
+            try entries.save(entry)
+        }
+        try await store.write { try $0.execute(sql: "DELETE FROM todo") }
+        #expect(try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_state") } == 0)
+    }
+
     @Test func `W6 L5 the outbox grows with the rows and not with the edits, and holds no value`() async throws {
         let todo = Todo(content: "secret 0")
         try await store.write { try todo.insert($0) }
@@ -325,8 +340,8 @@ struct CaptureTests {
         }
         let (rows, row) = try await store.read { db in
             (
-                try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_row") ?? 0,
-                try Row.fetchOne(db, sql: "SELECT * FROM optimist_row").map(String.init(describing:)) ?? ""
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_edit") ?? 0,
+                try Row.fetchOne(db, sql: "SELECT * FROM optimist_edit").map(String.init(describing:)) ?? ""
             )
         }
         #expect(rows == 1)

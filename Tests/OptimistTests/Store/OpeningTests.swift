@@ -200,7 +200,7 @@ struct OpeningTests {
         let second = group
         try await store.write { try second.update($0) }
         let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.book([.rejected(Refusal(code: "forbidden", message: "no"))], of: batch)
+        try await store.apply([.rejected(Refusal(code: "forbidden", message: "no"))], of: batch)
         #expect(try await store.read { try Group.fetchAll($0) } == [first])
         try await store.write { _ = try Group.deleteAll($0) }
         #expect(try await store.pendingCount() == 1)
@@ -235,11 +235,16 @@ struct OpeningTests {
     /// An app that starts waits for each of them.
     @Test func `a file in which there is nothing to do is opened by few statements, and none that writes`() throws {
         func statements(opening synced: [any SyncedRecord.Type], _ name: String) throws -> Int {
-            let store = try Store(at: folder.appending(path: name), synced: synced, durability: .normal) { migrator in
-                Todo.migrate(&migrator)
-                Photo.migrate(&migrator)
-                Note.migrate(&migrator)
+            func open() throws -> Store {
+                try Store(at: folder.appending(path: name), synced: synced, durability: .normal) { migrator in
+                    Todo.migrate(&migrator)
+                    Photo.migrate(&migrator)
+                    Note.migrate(&migrator)
+                }
             }
+            // The connection that makes a file may look for temporary tables ever after.
+            try open().pool.close()
+            let store = try open()
             let count = Mutexed(0)
             let opening = Opening(synced: synced, capture: store.capture, surroundings: store.surroundings)
             try store.pool.write { db in

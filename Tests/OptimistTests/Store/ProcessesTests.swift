@@ -94,7 +94,7 @@ struct ProcessesTests {
             let store = number.isMultiple(of: 3) ? late : phone.store
             try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'edit \(number)'") }
             let entry = try #require(try await store.entry(todo))
-            let stamp = entry.unsentStamp(of: "content")
+            let stamp = entry.unsentClock(of: "content").stamp
             #expect(stamp > last)
             last = stamp
         }

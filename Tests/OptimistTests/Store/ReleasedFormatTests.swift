@@ -99,7 +99,7 @@ struct ReleasedFormatTests {
         while let batch = try await store.nextPush(PushLimit()) {
             for row in batch.push.rows { pushed[row.id] = row.change }
             #expect(batch.push.number > 3, "numbers go on from where they were")
-            try await store.book(batch.sent.map { _ in .accepted(seq: 8) }, of: batch)
+            try await store.apply(batch.sent.map { _ in .accepted(seq: 8) }, of: batch)
         }
         #expect(Set(pushed.keys) == [text(2), text(3), text(4), text(8), text(11)])
         guard case .update(let second)? = pushed[text(2)], case .update(let third)? = pushed[text(3)],

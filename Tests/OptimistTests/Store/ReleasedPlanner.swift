@@ -69,7 +69,7 @@ enum ReleasedPlanner {
         try close(store)
     }
 
-    private static func close(_ store: Store) throws {
+    static func close(_ store: Store) throws {
         try store.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         try store.pool.close()
     }
@@ -90,7 +90,7 @@ enum ReleasedPlanner {
 
     private static func synchronise(_ store: Store) async throws {
         let first = try #require(try await store.nextPush(PushLimit()))
-        try await store.book(first.sent.map { _ in .accepted(seq: 1) }, of: first)
+        try await store.apply(first.sent.map { _ in .accepted(seq: 1) }, of: first)
         try await store.write { db in
             try db.execute(sql: "DELETE FROM task WHERE content = 'gone'")
             try db.execute(sql: "UPDATE task SET priority = 2 WHERE content = 'lost to another'")
@@ -98,7 +98,7 @@ enum ReleasedPlanner {
         }
         let second = try #require(try await store.nextPush(PushLimit()))
         let theirs = Clock(stamp: Stamp(milliseconds: milliseconds), device: "OtherPhone")
-        try await store.book(
+        try await store.apply(
             second.push.rows.map { row in
                 switch UUID(uuidString: row.id) {
                 case id(5): .accepted(seq: 2)
@@ -136,19 +136,21 @@ enum ReleasedPlanner {
         try await store.write { try $0.execute(sql: "UPDATE task SET priority = 6 WHERE id = ?", arguments: [id(11)]) }
         try await store.apply { db in
             try db.execute(
-                sql: "UPDATE optimist_row SET due = ?, blocked = ? WHERE id = ?",
+                sql: "UPDATE optimist_edit SET due = ?, blocked = ? WHERE id = ?",
                 arguments: [milliseconds - 1, "project:\(id(98).uuidString.lowercased())", id(11)])
         }
     }
 }
 
-/// Makes the file of the present format: see Fixtures/README.md.
+/// Makes the files of the present format: see Fixtures/README.md.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["OPTIMIST_MAKE_FIXTURE"] != nil))
 struct FixtureMaking {
-    @Test func `make the file of the present format`() async throws {
+    @Test func `make the files of the present format`() async throws {
         let folder = URL(filePath: try #require(ProcessInfo.processInfo.environment["OPTIMIST_MAKE_FIXTURE"]))
-        let file = folder.appending(path: "format-\(EngineSchema.version).sqlite")
-        try? FileManager.default.removeItem(at: file)
-        try await ReleasedPlanner.make(file)
+        for (name, make) in [("format", ReleasedPlanner.make), ("pantry", ReleasedPantry.make)] {
+            let file = folder.appending(path: "\(name)-\(EngineSchema.version).sqlite")
+            try? FileManager.default.removeItem(at: file)
+            try await make(file)
+        }
     }
 }

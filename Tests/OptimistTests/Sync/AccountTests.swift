@@ -154,7 +154,7 @@ struct AccountTests {
         let batch = try #require(try await phone.store.nextPush(PushLimit()))
         let answer = try await phone.remote.push(batch.push)
         try await phone.store.discardPending()
-        try await phone.store.book(answer.verdicts, of: batch)
+        try await phone.store.apply(answer.verdicts, of: batch)
         #expect(try await phone.store.todos().map(\.content) == ["a"])
         phone.start()
         try await phone.untilContents(["b"])

@@ -79,7 +79,7 @@ private struct World {
         answers.removeAll { $0.phone == answer.phone }
         let pushed = try await phones[answer.phone].store.read { try Meta.int(.push, in: $0) }
         guard pushed == answer.batch.push.number else { return }
-        try await phones[answer.phone].store.book(answer.verdicts, of: answer.batch)
+        try await phones[answer.phone].store.apply(answer.verdicts, of: answer.batch)
     }
 
     private func pull(_ phone: Phone) async throws -> Page {
@@ -104,7 +104,7 @@ private struct World {
             for phone in phones {
                 phone.advance(120_000)
                 while let batch = try await phone.store.nextPush(PushLimit()) {
-                    try await phone.store.book(try await InMemoryRemote(server).push(batch.push).verdicts, of: batch)
+                    try await phone.store.apply(try await InMemoryRemote(server).push(batch.push).verdicts, of: batch)
                 }
                 while true {
                     let page = try await pull(phone)

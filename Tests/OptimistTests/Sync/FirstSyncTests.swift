@@ -32,10 +32,14 @@ struct FirstSyncTests {
         let reader = try Reader(backend)
         try await reader.sync()
         #expect(try await reader.isEqualToBackend())
+        // A part that was asked for ahead is asked for again if the device has other ids by then.
+        let steps = backend.requests.filter { $0 != "push" }.reduce(into: [String]()) { steps, request in
+            if steps.last != request { steps.append(request) }
+        }
         #expect(
-            backend.requests.filter { $0 != "push" }.prefix(8) == [
+            steps.prefix(6) == [
                 "snapshot tag begin", "snapshot tag on", "snapshot shelf begin", "snapshot book begin",
-                "snapshot book on", "snapshot book on", "snapshot book on", "pull tag shelf book",
+                "snapshot book on", "pull tag shelf book",
             ])
     }
 
@@ -47,7 +51,7 @@ struct FirstSyncTests {
         #expect(backend.settings.withLock { $0.connections } == 1)
     }
 
-    @Test func `R6 a parent is as urgent as its most urgent child, and a circle comes to an end`() {
+    @Test func `R6 a parent is as urgent as its most urgent child, and a cycle comes to an end`() {
         func layout(_ number: Int64, _ name: String, _ parents: Set<String>, priority: Int = 0) -> TableLayout {
             let columns = zip(Int64(1)..., parents.sorted()).map { bit, parent in
                 TableLayout.Column(
@@ -71,7 +75,7 @@ struct FirstSyncTests {
         var previous = 0
         for run in 0..<40 {
             try await reader.syncKilled(run: run)
-            let rows = try await reader.store.intakes().reduce(0) { $0 + $1.received }
+            let rows = try await reader.store.tableProgress().reduce(0) { $0 + $1.received }
             #expect(rows >= previous, "progress does not go back")
             previous = rows
             switch run {
@@ -116,7 +120,7 @@ struct FirstSyncTests {
         let reader = try Reader(backend)
         backend.settings.withLock { $0.answers = 4 }
         reader.start()
-        try await reader.until { try await $0.intakes().contains { $0.table == "book" && $0.place != nil } }
+        try await reader.until { try await $0.tableProgress().contains { $0.table == "book" && $0.place != nil } }
         try await reader.write("UPDATE book SET title = 'Mine' WHERE id = ?", [id(11)])
         #expect(try await reader.rows("book").count == 3)
         backend.settings.withLock { $0.answers = .max }
@@ -135,7 +139,7 @@ struct FirstSyncTests {
         backend.write("shelf", [id(3)], ["name": "New"])
         try reader.reopen(hasTags: true)
         reader.start()
-        try await reader.until { try await $0.intakes().contains { $0.table == "tag" && $0.cursor != nil } }
+        try await reader.until { try await $0.tableProgress().contains { $0.table == "tag" && $0.cursor != nil } }
         try await reader.untilSettled()
         await reader.stop()
         let requests = backend.requests.dropFirst(before).filter { $0 != "push" }
@@ -183,7 +187,7 @@ struct FirstSyncTests {
         let batch = try #require(try await phone.store.nextPush(PushLimit()))
         try await phone.store.write { try $0.execute(sql: "UPDATE todo SET done = 1 WHERE content = 'Edited'") }
         let answers = batch.sent.map { _ in Verdict.accepted(seq: 3) }
-        if isAnsweredFirst { try await phone.store.book(answers, of: batch) }
+        if isAnsweredFirst { try await phone.store.apply(answers, of: batch) }
         let asked = SnapshotRequest(table: "todo", at: nil, after: nil, limit: 100)
         #expect(try await phone.store.apply(SnapshotPage(at: "e1.5", rows: [], next: nil), of: asked))
         #expect(
@@ -192,7 +196,7 @@ struct FirstSyncTests {
         if isAnsweredFirst {
             try await phone.store.settleUnseen(.remove)
         } else {
-            try await phone.store.book(answers, of: batch)
+            try await phone.store.apply(answers, of: batch)
         }
         #expect(try await phone.store.todos().map(\.content) == ["Edited"])
         let again = try #require(try await phone.store.nextPush(PushLimit()))
@@ -216,7 +220,7 @@ struct FirstSyncTests {
                 try Row.fetchAll(
                     db,
                     sql: """
-                        SELECT id, generation, acked, seq, clock, node, clocks, known, dirty, pending FROM optimist_row
+                        SELECT r.*, EXISTS (SELECT 1 FROM optimist_edit e WHERE e.id = r.id) FROM optimist_remote r
                         WHERE id IN (SELECT id FROM book) ORDER BY seq
                         """
                 ).map(\.description)
@@ -227,13 +231,13 @@ struct FirstSyncTests {
                 "book", number,
                 ["shelfID": number == misfit ? .string(id(50).uuidString.lowercased()) : .null, "title": "A book"])
         }
-        try await store.apply { _ = try store.receive(books, Horizon(hasMore: true), until: { false }, in: $0) }
+        try await store.apply { _ = try store.receive(books, PageContext(hasMore: true), until: { false }, in: $0) }
         #expect(try await store.read { try Book.fetchCount($0) } == (misfit == nil ? 47 : 46))
         let shelf = row("shelf", 50, ["name": "Shelf"])
-        try await store.apply { _ = try store.receive([shelf], Horizon(), in: $0) }
+        try await store.apply { _ = try store.receive([shelf], PageContext(), in: $0) }
         #expect(try await store.read { try Book.fetchCount($0) } == 47)
         let whole = try Reader(backend).store
-        try await whole.apply { _ = try whole.receive([shelf] + books, Horizon(), in: $0) }
+        try await whole.apply { _ = try whole.receive([shelf] + books, PageContext(), in: $0) }
         #expect(try await entries(of: store) == entries(of: whole))
         #expect(try await entries(of: store).count == 47)
     }
@@ -246,7 +250,7 @@ struct FirstSyncTests {
         let rows = (0..<100).map { PageRow.step(Step(text: "\($0)"), seq: 5) }
         let store = desk.store
         let count = try await store.apply {
-            try store.receive(rows, Horizon(hasMore: true), until: { isAwaited }, in: $0)
+            try store.receive(rows, PageContext(hasMore: true), until: { isAwaited }, in: $0)
         }
         #expect(count == (isAwaited ? 20 : 100))
         #expect(try await store.steps().count == count)

@@ -17,7 +17,7 @@ extension FittingTests {
         try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
         let batch = try #require(try await store.nextPush(PushLimit()))
         try await store.write { try visa.insert($0) }
-        try await store.book([.gone(seq: 9)], of: batch)
+        try await store.apply([.gone(seq: 9)], of: batch)
         #expect(try await store.read { try Project.fetchCount($0) } == 0)
         #expect(try await store.steps().isEmpty)
         #expect(try await store.pendingCount() == 0)
@@ -39,7 +39,7 @@ extension FittingTests {
                 sql: "CREATE TRIGGER app BEFORE DELETE ON project BEGIN SELECT RAISE(ABORT, 'not now'); END")
         }
         if isAnswer {
-            try await store.book([.gone(seq: 9)], of: batch)
+            try await store.apply([.gone(seq: 9)], of: batch)
         } else {
             try await store.take([.gone("project", trip.id)], from: 1, to: 2)
         }
@@ -130,7 +130,7 @@ extension FittingTests {
         #expect(try await store.projects() == ["Trip"])
         #expect(try await store.counts().parked == 1)
         let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.book([.rejected(Refusal(code: "invalidProperties", message: "It is gone."))], of: batch)
+        try await store.apply([.rejected(Refusal(code: "invalidProperties", message: "It is gone."))], of: batch)
         #expect(try await store.projects().isEmpty)
         #expect(try await store.counts().parked == 0)
     }

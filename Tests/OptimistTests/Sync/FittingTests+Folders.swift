@@ -128,7 +128,7 @@ extension FittingTests {
                 of: SnapshotRequest(table: "folder", at: nil, after: nil, limit: 100)))
         let (count, known, broken) = try await store.read { db in
             (
-                try Folder.fetchCount(db), try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_row"),
+                try Folder.fetchCount(db), try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_remote"),
                 try Row.fetchAll(db, sql: "PRAGMA foreign_key_check").count
             )
         }
@@ -151,13 +151,15 @@ extension FittingTests {
         try await store.rewind(["folder"], at: "e1.2", to: [("e1", 0), ("e2", 1)].map(RemoteEpoch.init))
         let batch = try #require(try await device.next())
         let refusal = Verdict.rejected(Refusal(code: "forbidden", message: "No."))
-        try await store.book(
+        try await store.apply(
             batch.push.rows.map { $0.id == ids[0] ? refusal : .groupFailed(by: [], current: nil) }, of: batch)
         #expect(try await device.rows("folder").isEmpty)
         let kept = try await store.read { try String.fetchAll($0, sql: "SELECT mine FROM optimist_journal") }
         #expect(kept.contains { $0.contains(ids[1]) }, "where it was")
         #expect(try await store.counts().parked == 1, "what the server has not lost waits for the row that it is in")
-        #expect(try await store.intakes().map(\.awaitsSnapshot) == [true], "another device may have sent the other one")
+        #expect(
+            try await store.tableProgress().map(\.awaitsSnapshot) == [true],
+            "another device may have sent the other one")
         let asked = SnapshotRequest(table: "folder", at: nil, after: nil, limit: 100)
         let rows = [folder(ids[0], in: nil, seq: 4), folder(ids[1], in: ids[0])]
         #expect(try await store.apply(SnapshotPage(at: "e2.4", rows: rows, next: nil), of: asked))

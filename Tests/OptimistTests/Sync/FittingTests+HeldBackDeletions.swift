@@ -28,7 +28,7 @@ extension FittingTests {
         }
         try await store.take([.step(tickets, seq: 2, in: trip)], from: 1, to: 2)
         let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.book([.rejected(Refusal(code: "forbidden", message: "No."))], of: batch)
+        try await store.apply([.rejected(Refusal(code: "forbidden", message: "No."))], of: batch)
         #expect(try await store.projects().isEmpty)
         #expect(try await store.counts().parked == 1)
     }
@@ -78,7 +78,7 @@ extension FittingTests {
         let backend = FakeBackend()
         backend.write("project", [trip.id], ["title": "Trip"])
         backend.write("step", [tickets.id], ["text": "Tickets", "project": .string(trip.wireID)])
-        try await sync(with: backend) { try await $0.intakes().allSatisfy { $0.isComplete && $0.at == nil } }
+        try await sync(with: backend) { try await $0.tableProgress().allSatisfy { $0.isComplete && $0.at == nil } }
         #expect(try await store.steps() == ["Tickets"])
         backend.settings.withLock { $0.tables = ["project"] }
         backend.write("project", [trip.id], nil)
@@ -140,7 +140,7 @@ extension FittingTests {
         let trip = trip
         try await store.write { try $0.execute(sql: "UPDATE step SET text = 'Flights'") }
         let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.book([.accepted(seq: 4)], of: batch)
+        try await store.apply([.accepted(seq: 4)], of: batch)
         try await store.take([.gone("project", trip.id, seq: 2)], from: 1, to: 2)
         #expect(try await store.projects() == ["Trip"], "it waits")
         try await store.take([nextLife(of: trip, seq: 3)], from: 2, to: 4)
@@ -156,7 +156,7 @@ extension FittingTests {
         let batch = try #require(try await store.nextPush(PushLimit()))
         try await store.take([.gone("project", trip.id, seq: 2)], from: 1, to: 2)
         #expect(try await store.read { try Step.fetchOne($0)?.project } == trip.id)
-        #expect(try await store.book([.accepted(seq: 4)], of: batch), "a pull is to follow")
+        #expect(try await store.apply([.accepted(seq: 4)], of: batch), "a pull is to follow")
         try await store.take([nextLife(of: trip, seq: 3), .step(visa, seq: 4, in: trip)], from: 2, to: 4)
         #expect(try await store.read { try Step.fetchOne($0)?.project } == trip.id)
         #expect(try await store.counts().parked == 0)
@@ -167,7 +167,7 @@ extension FittingTests {
         try await store.take([.project(trip)], to: 1)
         try await store.write { try Step(id: visa.id, text: "Visa", project: trip.id).insert($0) }
         let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.book([.retry(after: .seconds(1))], of: batch)
+        try await store.apply([.retry(after: .seconds(1))], of: batch)
         try await store.take([.gone("project", trip.id, seq: 2)], from: 1, to: 2, hasMore: true)
         #expect(try await store.steps() == ["Visa"])
         try await store.take([nextLife(of: trip, seq: 3), .step(visa, seq: 4, in: trip)], from: 2, to: 4)
@@ -187,12 +187,12 @@ extension FittingTests {
         try await store.take([.project(trip)], to: 1)
         try await store.write { try Step(id: visa.id, text: "Visa", project: trip.id).insert($0) }
         let first = try #require(try await store.nextPush(PushLimit()))
-        try await store.book([.retry(after: .zero)], of: first)
+        try await store.apply([.retry(after: .zero)], of: first)
         try await store.take([.gone("project", trip.id, seq: 2)], from: 1, to: 2)
         let second = try #require(try await store.nextPush(PushLimit()))
         #expect(second.sent.first?.values["project"] == .null)
         #expect(try #require(try clock(second)) > #require(try clock(first)))
-        try await store.book([.retry(after: .zero)], of: second)
+        try await store.apply([.retry(after: .zero)], of: second)
         let tour = tour
         try await store.write { db in
             try tour.insert(db)
@@ -210,7 +210,7 @@ extension FittingTests {
         let batch = try #require(try await store.nextPush(PushLimit()))
         let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_005_000), device: "OtherPhone")
         let deletion = Tombstone(generation: 2, clock: clock)
-        #expect(try await store.book([.gone(seq: 9, deletion)], of: batch), "a pull is to follow")
+        #expect(try await store.apply([.gone(seq: 9, deletion)], of: batch), "a pull is to follow")
         #expect(try await store.steps() == ["Tickets"])
         #expect(try await store.pendingCount() == 0)
         let table = try #require(store.layouts.first { $0.name == "project" }).number
@@ -233,10 +233,10 @@ extension FittingTests {
         try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
         let first = try #require(try await store.nextPush(PushLimit()))
         try await store.write { try Step(id: visa.id, text: "Visa", project: trip.id).insert($0) }
-        try await store.book([.gone(seq: 9)], of: first)
+        try await store.apply([.gone(seq: 9)], of: first)
         #expect(try await store.counts().parked == 1, "the step stands against that")
         let second = try #require(try await store.nextPush(PushLimit()))
-        try await store.book([.blocked(by: "project:\(trip.wireID)")], of: second)
+        try await store.apply([.blocked(by: "project:\(trip.wireID)")], of: second)
         #expect(try await store.rejections().map(\.code) == ["invalidProperties"])
         #expect(try await store.projects().isEmpty)
         #expect(try await store.steps().isEmpty)
@@ -269,7 +269,7 @@ extension FittingTests {
         try await store.take([.gone("project", trip.id, seq: 2)], from: 1, to: 2)
         #expect(try await store.steps().isEmpty)
         let refusal = Verdict.rejected(Refusal(code: "forbidden", message: "No."))
-        try await store.book(batch.sent.map { _ in refusal }, of: batch)
+        try await store.apply(batch.sent.map { _ in refusal }, of: batch)
         #expect(try await store.entry(tickets)?.dirty == 0)
         #expect(try await store.rejections().isEmpty)
         #expect(try await store.pendingCount() == 0)
@@ -282,7 +282,7 @@ extension FittingTests {
         let moved = RowPatch(
             generation: 3, clocks: ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1), device: "OtherPhone")),
             values: ["text": "Tickets", "project": .string(tour.wireID)])
-        try await store.book([.merged(seq: 5, moved)], of: batch)
+        try await store.apply([.merged(seq: 5, moved)], of: batch)
         #expect(try await store.counts().parked == 1, "the tour is not here yet")
         try await store.take([.gone("project", trip.id, seq: 2), .project(tour, seq: 4)], from: 1, to: 5)
         #expect(try await store.projects() == ["Tour"])
@@ -293,14 +293,8 @@ extension FittingTests {
     /// The parked rows that the next page or answer would try.
     private func tried() async throws -> Int {
         let store = store
-        return try await store.apply { db in
-            var count = 0
-            try db.inSavepoint {
-                let tables = AppTables(store.layouts, db)
-                count = try ParkedRows(db).takeReady(tables, includingOthers: true, hasMore: false).count
-                return .rollback
-            }
-            return count
+        return try await store.read { db in
+            try ParkedRows(db).ready(AppTables(store.layouts, db), besides: [], hasMore: false).count
         }
     }
 
@@ -318,11 +312,11 @@ extension FittingTests {
         var former = try #require(PageRow.project(trip).patch)
         former.seq = 1
         switch end {
-        case "put off": try await store.book([.retry(after: nil)], of: batch)
-        case "accepted": try await store.book([.accepted(seq: 3)], of: batch)
+        case "put off": try await store.apply([.retry(after: nil)], of: batch)
+        case "accepted": try await store.apply([.accepted(seq: 3)], of: batch)
         case "refused":
             let refusal = Refusal(code: "forbidden", message: "No.", current: former)
-            try await store.book([.rejected(refusal)], of: batch)
+            try await store.apply([.rejected(refusal)], of: batch)
         default: try await store.discardPending()
         }
         #expect(try await tried() == (end == "discarded" ? 1 : 0))

@@ -109,7 +109,7 @@ extension FittingTests {
             default: .groupFailed(by: ["folder:\(refused)"], current: nil)
             }
         }
-        try await store.book(verdicts, of: batch)
+        try await store.apply(verdicts, of: batch)
         #expect(try await store.read { try Folder.fetchCount($0) } == 0)
         return batch
     }
@@ -142,7 +142,7 @@ extension FittingTests {
             from: 0, to: 1)
         try await store.write { try $0.execute(sql: "UPDATE folder SET parent = ?", arguments: [own]) }
         let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.book(batch.sent.map { _ in .gone(seq: 9) }, of: batch)
+        try await store.apply(batch.sent.map { _ in .gone(seq: 9) }, of: batch)
         try await store.takeFolders([own, other, third].map { .gone("folder", $0, seq: 5) }, from: 1, to: 9)
         #expect(try await store.read { try Folder.fetchCount($0) } == 0)
         #expect(try await store.counts().parked == 0)

@@ -23,7 +23,7 @@ extension FittingTests {
         try await store.startResync(of: [table])
         let asked = SnapshotRequest(table: table, at: nil, after: nil, limit: 100)
         #expect(try await store.apply(SnapshotPage(at: "e1.5", rows: rows, next: nil), of: asked))
-        #expect(try await store.intakes().first { $0.table == table }?.cursor == "e1.5")
+        #expect(try await store.tableProgress().first { $0.table == table }?.cursor == "e1.5")
     }
 
     private func failInserts(of title: String) async throws {
@@ -51,7 +51,7 @@ extension FittingTests {
         let (ids, known) = try await store.read { db in
             (
                 try UUID.fetchSet(db, sql: "SELECT id FROM project"),
-                try UUID.fetchAll(db, sql: "SELECT id FROM optimist_row WHERE pending IS NULL")
+                try UUID.fetchAll(db, sql: "SELECT id FROM optimist_remote")
             )
         }
         #expect(Set(known) == Set((0..<60).map(id)).subtracting([id(place)]))
@@ -114,7 +114,9 @@ extension FittingTests {
         let store = store
         for expected in [20, 60] {
             let rest = Array(rows[count...])
-            count += try await store.apply { try store.receive(rest, Horizon(hasMore: true), until: { true }, in: $0) }
+            count += try await store.apply {
+                try store.receive(rest, PageContext(hasMore: true), until: { true }, in: $0)
+            }
             #expect(count == expected)
             let parked = try await store.counts().parked
             #expect(try await store.projects().count == count - parked)
@@ -153,7 +155,7 @@ extension FittingTests {
             try Step(id: visa.id, text: "Visa", project: trip.id).insert(db)
         }
         let first = try #require(try await store.nextPush(PushLimit()))
-        try await store.book([.gone(seq: 5), .retry(after: .zero)], of: first)
+        try await store.apply([.gone(seq: 5), .retry(after: .zero)], of: first)
         let second = try #require(try await store.nextPush(PushLimit()))
         for table in ["project", "step"] {
             let asked = SnapshotRequest(table: table, at: table == "step" ? "e1.4" : nil, limit: 100)
@@ -163,12 +165,12 @@ extension FittingTests {
         try await store.settleUnseen(.remove)
         #expect(try await store.projects() == ["Trip"], "a step below is not answered yet")
         #expect(try await store.counts().parked == 1)
-        try await store.book([.merged(seq: 6, RowPatch(values: ["project": .null]))], of: second)
+        try await store.apply([.merged(seq: 6, RowPatch(values: ["project": .null]))], of: second)
         try await store.take([], from: 5, to: 6)
         #expect(try await store.projects().isEmpty)
         #expect(try await store.steps() == ["Visa"])
         #expect(try await store.counts().parked == 0)
-        let life = "SELECT generation FROM optimist_row JOIN optimist_table ON number = tbl WHERE name = 'project'"
+        let life = "SELECT generation FROM optimist_remote JOIN optimist_table ON number = tbl WHERE name = 'project'"
         #expect(try await store.read { try Int.fetchOne($0, sql: life) } == 2, "what the server said is remembered")
     }
 
@@ -186,7 +188,7 @@ extension FittingTests {
         try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine' WHERE title = 'Trip'") }
         let batch = try #require(try await store.nextPush(PushLimit()))
         try await store.take([], from: 4, to: 4)
-        try await store.book([.gone(seq: 6)], of: batch)
+        try await store.apply([.gone(seq: 6)], of: batch)
         try await store.settleUnseen(.remove)
         #expect(try await store.steps() == ["Tickets"])
         try await store.take(
@@ -207,7 +209,7 @@ extension FittingTests {
         let batch = try #require(try await store.nextPush(PushLimit()))
         // The server had forgotten the row's end, and has got the row back from another device after its answer.
         try await takeSnapshot([.project(trip, seq: 5)])
-        try await store.book([.gone(seq: 4)], of: batch)
+        try await store.apply([.gone(seq: 4)], of: batch)
         #expect(try await store.projects() == ["Mine"])
         #expect(try await store.pendingCount() == 1)
         #expect(try await store.conflicts().isEmpty)
@@ -223,7 +225,7 @@ extension FittingTests {
         try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine' WHERE title = 'Trip'") }
         let batch = try #require(try await store.nextPush(PushLimit()))
         // The answer names the account's seventh transaction, which changed nothing of the row.
-        try await store.book([.accepted(seq: 7)], of: batch)
+        try await store.apply([.accepted(seq: 7)], of: batch)
         try await store.startResync(of: ["project"])
         var page = SnapshotPage(
             at: "e1.5", rows: [.project(tour), .project(trip, seq: 5, stamp: 1_790_000_000_000)], next: nil)

@@ -23,7 +23,7 @@ struct FittingTests {
 
     // MARK: - R4
 
-    @Test func `R4 children before their parents, circles and a row that refers to itself fit within a page`()
+    @Test func `R4 children before their parents, cycles and a row that refers to itself fit within a page`()
         async throws
     {
         try await store.take([
@@ -48,7 +48,7 @@ struct FittingTests {
         #expect(try await store.counts().parked == 1)
     }
 
-    @Test func `R4 beside a row without its parent a circle fits all the same`() async throws {
+    @Test func `R4 beside a row without its parent a cycle fits all the same`() async throws {
         try await store.take([
             .step(visa, in: Project()), .step(tickets, in: trip), .project(trip, part: tour),
             .project(tour, part: trip),
@@ -69,7 +69,7 @@ struct FittingTests {
         #expect(try await store.steps() == ["Tickets"])
     }
 
-    @Test func `R4 a circle over two pages fits when it is closed`() async throws {
+    @Test func `R4 a cycle over two pages fits when it is closed`() async throws {
         try await store.take([.project(trip, part: tour)], to: 1)
         try await store.take([.project(tour, part: trip)], from: 1, to: 2)
         #expect(try await store.projects() == ["Tour", "Trip"])
@@ -91,7 +91,7 @@ struct FittingTests {
         try await store.take([.project(trip)])
         #expect(try await store.counts().parked == 1)
         let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.book([.rejected(Refusal(code: "uniqueViolation", message: "Taken."))], of: batch)
+        try await store.apply([.rejected(Refusal(code: "uniqueViolation", message: "Taken."))], of: batch)
         #expect(try await store.counts().parked == 0)
         #expect(try await store.read { try Project.fetchAll($0) }.map(\.id) == [trip.id])
     }
@@ -109,7 +109,7 @@ struct FittingTests {
         _ = try await store.nextPush(PushLimit())
         let blocked = try #require(try await store.nextPush(PushLimit()))
         try await store.take([.gone("step", visa.id)], from: 2, to: 3)
-        try await store.book([.blocked(by: "project:1")], of: blocked)
+        try await store.apply([.blocked(by: "project:1")], of: blocked)
         #expect(try await store.entry(visa)?.sent == 0)
     }
 
@@ -159,7 +159,7 @@ struct FittingTests {
         let verdicts: [Verdict] = batch.push.rows.map {
             $0.table == "project" ? .mergedInto(seq: 3, winner: trip.wireID) : .accepted(seq: 3)
         }
-        try await store.book(verdicts, of: batch)
+        try await store.apply(verdicts, of: batch)
         #expect(try await store.read { try Project.fetchAll($0).map(\.id) } == [trip.id])
         #expect(try await store.read { try Step.fetchAll($0).map(\.project) } == [trip.id])
         #expect(try await store.pendingCount() == 0)
@@ -176,12 +176,12 @@ struct FittingTests {
             generation: 1, clocks: ColumnClocks(common: theirs),
             values: ["text": "theirs", "project": .string(trip.wireID)])
         let first = try await store.nextPush(PushLimit())
-        try await store.book([.merged(seq: 3, won)], of: try #require(first))
+        try await store.apply([.merged(seq: 3, won)], of: try #require(first))
         #expect(try await store.counts().parked == 1)
 
         try await store.write { try $0.execute(sql: "UPDATE step SET text = 'mine again'") }
         let second = try await store.nextPush(PushLimit())
-        try await store.book([.accepted(seq: 4)], of: try #require(second))
+        try await store.apply([.accepted(seq: 4)], of: try #require(second))
         try await store.take([.project(trip)], from: 1, to: 2)
         #expect(try await store.counts().parked == 0)
         #expect(try await store.steps() == ["mine again"])
@@ -212,7 +212,7 @@ struct FittingTests {
         let batch = try await store.nextPush(PushLimit())
         let later = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "OtherPhone"))
         let won = RowPatch(clocks: later, values: ["project": .string(trip.wireID)])
-        try await store.book([.merged(seq: 3, won)], of: try #require(batch))
+        try await store.apply([.merged(seq: 3, won)], of: try #require(batch))
         try await store.take([.project(trip)], from: 2, to: 3)
         #expect(try await store.counts().parked == 0)
         #expect(try await store.steps() == [mine ?? "Theirs"])
@@ -227,7 +227,7 @@ struct FittingTests {
         let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone"))
         let won = RowPatch(
             generation: 3, clocks: clocks, values: ["title": "Earlier", "part": .string(trip.wireID)])
-        try await store.book([.merged(seq: 4, won)], of: create)
+        try await store.apply([.merged(seq: 4, won)], of: create)
         try await store.take([.project(trip, seq: 6)], from: 5, to: 6)
         #expect(try await store.projects() == ["Later", "Trip"])
     }
@@ -239,7 +239,7 @@ struct FittingTests {
         let edit = try #require(try await store.nextPush(PushLimit()))
         try await store.take([.project(tour, seq: 5, title: "Anew", part: trip, generation: 3)], from: 1, to: 5)
         #expect(try await store.counts().parked == 1)
-        try await store.book([.gone(seq: 4)], of: edit)
+        try await store.apply([.gone(seq: 4)], of: edit)
         try await store.take([.project(trip, seq: 6)], from: 5, to: 6)
         #expect(try await store.projects() == ["Anew", "Trip"])
     }
@@ -256,12 +256,12 @@ struct FittingTests {
         let won = RowPatch(
             generation: 3, clocks: ColumnClocks(common: theirs), values: ["part": .string(trip.wireID)])
         let create = try await store.nextPush(PushLimit())
-        try await store.book([.merged(seq: 3, won)], of: try #require(create))
+        try await store.apply([.merged(seq: 3, won)], of: try #require(create))
         try await store.write { [tour] db in
             try db.execute(sql: "UPDATE project SET part = ? WHERE id = ?", arguments: [tour.id, former.id])
         }
         let edit = try await store.nextPush(PushLimit())
-        try await store.book([.accepted(seq: 4)], of: try #require(edit))
+        try await store.apply([.accepted(seq: 4)], of: try #require(edit))
         let echo = RowPatch(
             generation: 3, clocks: ColumnClocks(common: theirs), seq: 4, values: ["part": .string(tour.wireID)])
         let echoed = PageRow(table: "project", id: former.wireID, content: .row(echo))
@@ -277,7 +277,7 @@ struct FittingTests {
         let theirs = Clock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "OtherPhone")
         let won = RowPatch(generation: generation, clocks: ColumnClocks(common: theirs), values: values)
         let batch = try await store.nextPush(PushLimit())
-        try await store.book([.merged(seq: 3, won)], of: try #require(batch))
+        try await store.apply([.merged(seq: 3, won)], of: try #require(batch))
         #expect(try await store.counts().parked == 1)
         try await store.apply { db in
             try db.execute(sql: "DELETE FROM step WHERE id = ?", arguments: [tickets.id])
@@ -299,7 +299,7 @@ struct FittingTests {
         let verdicts: [Verdict] = batch.push.rows.map {
             $0.table == "project" ? .mergedInto(seq: 3, winner: trip.wireID) : .accepted(seq: 3)
         }
-        try await store.book(verdicts, of: batch)
+        try await store.apply(verdicts, of: batch)
         #expect(try await store.projects() == ["Tour", "Trip"])
         #expect(try await store.counts().parked == 0)
     }

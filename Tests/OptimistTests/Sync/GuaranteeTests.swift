@@ -32,20 +32,20 @@ struct GuaranteeTests {
     }
 
     @Test func `R6 of tables at opaque cursors, the one that has waited longest is next`() {
-        func intake(_ table: String, _ cursor: String, isOrdered: Bool = false) -> Intake {
-            var intake = Intake(table: table, cursor: cursor, isComplete: true)
-            intake.guarantees = RemoteGuarantees(hasOrderedCursors: isOrdered)
-            return intake
+        func progress(_ table: String, _ cursor: String, isOrdered: Bool = false) -> TableProgress {
+            var progress = TableProgress(table: table, cursor: cursor, isComplete: true)
+            progress.guarantees = RemoteGuarantees(hasOrderedCursors: isOrdered)
+            return progress
         }
-        let opaque = [intake("a", "e1.1"), intake("b", "e1.9"), intake("c", "e1.9"), intake("d", "x")]
+        let opaque = [progress("a", "e1.1"), progress("b", "e1.9"), progress("c", "e1.9"), progress("d", "x")]
         func step(_ asked: [String: Int], due: Set<String> = []) -> PullStep {
-            PullPlan(intakes: opaque, limit: 1, due: due, asked: asked).step
+            PullPlan(tableProgress: opaque, limit: 1, due: due, asked: asked).step
         }
         #expect(step(["a": 3, "b": 2, "c": 2, "d": 1]) == .changes(tables: ["d"], cursor: "x"))
         #expect(step(["a": 3, "b": 2, "c": 2, "d": 4]) == .changes(tables: ["b", "c"], cursor: "e1.9"))
         #expect(step(["a": 3, "b": 2, "c": 2, "d": 4], due: ["a", "d"]) == .changes(tables: ["a"], cursor: "e1.1"))
-        let ordered = [intake("a", "e1.9", isOrdered: true), intake("b", "e1.1", isOrdered: true)]
-        let plan = PullPlan(intakes: ordered, limit: 1, asked: ["b": 9])
+        let ordered = [progress("a", "e1.9", isOrdered: true), progress("b", "e1.1", isOrdered: true)]
+        let plan = PullPlan(tableProgress: ordered, limit: 1, asked: ["b": 9])
         #expect(plan.step == .changes(tables: ["b"], cursor: "e1.1"))
     }
 
@@ -75,7 +75,7 @@ struct GuaranteeTests {
         try await reader.sync()
         try await reader.write("INSERT INTO book(id, title) VALUES (?, 'Mine')", [id(9)])
         let batch = try #require(try await reader.store.nextPush(PushLimit()))
-        try await reader.store.book(try await backend.push(batch.push).verdicts, of: batch)
+        try await reader.store.apply(try await backend.push(batch.push).verdicts, of: batch)
         #expect(try await titles(reader) == ["Mine", "There"])
         try await reader.sync()
         #expect(try await titles(reader) == ["Mine", "There"])
@@ -94,7 +94,7 @@ struct GuaranteeTests {
         // Accepted before the first pull, between pulls, and answered after a page of a later transaction.
         try await reader.write("INSERT INTO book(id, title) VALUES (?, 'First')", [id(1)])
         let first = try #require(try await reader.store.nextPush(PushLimit()))
-        try await reader.store.book(try await backend.push(first.push).verdicts, of: first)
+        try await reader.store.apply(try await backend.push(first.push).verdicts, of: first)
         try await reader.sync()
         try await reader.write("INSERT INTO book(id, title) VALUES (?, 'Second')", [id(2)])
         try await reader.sync()
@@ -107,7 +107,7 @@ struct GuaranteeTests {
             try await store.read { try String.fetchAll($0, sql: "SELECT title FROM book").contains("Later") }
         }
         await reader.stop()
-        try await reader.store.book(verdicts, of: third)
+        try await reader.store.apply(verdicts, of: third)
         try await reader.sync()
         #expect(try await titles(reader) == ["First", "Later", "Second", "There", "There", "Third"])
         // The remote forgets the cursor: everything is received from the beginning.

@@ -146,7 +146,7 @@ final class Reader: Sendable {
     private func isIdle(_ store: Store) async throws -> Bool {
         let engine = running.withLock { $0?.engine }
         guard let engine, try await engine.status.current().phase == .idle else { return false }
-        return try await store.intakes().allSatisfy { $0.isComplete && $0.at == nil }
+        return try await store.tableProgress().allSatisfy { $0.isComplete && $0.at == nil }
     }
 
     /// Starts, waits until everything was received and sent, and stops.

@@ -66,7 +66,7 @@ struct NetworkPolicyTests {
         }
         let first = try #require(try await desk.store.nextPush(PushLimit()))
         #expect(first.push.rows.map(\.id) == [alone.wireID])
-        try await desk.store.book([.accepted(seq: 1)], of: first)
+        try await desk.store.apply([.accepted(seq: 1)], of: first)
         #expect(try await desk.store.nextPush(PushLimit()) == nil)
         desk.store.network.set(home)
         #expect(try await desk.store.nextPush(PushLimit())?.push.rows.count == 2)

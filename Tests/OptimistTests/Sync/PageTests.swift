@@ -75,7 +75,7 @@ struct PageTests {
         let theirs: JSONObject = ["content": "theirs", "date": "2026-11-21", "priority": 5, "done": false]
         try await store.receive([pageRow(todo, seq: 3, stamp: 1_790_000_001_000, theirs)], from: "e1.1", to: "e1.3")
         let older = try #require(pageRow(todo, seq: 2, whole).patch)
-        try await store.book(
+        try await store.apply(
             [.rejected(Refusal(code: "forbidden", message: "no", current: older))], of: batch)
         #expect(try await store.todos().first?.content == "theirs")
         #expect(try await store.pendingCount() == 0)
@@ -97,7 +97,7 @@ struct PageTests {
         try await store.receive([pageRow(todo, seq: 1, stamp: 1_790_000_001_000, late)], from: "e1.0", to: "e1.1")
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine'") }
         let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.book([.accepted(seq: 7)], of: batch)
+        try await store.apply([.accepted(seq: 7)], of: batch)
         try await store.receive([pageRow(todo, seq: 7, whole)], from: "e1.1", to: "e1.7")
         #expect(try await store.todos().first?.priority == whole["priority"]?.int.map(Int.init))
     }
@@ -131,7 +131,7 @@ struct PageTests {
         var cursor = "e1.1"
         for step in order.split(separator: " ") {
             switch step {
-            case "ack": try await store.book([.accepted(seq: 5)], of: batch)
+            case "ack": try await store.apply([.accepted(seq: 5)], of: batch)
             case "old":
                 var older = whole
                 older["priority"] = 3
@@ -160,7 +160,7 @@ struct PageTests {
         try await store.receive(
             [pageRow(todo, seq: 6, stamp: 1_790_000_060_000, theirs)], from: "e1.1", to: "e1.6")
         #expect(try await store.todos().first?.content == "mine")
-        try await store.book([.accepted(seq: 5)], of: batch)
+        try await store.apply([.accepted(seq: 5)], of: batch)
         #expect(try await store.todos().first?.content == "theirs")
         #expect(try await store.pendingCount() == 0)
         #expect(
@@ -177,7 +177,7 @@ struct PageTests {
         theirs["content"] = "theirs"
         try await store.receive(
             [pageRow(todo, seq: 6, stamp: 1_790_000_060_000, theirs)], from: "e1.1", to: "e1.6")
-        try await store.book([.accepted(seq: 5)], of: batch)
+        try await store.apply([.accepted(seq: 5)], of: batch)
         #expect(try await store.todos().first?.content == "again")
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'theirs'") }
         #expect(try await store.pendingCount() == 0, "the base is the page's value")
@@ -187,7 +187,7 @@ struct PageTests {
         try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine'") }
         let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.book([.accepted(seq: 13)], of: batch)
+        try await store.apply([.accepted(seq: 13)], of: batch)
         var theirs = whole
         theirs["content"] = "mine"
         theirs["done"] = true
@@ -207,7 +207,7 @@ struct PageTests {
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine', done = 1") }
         let batch = try #require(try await store.nextPush(PushLimit()))
         let later = Clock(stamp: Stamp(milliseconds: 1_790_000_060_000), device: "OtherPhone")
-        try await store.book(
+        try await store.apply(
             [
                 .merged(
                     seq: 9,
@@ -231,7 +231,7 @@ struct PageTests {
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'sent'") }
         let batch = try #require(try await store.nextPush(PushLimit()))
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'meanwhile'") }
-        try await store.book([.gone(seq: 9)], of: batch)
+        try await store.apply([.gone(seq: 9)], of: batch)
         #expect(try await store.todos().isEmpty)
         #expect(
             try await store.read { try String.fetchOne($0, sql: "SELECT mine FROM optimist_journal") }

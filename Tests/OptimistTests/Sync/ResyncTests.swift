@@ -90,7 +90,7 @@ struct ResyncTests {
         let batch = try #require(try await store.nextPush(PushLimit()))
         // An earlier push had brought it, and another device has deleted it.
         try await store.take([.gone("step", tickets.id, seq: 2)], from: 1, to: 2)
-        try await store.book([.accepted(seq: 3)], of: batch)
+        try await store.apply([.accepted(seq: 3)], of: batch)
         #expect(try await store.steps().isEmpty)
         try await store.take([.step(tickets, seq: 3)], from: 2, to: 3)
         #expect(try await store.steps() == ["Tickets"])
@@ -106,7 +106,7 @@ struct ResyncTests {
         let batch = try #require(try await store.nextPush(PushLimit()))
         try await store.take([.project(trip, seq: 3, title: "Theirs")], from: 2, to: 3)
         #expect(try await store.projects() == ["Mine"])
-        try await store.book([.rejected(Refusal(code: "forbidden", message: "No."))], of: batch)
+        try await store.apply([.rejected(Refusal(code: "forbidden", message: "No."))], of: batch)
         #expect(try await store.projects() == ["Theirs"])
         #expect(try await store.counts().parked == 0)
     }
@@ -120,7 +120,7 @@ struct ResyncTests {
         try await store.take([.project(trip, seq: 2, title: "Again")], from: 1, to: 2)
         #expect(try await store.projects() == ["Mine"])
         #expect(try await store.read { try Project.fetchAll($0).map(\.part) } == [nil], "as in that life, though older")
-        try await store.book([.gone(seq: 2)], of: batch)
+        try await store.apply([.gone(seq: 2)], of: batch)
         #expect(try await store.projects() == ["Mine"])
         let patch = try #require(try await store.nextPush(PushLimit())?.push.rows.first?.change.updated)
         #expect(patch.generation ?? 1 == 1)
@@ -154,11 +154,13 @@ struct ResyncTests {
     @Test func `L4 M2 an edit that is later than the end which the server has forgotten is sent whole`() async throws {
         let store = try Desk().store
         let layout = try #require(store.layouts.first)
-        var entry = RowEntry(ref: RowRef(table: layout.number, id: UUID().databaseValue), generation: 1)
-        (entry.acked, entry.known, entry.pending) = (2, layout.columns[0].mask, .zero)
-        entry.confirmed = ColumnClocks(common: Clock(stamp: .zero, device: "OtherPhone"))
+        let clocks = ColumnClocks(common: Clock(stamp: .zero, device: "OtherPhone"))
+        var entry = RowEntry(
+            ref: RowRef(table: layout.number, id: UUID().databaseValue), generation: 1,
+            remote: RemoteRow(generation: 2, clocks: clocks, known: layout.columns[0].mask),
+            local: LocalEdit(group: .zero, stamp: .zero))
         entry.goOnForgotten(in: layout)
-        #expect(entry.heals)
+        #expect(entry.isRestored)
     }
 
     /// A resync does not bring a project, whose removal has to wait: what is below it is on its way.
@@ -190,7 +192,7 @@ struct ResyncTests {
         let (store, trip) = (try Desk().store, Project(title: "Trip"))
         let batch = try await removeLater(trip, store)
         try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
-        try await store.book([.blocked(by: "project:\(trip.wireID)")], of: batch)
+        try await store.apply([.blocked(by: "project:\(trip.wireID)")], of: batch)
         #expect(try await store.rejections().isEmpty, "the step waits for its project")
         try await store.take([], from: 1, to: 1)
         #expect(try await store.projects() == ["Mine"])
@@ -246,7 +248,7 @@ struct ResyncTests {
         let (store, trip) = (try Desk().store, Project(title: "Trip"))
         let batch = try await removeLater(trip, store)
         try await store.write { try $0.execute(sql: "DELETE FROM project") }
-        try await store.book([.blocked(by: "project:\(trip.wireID)")], of: batch)
+        try await store.apply([.blocked(by: "project:\(trip.wireID)")], of: batch)
         try await store.take([], from: 1, to: 1)
         #expect(try await store.projects() == [])
         let push = try #require(try await store.nextPush(PushLimit())).push
@@ -259,7 +261,7 @@ struct ResyncTests {
     {
         let (store, trip) = (try Desk().store, Project(title: "Trip"))
         let batch = try await removeLater(trip, store)
-        try await store.book([.blocked(by: "project:\(trip.wireID)")], of: batch)
+        try await store.apply([.blocked(by: "project:\(trip.wireID)")], of: batch)
         try await store.take([], from: 1, to: 1)
         #expect(try await store.projects() == [])
         // The server goes back to before the deletion that it had forgotten.
@@ -309,7 +311,9 @@ extension Reader {
         let pages = backend.pages
         start()
         while true {
-            if backend.pages > pages, try await store.intakes().allSatisfy({ $0.isComplete && $0.at == nil }) { break }
+            if backend.pages > pages, try await store.tableProgress().allSatisfy({ $0.isComplete && $0.at == nil }) {
+                break
+            }
             await clock.sleepers(atLeast: 1)
             clock.advance(by: .seconds(30))
             await Task.yield()

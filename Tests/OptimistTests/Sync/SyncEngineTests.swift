@@ -122,7 +122,7 @@ struct SyncEngineTests {
         // Between two attempts: the device does not know whether the push under way arrives.
         try await phone.until { store in
             try await store.write { db in
-                let isUnderWay = try Int.fetchOne(db, sql: "SELECT sent FROM optimist_row") != 0
+                let isUnderWay = try Int.fetchOne(db, sql: "SELECT sent FROM optimist_edit") != 0
                 if !isUnderWay { try db.execute(sql: "DELETE FROM todo") }
                 return !isUnderWay
             }

@@ -56,7 +56,8 @@ struct UpgradeTests {
         let todo = Todo(content: "Tickets", alarm: Date(timeIntervalSince1970: 1_800_000_000))
         try await phone.store.write { try todo.insert($0) }
         phone.start()
-        let answered = "SELECT EXISTS (SELECT 1 FROM optimist_row WHERE due IS NOT NULL OR pending IS NULL)"
+        let answered =
+            "SELECT EXISTS (SELECT 1 FROM optimist_edit WHERE due IS NOT NULL) OR EXISTS (SELECT 1 FROM optimist_remote)"
         try await phone.until { try await $0.read { try Bool.fetchOne($0, sql: answered) } == true }
         #expect(try await phone.store.todos().map(\.content) == ["Tickets"])
         #expect(try await phone.store.counts().pending == 1)
@@ -91,7 +92,7 @@ struct UpgradeTests {
         var waits: [Duration] = []
         for _ in 0..<14 {
             let batch = try #require(try await phone.store.nextPush(PushLimit()))
-            try await phone.store.book([.retry(after: nil)], of: batch)
+            try await phone.store.apply([.retry(after: nil)], of: batch)
             let wait = try #require(try await phone.store.pushOutlook().nextDue)
             waits.append(wait)
             phone.advance(wait.milliseconds)

@@ -100,7 +100,7 @@ struct WaitingRowsTests {
         }
         let batch = try #require(try await phone.store.nextPush(PushLimit()))
         let name = batch.push.rows[0].name
-        try await phone.store.book(
+        try await phone.store.apply(
             [.retry(after: .seconds(60), Self.unknownAlarm), .groupFailed(by: [name], current: nil)], of: batch)
         let rows = try await phone.store.outbox()
         #expect(rows.map(\.waitReason) == [Self.unknownAlarm, Self.unknownAlarm])

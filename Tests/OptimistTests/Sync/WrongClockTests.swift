@@ -119,7 +119,7 @@ struct WrongClockTests {
                 guard let entry = try entries.entry(RowRef(table: number, id: id(index).databaseValue)) else {
                     return []
                 }
-                return [entry.pending ?? .zero, entry.lifeStamp, entry.unsentStamp(of: "title")]
+                return [entry.local?.group ?? .zero, entry.lifeStamp, entry.unsentClock(of: "title").stamp]
             }
         }
     }
@@ -143,7 +143,7 @@ struct WrongClockTests {
         let phone = try Phone(at: Self.now)
         try await phone.store.write { try Todo(content: "Tickets").insert($0) }
         let batch = try #require(try await phone.store.nextPush(PushLimit()))
-        try await phone.store.book([.retry(after: .seconds(60))], of: batch)
+        try await phone.store.apply([.retry(after: .seconds(60))], of: batch)
         phone.advance(59_000 - Self.day)
         let date = Date(timeIntervalSince1970: Double(Self.now / 1000 + 59))
         try await phone.store.correctClock(by: date, roundTrip: .zero)
@@ -156,7 +156,7 @@ struct WrongClockTests {
         let phone = try Phone(at: Self.now + Self.day)
         try await phone.store.write { try Todo(content: "Tickets").insert($0) }
         let batch = try #require(try await phone.store.nextPush(PushLimit()))
-        try await phone.store.book([.retry(after: .seconds(60))], of: batch)
+        try await phone.store.apply([.retry(after: .seconds(60))], of: batch)
         let date = Date(timeIntervalSince1970: Double(Self.now) / 1000)
         try await phone.store.correctClock(by: date, roundTrip: .zero)
         #expect(try await phone.store.pushOutlook().nextDue == .seconds(900))
@@ -201,7 +201,7 @@ struct WrongClockTests {
             [pageRow(Todo(content: ""), seq: 1, stamp: Self.now, ["content": "Old"])], from: "e1.0", to: "e1.1")
         try await phone.store.write { try $0.execute(sql: "DELETE FROM todo") }
         let batch = try #require(try await phone.store.nextPush(PushLimit()))
-        try await phone.store.book([.accepted(seq: 2)], of: batch)
+        try await phone.store.apply([.accepted(seq: 2)], of: batch)
         try await phone.store.write { try Todo(content: "Anew").insert($0) }
         try await phone.store.correctClock(by: Date(timeIntervalSince1970: Double(Self.now) / 1000), roundTrip: .zero)
         #expect(phone.store.capture.lastStamp.milliseconds < Self.now + 60_000)

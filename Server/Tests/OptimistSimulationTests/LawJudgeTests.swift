@@ -1,0 +1,72 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistTesting
+import OptimistWire
+import Testing
+
+@testable import OptimistSimulation
+
+@Suite("The judge of the law of a row", .timeLimit(.minutes(20)))
+struct LawJudgeTests {
+    private static let id = "01000000000040008000000000000001"
+    private static let row = RowName(table: "list", id: id)
+    private static let clock = "019b76ddb5400000-Phone"
+
+    /// What a device holds of a list, which the server had with the name "Trip" under one clock.
+    private func findings(name: String, edit: String = "", clock: String = clock) throws -> [String] {
+        let world = World.quiet()
+        defer { world.end() }
+        let device = world.devices[0]
+        device.kill()
+        var history = History()
+        _ = history.serve([
+            ServedRow(
+                name: Self.row, seq: 1, values: ["name": "Trip", "rank": nil],
+                clocks: ColumnClocks(common: Clock(Self.clock)))
+        ])
+        let file = try DatabaseQueue(path: device.disk.mount().url(SimulatedDevice.fileName).path)
+        return try file.write { db in
+            let triggers = try String.fetchAll(db, sql: "SELECT name FROM sqlite_master WHERE type = 'trigger'")
+            for trigger in triggers { try db.execute(sql: "DROP TRIGGER \(trigger)") }
+            let table = "(SELECT number FROM optimist_table WHERE name = 'list')"
+            try db.execute(
+                sql: """
+                    INSERT INTO list(id, name) VALUES (x'\(Self.id)', '\(name)');
+                    INSERT INTO optimist_remote SELECT \(table), x'\(Self.id)', 1, 1, 0, 0,
+                    json_group_object(name, '\(clock)'), sum(1 << bit), 0 FROM optimist_column WHERE tbl = \(table);
+                    """)
+            if !edit.isEmpty {
+                try db.execute(
+                    sql: """
+                        INSERT INTO optimist_edit(tbl, id, generation, grp, place, stamp, dirty, base, stamps)
+                        SELECT \(table), x'\(Self.id)', 1, 1, 1, 1, 1 << bit, \(edit)
+                        FROM optimist_column WHERE tbl = \(table) AND name = 'name'
+                        """)
+            }
+            let judge = LawJudge(history: history, db: db, rows: try Rows.all(db))
+            return try judge.findings().map(\.text)
+        }
+    }
+
+    @Test func `a shown value is the one that the server had under its clock`() throws {
+        #expect(try findings(name: "Trip").isEmpty)
+        #expect(try findings(name: "Tour") == ["list:01.name holds Tour, and the server had Trip"])
+        #expect(try findings(name: "Tour", clock: "019b76ddb5400001-Phone").isEmpty, "the server never had the clock")
+    }
+
+    @Test func `the base of an edit is what the server had under its clock`() throws {
+        #expect(try findings(name: "Mine", edit: "json_object('name', '''Trip'''), NULL").isEmpty)
+        #expect(
+            try findings(name: "Mine", edit: "json_object('name', '''Tour'''), NULL")
+                == ["list:01.name holds Tour, and the server had Trip"])
+    }
+
+    @Test func `a value that the server has lost is unsent with its own clock`() throws {
+        let lost = "'{}', json_object('@life', '\(Self.clock)', 'name', '\(Self.clock)')"
+        #expect(try findings(name: "Trip", edit: lost).isEmpty)
+        #expect(
+            try findings(name: "Tour", edit: lost) == ["list:01.name holds Tour, and the server had Trip"])
+    }
+}

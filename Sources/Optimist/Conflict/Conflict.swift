@@ -1,0 +1,110 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+public import GRDB
+import OptimistCore
+public import OptimistWire
+
+/// An edit of the user that lost, because another device's edit was later or because the row was deleted.
+///
+/// The store keeps the last 1,000 conflicts until the app restores or forgets them. Equal values are no conflict.
+public struct Conflict: Identifiable, Hashable, Sendable {
+    /// Why the edit lost.
+    public enum Reason: String, Sendable {
+        /// A later value of another device replaced the user's.
+        case overwritten
+        /// The row was deleted. It may have been created again since.
+        case deleted
+    }
+
+    /// Names the conflict for ``Store/restore(_:)`` and ``Store/forget(_:)``. Later conflicts have greater numbers.
+    public let id: Int64
+    /// The table of the row.
+    public let table: String
+    /// The row's lower-case UUID.
+    public let rowID: String
+    /// Why the edit lost.
+    public let reason: Reason
+    /// What the user wrote, by column. For a counter, the amount that was added: `{"@add": 2}`.
+    public let mine: JSONObject
+    /// The values that replaced it at that moment, by column. Nil if the row was gone.
+    public let theirs: JSONObject?
+    /// When this device learned that the edit had lost, by its clock.
+    public let at: Date
+
+    /// Returns the conflicts in a database that a store has written, oldest first. The app can call it in
+    /// ``Store/observe(_:)``.
+    ///
+    /// - Parameter db: A connection within a read or a write.
+    /// - Throws: `DatabaseError`.
+    public static func fetchAll(_ db: Database) throws -> [Conflict] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT j.number, t.name, j.id, j.reason, j.mine, j.theirs, j.at
+                FROM optimist_journal j JOIN optimist_table t ON t.number = j.tbl ORDER BY j.number
+                """
+        ).compactMap { row in
+            guard let id = UUIDForm.bytes.wire(row[2]), let reason = Reason(rawValue: row[3]) else { return nil }
+            return Conflict(
+                id: row[0], table: row[1], rowID: id, reason: reason, mine: object(row[4]) ?? [:],
+                theirs: object(row[5]), at: Date(timeIntervalSince1970: Double(row[6] as Int64) / 1000))
+        }
+    }
+
+    fileprivate static func object(_ text: String?) -> JSONObject? {
+        text.flatMap { try? JSON(parsing: $0.utf8) }?.object
+    }
+}
+
+extension Store {
+    /// Returns the user's edits that lost, oldest first.
+    ///
+    /// - Throws: `DatabaseError`.
+    public func conflicts() async throws -> [Conflict] { try await read { try Conflict.fetchAll($0) } }
+
+    /// Writes a losing edit again, as a new write of the user, and forgets the conflict.
+    ///
+    /// If the row is gone, it is created again with all the values that it had. Otherwise only the edited columns are
+    /// written.
+    ///
+    /// - Parameter id: A ``Conflict/id``.
+    /// - Throws: `OptimistError` with code `unknownConflict`; `DatabaseError` if the row cannot be written, for example because
+    ///   a row that it refers to is gone; otherwise as ``Store/write(allOrNothing:_:)``. The conflict then stays.
+    public func restore(_ id: Conflict.ID) async throws {
+        try await write { db in
+            let sql = "SELECT tbl, id, mine, whole FROM optimist_journal WHERE number = ?"
+            guard let row = try Row.fetchOne(db, sql: sql, arguments: [id]),
+                let layout = self.layouts.first(where: { $0.number == row[0] }), let mine = Conflict.object(row[2])
+            else { throw Self.unknownConflict(id) }
+            let table = AppTable(layout: layout, db: db)
+            if try table.values(row[1]) != nil {
+                try table.make(.set(mine), at: row[1])
+            } else {
+                try table.make(.put(Conflict.object(row[3]) ?? mine), at: row[1])
+            }
+            try Self.remove(id, in: db)
+        }
+    }
+
+    /// Forgets a conflict, and with it what the user wrote.
+    ///
+    /// - Parameter id: A ``Conflict/id``.
+    /// - Throws: `OptimistError` with code `unknownConflict`; `DatabaseError`.
+    public func forget(_ id: Conflict.ID) async throws {
+        try await write { db in
+            try Self.remove(id, in: db)
+            guard db.changesCount > 0 else { throw Self.unknownConflict(id) }
+        }
+    }
+
+    private static func remove(_ id: Conflict.ID, in db: Database) throws {
+        try db.execute(sql: "DELETE FROM optimist_journal WHERE number = ?", arguments: [id])
+    }
+
+    private static func unknownConflict(_ id: Conflict.ID) -> OptimistError {
+        OptimistError(
+            .unknownConflict,
+            "There is no conflict \(id): it was restored or forgotten already, or too many came after.")
+    }
+}

@@ -1,0 +1,70 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// The user's edits that lost to newer ones or to a delete (M7). The journal is bounded: the oldest edits are dropped first.
+struct Journal {
+    /// How many edits are kept.
+    static let capacity = 1_000
+
+    let db: Database
+
+    init(_ db: Database) { self.db = db }
+
+    /// Keeps a losing edit.
+    ///
+    /// - Parameters:
+    ///   - mine: The columns that the user had edited.
+    ///   - theirs: The values that replaced the user's. Nil if the row was deleted.
+    ///   - whole: Every column of a deleted row, so that the row can be created again.
+    func record(
+        _ ref: RowRef, reason: Conflict.Reason, mine: JSONObject, theirs: JSONObject? = nil, whole: JSONObject? = nil,
+        at milliseconds: Int64
+    ) throws {
+        try db.cachedStatement(
+            sql: "INSERT INTO optimist_journal(tbl, id, reason, mine, theirs, whole, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        ).execute(
+            arguments: [
+                ref.table, ref.id, reason.rawValue, JSON.object(mine).description,
+                theirs.map { JSON.object($0).description }, whole.map { JSON.object($0).description }, milliseconds,
+            ])
+        try db.cachedStatement(sql: "DELETE FROM optimist_journal WHERE number <= ?")
+            .execute(arguments: [db.lastInsertedRowID - Int64(Self.capacity)])
+    }
+
+    /// Stores what the user lost when a row's life ended.
+    func record(_ loss: Loss, of ref: RowRef, at milliseconds: Int64) throws {
+        try record(
+            ref, reason: .deleted, mine: loss.mine, theirs: loss.theirs, whole: loss.whole, at: milliseconds)
+    }
+
+    /// What the user loses when a row's life ends. It must be read before the row is changed.
+    struct Loss {
+        let mine: JSONObject
+        /// The values of the next life, if there is one.
+        let theirs: JSONObject?
+        let whole: JSONObject
+
+        /// Nil if nothing is lost. A value that the next life also has is not lost (M5).
+        ///
+        /// - Parameters:
+        ///   - lost: The columns that are unsent and lost.
+        ///   - entry: The row's entry before the change.
+        ///   - vacancy: The values that are emptied temporarily.
+        init?(
+            _ lost: Int64, of entry: RowEntry, by change: RowChange, in table: AppTable, besides vacancy: Vacancy? = nil
+        ) throws {
+            guard lost != 0, let values = try table.values(entry.ref.id) else { return nil }
+            let whole = vacancy?.filled(values, of: entry.ref.id, in: table) ?? values
+            let next: JSONObject? = if case .put(let values) = change { values } else { nil }
+            let edited = table.layout.columns(in: lost).filter { column in
+                next.map { $0[column.name] ?? .null != whole[column.name] } ?? true
+            }
+            if edited.isEmpty { return nil }
+            mine = entry.kept(JSONObject(edited.map { ($0.name, whole[$0.name] ?? .null) }), in: table.layout)
+            theirs = next.map { next in JSONObject(edited.map { ($0.name, next[$0.name] ?? .null) }) }
+            self.whole = whole
+        }
+    }
+}

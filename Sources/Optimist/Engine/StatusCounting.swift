@@ -1,0 +1,63 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+import Synchronization
+
+/// Reads the status once per change, for all followers.
+///
+/// The cost of counting is proportional to the number of pending rows. From 10,000 rows on there is a pause after each
+/// count, so that a long outbox is not counted again for each of its pushes. The last state always arrives.
+final class StatusCounting: Sendable {
+    private struct State {
+        var followers: [Int: AsyncStream<SyncStatus>.Continuation] = [:]
+        var nextID = 0
+        var task: Task<Void, Never>?
+    }
+
+    private let store: Store
+    private let state = Mutex(State())
+
+    init(store: Store) { self.store = store }
+
+    /// The statuses from now on, buffering only the newest. The stream ends when its consumer is cancelled.
+    func follow(_ statuses: SyncStatuses) -> AsyncStream<SyncStatus> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            let id = state.withLock { state in
+                state.nextID += 1
+                state.followers[state.nextID] = continuation
+                if state.task == nil { state.task = start(statuses) }
+                return state.nextID
+            }
+            continuation.onTermination = { [weak self] _ in self?.leave(id) }
+        }
+    }
+
+    private func leave(_ id: Int) {
+        let idle = state.withLock { state in
+            state.followers[id] = nil
+            if !state.followers.isEmpty { return nil as Task<Void, Never>? }
+            defer { state.task = nil }
+            return state.task
+        }
+        idle?.cancel()
+    }
+
+    private func start(_ statuses: SyncStatuses) -> Task<Void, Never> {
+        let (changes, clock) = (store.changes.stream(), store.surroundings.clock)
+        return store.surroundings.spawn { [weak self, weak statuses] in
+            for await _ in changes {
+                guard let status = await statuses?.whenReadable() else { continue }
+                self?.show(status)
+                if let pause = Self.pause(after: status.counts.pending) { try? await clock.sleep(for: pause) }
+            }
+        }
+    }
+
+    private func show(_ status: SyncStatus) {
+        let followers = state.withLock { Array($0.followers.values) }
+        for follower in followers { follower.yield(status) }
+    }
+
+    /// A pause of about ten times the time that counting took. Nil: no pause.
+    static func pause(after pending: Int) -> Duration? { pending < 10_000 ? nil : .nanoseconds(pending * 200) }
+}

@@ -1,0 +1,44 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+import GRDB
+
+/// How many rows are in each state. The counts are exact at any moment, offline too.
+public struct SyncCounts: Sendable, Hashable {
+    /// Rows that the server has not accepted yet.
+    public var pending = 0
+    /// Rejections that the app has not retried or discarded.
+    public var rejected = 0
+    /// Rows that this device received and cannot apply yet, for example because of a table's constraint.
+    public var parked = 0
+    /// When the server last answered a push or the device last applied a page, by the device's clock. Nil: never.
+    public var lastSync: Date?
+
+    /// Makes counts of zero.
+    public init() {}
+}
+
+extension SyncCounts {
+    /// - Parameter layouts: The tables that are synced. Unsent rows of a table that is no longer synced do not count:
+    ///   they wait until the table is synced again.
+    static func fetch(_ db: Database, of layouts: [TableLayout]) throws -> SyncCounts {
+        func count(_ sql: String) throws -> Int { try Int.fetchOne(db.cachedStatement(sql: sql)) ?? 0 }
+        var counts = SyncCounts()
+        // SQLite can count all pending rows in an index alone, but that index does not tell their tables.
+        let isAll = try count("SELECT count(*) FROM optimist_table") == layouts.count
+        let synced = isAll ? "" : "AND +tbl IN (\(layouts.map { String($0.number) }.joined(separator: ", ")))"
+        counts.pending = try count("SELECT count(*) FROM optimist_edit WHERE 1 \(synced)")
+        counts.rejected = try count("SELECT count(*) FROM optimist_rejection WHERE bundle IS NULL")
+        counts.parked = try count("SELECT count(*) FROM optimist_parked WHERE 1 \(synced)")
+        counts.lastSync = try Meta.int(.lastSync, in: db).map { Date(timeIntervalSince1970: Double($0) / 1000) }
+        return counts
+    }
+}
+
+extension Store {
+    /// Counts what is pending, rejected and parked now.
+    ///
+    /// - Throws: `DatabaseError`.
+    /// - Complexity: O(pending rows), in an index.
+    public func counts() async throws -> SyncCounts { try await read { try SyncCounts.fetch($0, of: self.layouts) } }
+}

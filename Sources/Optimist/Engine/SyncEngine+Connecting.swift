@@ -1,0 +1,49 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+import OptimistSession
+
+extension SyncEngine {
+    /// The remote's account. Connects first if the engine has not connected yet, or if another account has signed in since.
+    func connected() async throws -> RemoteAccount {
+        await untilRestored()
+        if let account, remote.signedIn == connectedAs { return account }
+        account = nil
+        let present = try await connecting.value(surroundings.spawn) { try await self.connectAndBind() }
+        account = present
+        return present
+    }
+
+    private func connectAndBind() async throws -> RemoteAccount {
+        let person = remote.signedIn
+        let account = try await connect()
+        // A remote may ignore that its task was cancelled.
+        try Task.checkCancellation()
+        if let install = try await session?.installID() ?? installID { try await store.recognise(install: install) }
+        try await store.bind(to: account.id, as: person) { [remote] in remote.signedIn }
+        try await store.note(remote.guarantees)
+        connectedAs = person
+        if let schema = account.schema { try await store.check(against: schema) }
+        if let served = account.tables { try await store.skip(tablesBut: served) }
+        return account
+    }
+
+    /// Waits until the session has read its credentials. From then on the engine knows whose account the answers belong to.
+    private func untilRestored() async {
+        guard let session, session.state == .restoring else { return }
+        for await state in session.states where state != .restoring { return }
+    }
+
+    /// Connects. A refused connection says nothing about a row, so it counts as an unreachable remote.
+    private func connect() async throws -> RemoteAccount {
+        do { return try await remote.connect() } catch RemoteFailure.signedOut(let reason) {
+            if remote.signedIn == .unknown { try await store.note(.nobody) }
+            throw RemoteFailure.signedOut(reason)
+        } catch RemoteFailure.refused(let reason) {
+            throw RemoteFailure.unreachable(reason)
+        } catch RemoteFailure.tooLarge {
+            throw RemoteFailure.unreachable("the connection was refused as too large")
+        }
+    }
+}

@@ -1,0 +1,247 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import Logging
+import OptimistCore
+import OptimistWire
+
+extension SyncEngine {
+    /// What one run of the engine remembers about its pulls.
+    struct Pulls {
+        /// Whether the remote gives snapshots. The engine assumes so until the remote says otherwise.
+        var hasSnapshots = true
+        var followsSnapshot = false
+        /// Tables that the remote serves only to a newer version of the app, each with the time when the engine asks
+        /// for it again.
+        var paused: [String: Duration] = [:]
+
+        /// The part of a snapshot that is on its way while the store applies the part before it.
+        var ahead: SnapshotAhead?
+        /// Whether this run has already forgotten old deleted rows.
+        var hasForgottenDeleted = false
+        /// The task that asks the app about a mass removal. Nil: none is under way.
+        var asking: Task<Void, Never>?
+        /// The tables that this round still has to ask for, and the turn in which each was last asked for. Used only if
+        /// cursors are opaque.
+        var due: Set<String> = []
+        var asked: [String: Int] = [:]
+        private var turn = 0
+
+        /// - Parameter tables: The tables that can be received now.
+        mutating func beginRound(of tables: some Sequence<String>) {
+            due.formIntersection(tables)
+            if due.isEmpty { due = Set(tables) }
+        }
+
+        mutating func took(_ tables: [String], hasMore: Bool) {
+            turn += 1
+            for table in tables { asked[table] = turn }
+            if !hasMore { due.subtract(tables) }
+        }
+    }
+
+    /// Runs the next step of receiving.
+    func pull() async -> SyncMachine.PullOutcome {
+        do {
+            let account = try await connected()
+            let withheld = Set(store.withheld(pausedTables).map(\.name))
+            let tableProgress = try await store.tableProgress().filter {
+                (account.tables?.contains($0.table) ?? true) && !withheld.contains($0.table)
+            }
+            pulls.beginRound(of: remote.guarantees.hasOrderedCursors ? [] : tableProgress.map(\.table))
+            let plan = PullPlan(
+                tableProgress: tableProgress, limit: RowSync.Limit.pageRows, hasSnapshots: pulls.hasSnapshots,
+                followsSnapshot: pulls.followsSnapshot, isAsking: pulls.asking != nil, due: pulls.due,
+                asked: pulls.asked)
+            return .page(hasMore: try await take(plan.step, of: plan, account))
+        } catch {
+            return .failed(SyncMachine.Failure(error))
+        }
+    }
+
+    /// Runs one step. Returns whether there is more to do.
+    private func take(_ step: PullStep, of plan: PullPlan, _ account: RemoteAccount) async throws -> Bool {
+        pulls.followsSnapshot = false
+        switch step {
+        case .nothing: return false
+        case .removal: return try await settleRemoval()
+        case .snapshot(let request): return try await takeSnapshot(request, of: plan)
+        case .changes(let tables, let cursor):
+            return try await takeChanges(tables, cursor, of: plan, account)
+        }
+    }
+
+    /// - Parameter known: The cursor of these tables. Nil: they have none yet.
+    private func takeChanges(_ tables: [String], _ known: String?, of plan: PullPlan, _ account: RemoteAccount)
+        async throws -> Bool
+    {
+        let cursor = known ?? account.initialCursor
+        do {
+            let origins = try await store.origins()
+            let roundTrip = RoundTrip(surroundings)
+            if known == nil, !remote.guarantees.hasOrderedCursors, remote.guarantees.pagesHaveOwnChanges {
+                try await store.expectRows(of: tables)
+            }
+            let page = try await remote.pull(
+                PullRequest(tables: tables, cursor: cursor, limit: plan.limit, origins: origins))
+            try await store.correctClock(by: page.serverTime, roundTrip: roundTrip())
+            try await forgetDeletedRows(rememberedFor: account.tombstoneDays, at: page.serverTime, knowing: known)
+            pause(page.upgradeRequired)
+            if known == nil, try await hasAskedAboutFormerLife(page.cursor, tables) { return true }
+            let told = tables.filter { !page.upgradeRequired.contains($0) }
+            guard
+                try await store.apply(
+                    page, to: told, initialCursor: account.initialCursor, origins: origins, served: account.tables)
+            else { return true }
+            if !page.epochs.isEmpty { store.writes.send() }
+            pulls.took(tables, hasMore: page.hasMore)
+            return page.hasMore || !pulls.due.isEmpty || plan.wantsMore(after: tables, moved: page.cursor != cursor)
+        } catch RemoteFailure.upgradeRequired(let tables) {
+            pause(tables)
+            return true
+        } catch RemoteFailure.cursorLost {
+            try await startResync(of: tables)
+            throw RemoteFailure.cursorLost
+        } catch RemoteFailure.forked(let epochs) {
+            try await rewind(tables, at: cursor, to: epochs)
+            throw RemoteFailure.forked(epochs)
+        }
+    }
+
+    /// Forgets old deleted rows once per run, by the server's time, because this device's clock may be set to any year.
+    private func forgetDeletedRows(rememberedFor days: Int?, at serverTime: Date?, knowing cursor: String?)
+        async throws
+    {
+        guard !pulls.hasForgottenDeleted, let days, let serverTime, let state = remote.guarantees.state(of: cursor)
+        else { return }
+        pulls.hasForgottenDeleted = true
+        try await store.forgetDeletedRows(rememberedFor: days, at: serverTime, knowing: state.seq)
+    }
+
+    private func rewind(_ tables: [String], at cursor: String?, to epochs: [RemoteEpoch]) async throws {
+        logger.info("sync.rewind", metadata: ["tables": "\(tables.count)"])
+        account = nil
+        try await store.rewind(tables, at: cursor, to: epochs)
+    }
+
+    /// If a first answer comes from another epoch than the one that confirmed this device's rows, asks the remote what
+    /// became of the former epoch (L3). The first answer is then void.
+    private func hasAskedAboutFormerLife(_ state: String, _ tables: [String]) async throws -> Bool {
+        guard let former = try await store.cursorOfFormerLife(than: state) else { return false }
+        do {
+            let page = try await remote.pull(PullRequest(tables: tables, cursor: former, limit: 1))
+            try await rewind([], at: former, to: page.epochs)
+        } catch RemoteFailure.forked(let epochs) { try await rewind([], at: former, to: epochs) }
+        return true
+    }
+
+    private func takeSnapshot(_ request: SnapshotRequest, of plan: PullPlan) async throws -> Bool {
+        do {
+            var request = request
+            request.origins = try await store.origins()
+            if request.after == nil, !remote.guarantees.hasOrderedCursors {
+                try await store.expectRows(of: [request.table])
+            }
+            let page = try await snapshot(request)
+            if request.at == nil, try await hasAskedAboutFormerLife(page.at, [request.table]) { return true }
+            if let next = page.next {
+                var following = request
+                (following.at, following.after) = (request.at ?? page.at, next)
+                pulls.ahead = SnapshotAhead(following, of: remote, surroundings)
+            }
+            // A part that arrives too late changes nothing, and the engine asks for it again.
+            _ = try await store.apply(page, of: request)
+            pulls.followsSnapshot = true
+            return true
+        } catch RemoteFailure.noSnapshots {
+            pulls.hasSnapshots = false
+            try await store.expectNothing(of: request.table)
+            return true
+        } catch RemoteFailure.upgradeRequired(let tables) {
+            pause(tables)
+            return true
+        } catch RemoteFailure.cursorLost {
+            // Every table that noted this cursor has lost it too.
+            try await startResync(
+                of: plan.tableProgress.filter { !$0.isComplete && $0.latest == request.at }.map(\.table))
+            throw RemoteFailure.cursorLost
+        } catch RemoteFailure.forked(let epochs) {
+            try await rewind([request.table], at: request.at, to: epochs)
+            throw RemoteFailure.forked(epochs)
+        }
+    }
+
+    private func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage {
+        let ahead = pulls.ahead
+        pulls.ahead = nil
+        if let ahead, ahead.request == request { return try await ahead.page }
+        ahead?.cancel()
+        let roundTrip = RoundTrip(surroundings)
+        let page = try await remote.snapshot(request)
+        try await store.correctClock(by: page.serverTime, roundTrip: roundTrip())
+        return page
+    }
+
+    private func startResync(of tables: [String]) async throws {
+        logger.info("sync.resync", metadata: ["tables": "\(tables.count)"])
+        account = nil
+        try await store.startResync(of: tables)
+    }
+
+    // MARK: - Tables that need a newer version of the app
+
+    /// How long the engine leaves a table alone that the remote serves only to a newer version of the app.
+    private static let pause = Duration.seconds(3600)
+
+    /// The tables that the engine leaves alone for now. The other tables go on.
+    var pausedTables: Set<String> {
+        let now = elapsed()
+        return Set(pulls.paused.filter { $0.value > now }.keys)
+    }
+
+    /// Leaves tables alone for an hour, or until the next run.
+    func pause(_ tables: Set<String>) {
+        if tables.isEmpty, pulls.paused.isEmpty { return }
+        for table in tables { pulls.paused[table] = elapsed() + Self.pause }
+        status.show(upgradeRequired: pausedTables)
+    }
+
+    // MARK: - Rows that the server no longer has
+
+    /// The tables that the remote keeps, by its last answer. Nil: all tables, or the engine is not connected now.
+    private var servedTables: Set<String>? { account?.tables }
+
+    private func settleRemoval() async throws -> Bool {
+        let removal = try await store.massRemoval()
+        if removal.isMass {
+            ask(removal)
+        } else {
+            try await store.settleUnseen(.remove, served: servedTables)
+        }
+        return true
+    }
+
+    /// Asks the app about a mass removal. The app may take its time: pulls go on meanwhile. If the removal has grown by the
+    /// time the app answers, the engine asks again about the larger one. Without an answer, it asks again in the next run.
+    private func ask(_ removal: MassRemoval) {
+        let (store, logger, onMassRemoval) = (store, logger, onMassRemoval)
+        pulls.asking = surroundings.spawn {
+            do {
+                var (asked, present) = (removal, removal)
+                var answer: MassRemoval.Answer
+                repeat {
+                    asked = present
+                    answer = await onMassRemoval(asked)
+                    try Task.checkCancellation()
+                    present = try await store.massRemoval()
+                } while !asked.covers(present)
+                try await store.settleUnseen(answer, served: await self.servedTables)
+                // Since then, deletions may be waiting for the next page.
+                self.poke()
+            } catch { logger.error("sync.removal.failed", metadata: ["error": "\(error)"]) }
+            await self.asked()
+        }
+    }
+
+    private func asked() { pulls.asking = nil }
+}

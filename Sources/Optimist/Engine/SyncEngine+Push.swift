@@ -1,0 +1,108 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Logging
+import OptimistCore
+
+extension SyncEngine {
+    /// Assembles the next push, sends it, and applies the verdicts.
+    func push(_ rowLimit: Int) async -> SyncMachine.PushOutcome {
+        do {
+            lastBatch = nil
+            var next: PushBatch?
+            try await checkForRewind()
+            repeat {
+                let outlook = try await store.pushOutlook(without: pausedTables)
+                guard outlook.isSendable else { return .nothing(nextDue: outlook.nextDue) }
+                _ = try await connected()
+                next = try await store.nextPush(PushLimit(rows: rowLimit), without: pausedTables)
+            } while next == nil
+            guard let batch = next else { return .nothing(nextDue: nil) }
+            lastBatch = batch
+            let roundTrip = RoundTrip(surroundings)
+            let answer = try await send(batch)
+            let duration = roundTrip()
+            pause(answer.upgradeRequired)
+            guard answer.verdicts.count == batch.sent.count else {
+                return .failed(
+                    .protocolError("The remote answered \(answer.verdicts.count) rows of \(batch.sent.count)."),
+                    rows: 0, units: 0)
+            }
+            let verdicts = try await store.believable(answer, of: batch)
+            let holdsBack = try await store.apply(verdicts, of: batch, in: answer.epoch)
+            try await store.correctClock(by: answer.serverTime, roundTrip: duration)
+            tellWaits(verdicts, of: batch)
+            return .sent(needsPull: holdsBack || verdicts != answer.verdicts)
+        } catch {
+            return .failed(
+                SyncMachine.Failure(error), rows: lastBatch?.sent.count ?? 0, units: lastBatch?.unitCount ?? 0)
+        }
+    }
+
+    /// Finds out whether the file went back, if this launch counts under its own id until that is known. If the remote
+    /// does not answer the question, the launch keeps its own id until it exits, and its counts are sent.
+    private func checkForRewind() async throws {
+        // This check avoids a needless connection. `rewindCheck` below decides, because the connection may bring a new
+        // device id.
+        guard asksForRewind, store.capture.launchOrigin != nil else { return }
+        _ = try await connected()
+        guard let check = try await store.rewindCheck() else { return }
+        let roundTrip = RoundTrip(surroundings)
+        do {
+            let answer = try await remote.push(check)
+            try Task.checkCancellation()
+            let duration = roundTrip()
+            store.confirmedNoRewind()
+            try await store.correctClock(by: answer.serverTime, roundTrip: duration)
+        } catch RemoteFailure.refused, RemoteFailure.tooLarge, RemoteFailure.forbidden, RemoteFailure.protocolError {
+            asksForRewind = false
+        }
+    }
+
+    /// Sends a batch and returns the answer. If the push was given up meanwhile, this sends nothing more and ignores
+    /// the answer: the rows are sent again, perhaps with other values.
+    func send(_ batch: PushBatch) async throws -> PushAnswer {
+        do {
+            if Task.isCancelled { throw RemoteFailure.notSent("Sync was stopped.") }
+            let answer = try await remote.push(batch.push)
+            try Task.checkCancellation()
+            return answer
+        } catch RemoteFailure.notSent(let reason) {
+            try await store.recall(batch)
+            throw RemoteFailure.notSent(reason)
+        } catch {
+            try await store.pushEnded(batch)
+            throw error
+        }
+    }
+
+    /// Logs once per run, for each table and reason, which rows the server does not accept for now. A developer who
+    /// looks for a missing column finds it in the log.
+    private func tellWaits(_ verdicts: [Verdict], of batch: PushBatch) {
+        for (row, verdict) in zip(batch.push.rows, verdicts) {
+            guard case .retry(_, let reason?) = verdict,
+                toldWaits.insert(WaitReason.Place(table: row.table, reason: reason)).inserted
+            else { continue }
+            logger.warning(
+                "The server does not take some rows for now. They stay pending and are sent again.",
+                metadata: [
+                    "sync.table": "\(row.table)", "sync.code": "\(reason.code)",
+                    "sync.column": "\(reason.column ?? "")",
+                ])
+        }
+    }
+
+    /// Rejects or holds the only unit of the last push, which the server refused as a whole.
+    func setAside(isRejected: Bool) async throws {
+        guard let batch = lastBatch, batch.unitCount == 1 else { return }
+        if isRejected {
+            let refusal = Refusal(
+                code: "tooLarge",
+                message: batch.sent.count == 1
+                    ? "The change is larger than the server accepts, or too much work for it."
+                    : "What was written together is larger than the server accepts, or too much work for it.")
+            if try await store.refuse(refusal, batch) { poke() }
+        } else {
+            try await store.hold(batch)
+        }
+    }
+}

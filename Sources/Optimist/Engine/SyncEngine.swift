@@ -1,0 +1,342 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+public import Logging
+import OptimistCore
+public import OptimistSession
+import OptimistWire
+
+/// Keeps a store in step with a server: sends pending rows, and receives what other devices wrote.
+///
+/// An app makes one engine for each store and lets it run as long as it likes:
+///
+/// ```swift
+/// let sync = SyncEngine(store: store, session: session)
+/// Task { await sync.run() }
+/// for await status in sync.status { … }
+/// ```
+///
+/// The value `SyncMachine` makes the decisions, and the engine carries them out. Nothing here ever blocks a write or a
+/// read of the app.
+public actor SyncEngine {
+    let store: Store
+    let remote: any Remote
+    let session: Session?
+    let installID: UUID?
+    let onMassRemoval: @Sendable (MassRemoval) async -> MassRemoval.Answer
+    private let reachability: any Reachability
+    let surroundings: Surroundings
+    let logger: Logger
+    private let inbox = Inbox()
+    /// The status of sync: now, and whenever it changes. A slow reader gets only the newest status. Any task may follow it.
+    public nonisolated let status: SyncStatuses
+
+    private var machine: SyncMachine
+    var account: RemoteAccount?
+    /// The user who was signed in when the engine connected to `account`.
+    var connectedAs = SignedIn.unknown
+    /// The connection attempt under way. Several lanes may need it at the same time.
+    var connecting = SharedWork<RemoteAccount>()
+    var pulls = Pulls()
+    private(set) var elapsed: Stopwatch
+    /// The number of each lane's current work. The outcome of a lane's earlier work no longer counts.
+    private var works: [SyncMachine.Lane: Int] = [:]
+    private var tasks: [Int: Task<Void, Never>] = [:]
+    private var timers: [SyncMachine.Timer: Task<Void, Never>] = [:]
+    private var lastTask = 0
+    var lastBatch: PushBatch?
+    var asksForRewind = true
+    /// The waiting rows that this run has already logged, by table and reason.
+    var toldWaits: Set<WaitReason.Place> = []
+
+    /// Syncs with a server that speaks JMAP, through a session.
+    ///
+    /// - Parameters:
+    ///   - store: The device's rows. One engine syncs a store at a time.
+    ///   - session: Signs the requests. Sync is paused while the user is not signed in.
+    ///   - reachability: Hints at when an attempt may succeed. Default: the system's.
+    ///   - schemaVersion: The version of the schema that the app was built with.
+    ///   - logger: Receives errors that could not be thrown, without anything that users wrote.
+    ///   - onMassRemoval: Called before the engine removes more than half of a table, and more than 100 rows, from this
+    ///     device because the server no longer has those rows. Sync goes on meanwhile. The engine asks once in each run
+    ///     until there is an answer, and again if more rows are to go by then. Default: the rows are removed.
+    public init(
+        store: Store, session: Session, reachability: (any Reachability)? = nil, schemaVersion: Int = 1,
+        logger: Logger = Logger(label: "optimist.sync"),
+        onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Answer = { _ in .remove }
+    ) {
+        self.init(
+            store: store, remote: JMAPRemote(session: session, schemaVersion: schemaVersion), session: session,
+            installID: nil, reachability: reachability, logger: logger, onMassRemoval: onMassRemoval)
+    }
+
+    /// Syncs with the team's own backend.
+    ///
+    /// - Parameters:
+    ///   - store: The device's rows. One engine syncs a store at a time.
+    ///   - remote: The backend.
+    ///   - reachability: Hints at when an attempt may succeed. Default: the system's.
+    ///   - installID: An id of this installation of the app, kept outside backups. The engine uses it to recognise a restored
+    ///     or copied file. Default: nil, and the engine recognises such a file only by the remote's push numbers.
+    ///   - logger: Receives errors that could not be thrown, without anything that users wrote.
+    ///   - onMassRemoval: Called before the engine removes more than half of a table, and more than 100 rows, from this
+    ///     device because the server no longer has those rows. Sync goes on meanwhile. The engine asks once in each run
+    ///     until there is an answer, and again if more rows are to go by then. Default: the rows are removed.
+    public init(
+        store: Store, remote: any Remote, reachability: (any Reachability)? = nil, installID: UUID? = nil,
+        logger: Logger = Logger(label: "optimist.sync"),
+        onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Answer = { _ in .remove }
+    ) {
+        self.init(
+            store: store, remote: remote, session: nil, installID: installID, reachability: reachability,
+            logger: logger, onMassRemoval: onMassRemoval)
+    }
+
+    private init(
+        store: Store, remote: any Remote, session: Session?, installID: UUID?, reachability: (any Reachability)?,
+        logger: Logger, onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Answer
+    ) {
+        self.store = store
+        self.remote = remote
+        self.session = session
+        self.onMassRemoval = onMassRemoval
+        self.installID = installID
+        self.reachability = reachability ?? SystemReachability()
+        self.logger = logger
+        surroundings = store.surroundings
+        elapsed = Stopwatch(store.surroundings.clock)
+        status = SyncStatuses(store: store)
+        machine = SyncMachine(random: surroundings.randomness(for: "sync.backoff"))
+        askAtWrites()
+    }
+
+    /// Lets the store ask who is signed in at every write.
+    private nonisolated func askAtWrites() { store.follow { [weak self] in self?.remote.signedIn ?? .unknown } }
+
+    /// Syncs until the task is cancelled. The next run repeats the work that was under way; nothing is lost.
+    ///
+    /// A second call returns at once while the first one runs. If several processes open the same file, one of them
+    /// syncs and the others are paused. When that process stops, for whatever reason, another one takes over within two
+    /// seconds. The processes take turns with a lock on a file beside the database. If the database is in a shared
+    /// container, the app must cancel this call before the system suspends it.
+    public func run() async {
+        guard let events = inbox.open() else { return }
+        let turn: SyncLock?
+        do { turn = try await takeTurn() } catch {
+            inbox.close()
+            return status.show(.stopped)
+        }
+        await run(events)
+        turn?.end()
+        // If the app is suspended after this, no lock is held on the file.
+        await store.untilCheckpointed()
+    }
+
+    /// Waits until no other process syncs this file. Nil: no other process can have the file open.
+    private func takeTurn() async throws -> SyncLock? {
+        guard surroundings.sharesFiles else { return nil }
+        var wait = Duration.milliseconds(100)
+        while true {
+            if let turn = SyncLock(for: store.file) { return turn }
+            status.show(.paused(reason: .otherProcess))
+            try await surroundings.clock.sleep(for: wait)
+            wait = min(wait * 2, .seconds(2))
+        }
+    }
+
+    private func run(_ events: AsyncStream<Inbox.Signal>) async {
+        elapsed = Stopwatch(surroundings.clock)
+        askAtWrites()
+        let watchers = watch()
+        defer {
+            inbox.close()
+            status.show(.stopped)
+            for task in watchers { task.cancel() }
+            abandon()
+            pulls.asking?.cancel()
+            for timer in timers.values { timer.cancel() }
+            timers = [:]
+        }
+        machine = SyncMachine(random: surroundings.randomness(for: "sync.backoff"))
+        account = nil
+        asksForRewind = true
+        pulls = Pulls()
+        toldWaits = []
+        status.show(upgradeRequired: [])
+        await forgetPushInFlight()
+        await perform(machine.handle(.started(await savedWaits()), at: elapsed()))
+        for await signal in events {
+            if let work = signal.work, !works.values.contains(work) { continue }
+            await perform(machine.handle(signal.event, at: elapsed()))
+        }
+    }
+
+    /// Tells the engine that the app has come to the foreground, or that the user asked for sync now.
+    ///
+    /// Returns at once, on any thread.
+    ///
+    /// - Push and pull start now, and the event stream opens if it is not open. A push or pull that is already running
+    ///   runs once more.
+    /// - A push or pull that waits after failures starts now, but only once in each wait, and not before a time that
+    ///   the server demanded. A row that waits on its own goes on waiting.
+    /// - If sync failed or is paused, it starts again, and asks the remote whose rows it keeps. If there is still no
+    ///   session or no permission, sync is paused again.
+    /// - If ``run()`` is not under way, nothing happens.
+    public nonisolated func wake() { inbox.put(.foreground) }
+
+    /// Waits until the server has accepted or refused every row of a write. See ``Store/confirmed(_:)``.
+    ///
+    /// - Throws: `CancellationError`, or `DatabaseError`.
+    public nonisolated func confirmed(_ receipt: Receipt) async throws -> [Rejection] {
+        try await store.confirmed(receipt)
+    }
+
+    // MARK: - Events from outside
+
+    private func watch() -> [Task<Void, Never>] {
+        let (inbox, writes, paths, network) = (inbox, store.writes.stream(), reachability.updates, store.network)
+        var watchers = [
+            surroundings.spawn { for await _ in writes { inbox.put(.wrote) } },
+            surroundings.spawn {
+                for await path in paths {
+                    network.set(path)
+                    inbox.put(.online(path.isOnline))
+                }
+            },
+        ]
+        if let states = session?.states {
+            watchers.append(
+                surroundings.spawn {
+                    for await state in states {
+                        await self.noteSignedIn()
+                        Self.report(state, to: inbox)
+                    }
+                })
+        }
+        return watchers
+    }
+
+    /// Stores in the file who is signed in, so that later launches and other processes know it too.
+    private nonisolated func noteSignedIn() async {
+        do { try await store.note(remote.signedIn) } catch {
+            logger.error("sync.account.failed", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private static func report(_ state: SessionState, to inbox: Inbox) {
+        switch state {
+        case .restoring, .locked: break
+        case .signedOut(let reason): inbox.put(.signedOut(PauseReason(reason)))
+        case .active, .refreshing, .degraded: inbox.put(.signedIn)
+        }
+    }
+
+    /// Forgets the push that an earlier launch had in flight.
+    private func forgetPushInFlight() async {
+        do { try await store.pushEnded() } catch {
+            logger.error("sync.start.failed", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func savedWaits() async -> [SyncMachine.Lane: SyncMachine.Wait] {
+        do { return try await store.savedWaits() } catch {
+            logger.error("sync.waits.unreadable", metadata: ["error": "\(error)"])
+            return [:]
+        }
+    }
+
+    // MARK: - Effects
+
+    private func perform(_ effects: [SyncMachine.Effect]) async {
+        for effect in effects {
+            do { try await perform(effect) } catch {
+                logger.error("sync.effect.failed", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    private func perform(_ effect: SyncMachine.Effect) async throws {
+        switch effect {
+        case .push(let rowLimit): start(.push) { _ in await .pushed(self.push(rowLimit)) }
+        case .pull: start(.pull) { _ in await .pulled(self.pull()) }
+        case .openStream: listen()
+        case .abandon: abandon()
+        case .giveUp(let lane): giveUp(lane)
+        case .wait(let timer, let wait, let token): set(timer, wait, token)
+        case .cancelWait(let timer): timers.removeValue(forKey: timer)?.cancel()
+        case .remember(let lane, let failures, let wait, let isDemanded):
+            try await store.saveWait(of: lane, failures: failures, wait: wait, isDemanded: isDemanded)
+        case .setAside(let isRejected): try await setAside(isRejected: isRejected)
+        case .renewDeviceID: try await store.renewDeviceID()
+        case .reconnect: account = nil
+        case .publish(let phase): status.show(phase)
+        }
+    }
+
+    /// Runs a lane's work. Its outcome is an event, which the engine drops if the work was abandoned meanwhile.
+    ///
+    /// - Parameter work: The work. It receives its own number.
+    private func start(_ lane: SyncMachine.Lane, _ work: @escaping @Sendable (Int) async -> SyncMachine.Event) {
+        lastTask += 1
+        let (id, inbox) = (lastTask, inbox)
+        works[lane] = id
+        tasks[id] = surroundings.spawn {
+            inbox.put(await work(id), from: id)
+            await self.finished(id)
+        }
+    }
+
+    private func finished(_ id: Int) { tasks[id] = nil }
+
+    private func abandon() {
+        works = [:]
+        for task in tasks.values { task.cancel() }
+        tasks = [:]
+        pulls.ahead?.cancel()
+        pulls.ahead = nil
+    }
+
+    private func giveUp(_ lane: SyncMachine.Lane) {
+        logger.warning(
+            "The server has not answered for a quarter of an hour. The request is given up and sent again.",
+            metadata: ["sync.lane": "\(lane)"])
+        if let work = works.removeValue(forKey: lane) { tasks.removeValue(forKey: work)?.cancel() }
+        // A caller that joins a hanging connection would hang with it.
+        if account == nil { connecting = SharedWork() }
+        guard lane == .pull else { return }
+        pulls.ahead?.cancel()
+        pulls.ahead = nil
+    }
+
+    private func set(_ timer: SyncMachine.Timer, _ wait: Duration, _ token: Int) {
+        timers[timer]?.cancel()
+        let (inbox, clock) = (inbox, surroundings.clock)
+        timers[timer] = surroundings.spawn {
+            do { try await clock.sleep(for: wait) } catch { return }
+            inbox.put(.waited(timer, token: token))
+        }
+    }
+
+    // MARK: - The stream
+
+    private func listen() {
+        let (inbox, remote) = (inbox, remote)
+        start(.stream) { work in
+            do {
+                _ = try await self.connected()
+                try await remote.listen { poke in
+                    inbox.put(poke == .changed ? .poked : .streamAlive, from: work)
+                }
+                return .streamEnded(.transient)
+            } catch {
+                return .streamEnded(SyncMachine.Failure(error))
+            }
+        }
+    }
+
+    /// Pulls soon.
+    nonisolated func poke() { inbox.put(.poked) }
+
+    /// Whether a call of ``run()`` is under way, so that pending rows are sent when possible.
+    nonisolated var isRunning: Bool { inbox.isOpen }
+}

@@ -1,0 +1,44 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// The right to sync a file. Only one engine holds it at a time, across all processes. It ends when its process ends,
+/// for whatever reason.
+///
+/// It is a lock on a file beside the database. The file stays empty and is never removed: if it were, two processes
+/// could lock two different files of the same name.
+///
+/// > Source: flock(2).
+struct SyncLock {
+    /// Nil if the file system has no locks. The engines of two processes may then send the same rows, which is harmless
+    /// but wasteful.
+    private let descriptor: Int32?
+
+    /// Nil while another process holds the lock, or if the lock file cannot be opened or locked, for example on a full disk.
+    init?(for database: URL) {
+        let descriptor = open(database.path + "-sync", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return nil }
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            switch errno {
+            case EINTR: continue
+            case ENOTSUP, EOPNOTSUPP, ENOSYS, ENOLCK:
+                close(descriptor)
+                self.descriptor = nil
+                return
+            default:
+                close(descriptor)
+                return nil
+            }
+        }
+        self.descriptor = descriptor
+    }
+
+    /// Releases the lock.
+    func end() { if let descriptor { close(descriptor) } }
+}

@@ -1,0 +1,85 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// The machine's events, and the effects that it returns.
+extension SyncMachine {
+    enum Lane: String, Sendable, Hashable, CaseIterable { case push, pull, stream }
+
+    enum Event: Sendable {
+        /// The engine starts, with the waits saved by an earlier launch.
+        case started([Lane: Wait])
+        /// This device committed a write.
+        case wrote
+        case pushed(PushOutcome)
+        case pulled(PullOutcome)
+        case streamAlive, poked
+        case streamEnded(Failure)
+        case waited(Timer, token: Int)
+        case online(Bool)
+        case foreground
+        /// There is a session again.
+        case signedIn
+        /// The session ended.
+        case signedOut(PauseReason)
+    }
+
+    enum PushOutcome: Sendable {
+        /// Nothing can be sent now. If `nextDue` is given, some rows may be sent after that time.
+        case nothing(nextDue: Duration?)
+        /// The server answered every row. If `needsPull` is true, some verdicts wait for a pull.
+        case sent(needsPull: Bool)
+        case failed(Failure, rows: Int, units: Int)
+    }
+
+    enum PullOutcome: Sendable {
+        case page(hasMore: Bool)
+        case failed(Failure)
+    }
+
+    /// Why something failed, as far as the machine needs to know.
+    enum Failure: Sendable, Equatable {
+        /// The network or the server failed: try again later.
+        case transient
+        /// This device's disk failed: try again later.
+        case device(String)
+        case throttled(Duration)
+        case paused(PauseReason)
+        /// The session of the request has ended.
+        case signedOut(PauseReason)
+        case tooLarge(isProtocolLimit: Bool)
+        case refused
+        case pushRewound
+        case protocolError(String)
+        case noPokes
+        /// Sync must stop, because it could do harm.
+        case fatal(String)
+    }
+
+    struct Wait: Sendable, Equatable {
+        var failures: Int
+        var remaining: Duration
+        var isDemanded: Bool
+    }
+
+    enum Timer: Sendable, Hashable {
+        case lane(Lane)
+        case rows, watchdog
+    }
+
+    enum Effect: Sendable, Equatable {
+        case push(rowLimit: Int)
+        case pull
+        case openStream
+        /// Forget all running work: its outcome no longer counts.
+        case abandon
+        /// Forget the work of this lane, which the server has not answered.
+        case giveUp(Lane)
+        case wait(Timer, Duration, token: Int)
+        case cancelWait(Timer)
+        /// Save a wait for the next launch. Nil: forget the saved wait.
+        case remember(Lane, failures: Int, wait: Duration?, isDemanded: Bool)
+        /// The server refuses the only unit of the last push: reject it as too large, or hold it for a day.
+        case setAside(isRejected: Bool)
+        case renewDeviceID, reconnect
+        case publish(SyncStatus.Phase)
+    }
+}

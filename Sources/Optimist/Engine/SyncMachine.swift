@@ -1,0 +1,336 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+
+/// Decides what the sync engine does next. Pure: no clock, no disk, no network.
+///
+/// Pushing, pulling and the stream of pokes are three lanes that do not wait for each other (S8). Each event returns
+/// the effects to start. Their outcomes arrive as further events.
+struct SyncMachine: Sendable {
+    /// How often the engine checks for pending rows without any other cause, and how often it asks the remote while no
+    /// stream is open (S6).
+    static let watchdogInterval = Duration.seconds(60)
+    /// How many ticks of the watchdog a request may go unanswered. A session gives up much sooner; this limit is for
+    /// other remotes.
+    static let silentTicks = 15
+    static let maxRows = 1_000
+    /// An open stream that ends sooner counts as failed: whatever cut it, for example a proxy, will cut the next one too.
+    static let leastStream = Duration.seconds(10)
+
+    private(set) var phase = SyncStatus.Phase.stopped
+    private(set) var lanes: [Lane: RetrySchedule] = [:]
+    private var isRunning = false
+    private var isOnline = true
+    /// Whether the network monitor has reported. Its first report is the initial state, not a change.
+    private var hasHeardOfNetwork = false
+    /// Whether a user is signed in, as the session last reported. Nil: it has not reported, or there is no session.
+    private var isSignedIn: Bool?
+    private var pause: PauseReason?
+    private var failure: String?
+    /// The disk error of each lane's last attempt, if it failed for that.
+    private var deviceTroubles: [Lane: String] = [:]
+    /// When the stream was opened. Nil: it is not open.
+    private var streamOpened: Duration?
+    private var streamIsOpen: Bool { streamOpened != nil }
+    /// Whether another lane got an answer since the stream began to fail, so that the server can be reached.
+    private var hasWorkedBesideStream = false
+    /// Whether the running pull is only a poll, made because no stream is open.
+    private var isPolling = false
+    /// The number of watchdog ticks for which each lane has had no outcome.
+    private var ticks: [Lane: Int] = [:]
+    private var rowLimit = SyncMachine.maxRows
+    private var protocolErrors = 0
+    private var tokens: [Timer: Int] = [:]
+    private var lastToken = 0
+    private var random: SplitMix64
+    private let backoff: Backoff
+    private var effects: [Effect] = []
+
+    init(random: SplitMix64, backoff: Backoff = Backoff()) {
+        self.random = random
+        self.backoff = backoff
+        lanes = Dictionary(uniqueKeysWithValues: Lane.allCases.map { ($0, RetrySchedule()) })
+    }
+
+    /// Takes an event and returns what to do, in order.
+    ///
+    /// - Parameter now: The time since the engine started.
+    mutating func handle(_ event: Event, at now: Duration) -> [Effect] {
+        effects = []
+        decide(event, now)
+        updatePhase()
+        return effects
+    }
+
+    private var isHalted: Bool { pause != nil || failure != nil }
+
+    /// Whether any lane may run.
+    private var isActive: Bool { isRunning && !isHalted }
+
+    // MARK: - Events
+
+    private mutating func decide(_ event: Event, _ now: Duration) {
+        switch event {
+        case .started(let waits): start(waits, now)
+        case .wrote: bringForward([.push], by: .write)
+        case .pushed(let outcome): pushed(outcome, now)
+        case .pulled(let outcome): pulled(outcome, now)
+        case .streamAlive:
+            if streamIsOpen { return }
+            streamOpened = now
+            deviceTroubles[.stream] = nil
+            want(.pull)
+        case .poked: bringForward([.pull, .push], by: .poke)
+        case .streamEnded(let failure): streamEnded(failure, now)
+        case .waited(let timer, let token): waited(timer, token, now)
+        case .online(let isOnline):
+            let isNews = hasHeardOfNetwork || !isOnline
+            hasHeardOfNetwork = true
+            self.isOnline = isOnline
+            if isOnline, isNews { bringForward(Lane.allCases, by: .online) }
+        case .foreground:
+            if isHalted { restart(now) } else { bringForward(Lane.allCases, by: .foreground) }
+        case .signedIn:
+            isSignedIn = true
+            if isHalted { restart(now) }
+        case .signedOut(let reason):
+            isSignedIn = false
+            halt(pause: reason)
+        }
+    }
+
+    private mutating func start(_ waits: [Lane: Wait], _ now: Duration) {
+        isRunning = true
+        for lane in Lane.allCases {
+            guard let wait = waits[lane] else {
+                want(lane)
+                continue
+            }
+            lanes[lane]?.resume(failures: wait.failures, until: now + wait.remaining, isDemanded: wait.isDemanded)
+            set(.lane(lane), wait.remaining)
+        }
+        set(.watchdog, Self.watchdogInterval)
+    }
+
+    private mutating func restart(_ now: Duration) {
+        pause = nil
+        failure = nil
+        deviceTroubles = [:]
+        protocolErrors = 0
+        effects.append(.reconnect)
+        // A wait that the server demanded also applies to the next session.
+        let waits = lanes.compactMapValues { $0.demandedWait(at: now) }
+        for lane in Lane.allCases { lanes[lane] = RetrySchedule() }
+        start(waits, now)
+    }
+
+    private mutating func pushed(_ outcome: PushOutcome, _ now: Duration) {
+        switch outcome {
+        case .nothing(let nextDue):
+            rowLimit = Self.maxRows
+            succeeded(.push, wantsMore: false)
+            if let nextDue { set(.rows, nextDue) }
+        case .sent(let needsPull):
+            rowLimit = min(rowLimit * 2, Self.maxRows)
+            if needsPull || !streamIsOpen { want(.pull) }
+            worked(.push, wantsMore: true)
+        case .failed(.tooLarge(let isProtocolLimit), let rows, let units):
+            divide(rows, units, isRejected: isProtocolLimit)
+        case .failed(.refused, let rows, let units): divide(rows, units, isRejected: false)
+        case .failed(.pushRewound, _, _):
+            effects.append(.renewDeviceID)
+            self.failed(.push, .transient, now)
+        case .failed(let failure, _, _): failed(.push, failure, now)
+        }
+    }
+
+    /// Halves the push, to find the row or the group that the server cannot accept (S9). A group is never split.
+    private mutating func divide(_ rows: Int, _ units: Int, isRejected: Bool) {
+        if units > 1 {
+            rowLimit = max(1, rows / 2)
+        } else {
+            effects.append(.setAside(isRejected: isRejected))
+        }
+        succeeded(.push, wantsMore: true)
+    }
+
+    private mutating func pulled(_ outcome: PullOutcome, _ now: Duration) {
+        switch outcome {
+        case .page(let hasMore): worked(.pull, wantsMore: hasMore)
+        case .failed(let failure): failed(.pull, failure, now)
+        }
+        isPolling = false
+    }
+
+    private mutating func streamEnded(_ failure: Failure, _ now: Duration) {
+        let lasted = streamOpened.map { now - $0 } ?? .zero
+        streamOpened = nil
+        if failure == .noPokes {
+            succeeded(.stream, wantsMore: false)
+            return
+        }
+        if lasted >= Self.leastStream { lanes[.stream]?.forgetFailures() }
+        failed(.stream, failure, now)
+        if lanes[.stream]?.failures == 1 { hasWorkedBesideStream = false }
+    }
+
+    private mutating func waited(_ timer: Timer, _ token: Int, _ now: Duration) {
+        guard tokens[timer] == token else { return }
+        tokens[timer] = nil
+        switch timer {
+        case .lane(let lane): if isActive, lanes[lane]?.waited() == true { run(lane) }
+        case .rows: want(.push)
+        case .watchdog:
+            // A proxy on the way may have sent the refusal, and no event tells when that is over.
+            if pause != nil, isSignedIn != false { return restart(now) }
+            set(.watchdog, Self.watchdogInterval)
+            giveUpSilent(now)
+            want(.push)
+            if !streamIsOpen { poll() }
+        }
+    }
+
+    /// Polls the server, because no stream is open to announce changes. The stream's own waits do not change.
+    private mutating func poll() {
+        let isIdle = lanes[.pull]?.phase == .idle
+        want(.pull)
+        isPolling = isPolling || isIdle
+        if lanes[.stream]?.phase == .idle { want(.stream) }
+    }
+
+    /// Gives up requests that were never answered, so that no lane waits for ever. A stream may be silent once it is open.
+    private mutating func giveUpSilent(_ now: Duration) {
+        for lane in Lane.allCases where lanes[lane]?.phase == .running && (lane != .stream || !streamIsOpen) {
+            ticks[lane, default: 0] += 1
+            if ticks[lane, default: 0] < Self.silentTicks { continue }
+            effects.append(.giveUp(lane))
+            // The push may have been more than the network can carry in that time.
+            if lane == .push { rowLimit = max(1, rowLimit / 2) }
+            failed(lane, .transient, now)
+        }
+    }
+
+    // MARK: - Lanes
+
+    private mutating func want(_ lane: Lane) {
+        guard isActive else { return }
+        if lanes[lane]?.want() == true { run(lane) }
+    }
+
+    private mutating func bringForward(_ lanes: [Lane], by cause: RetrySchedule.Cause) {
+        guard isActive else { return }
+        for lane in lanes where lane != .stream || !streamIsOpen {
+            want(lane)
+            if self.lanes[lane]?.bringForward(by: cause) == true { run(lane) }
+        }
+    }
+
+    private mutating func run(_ lane: Lane) {
+        cancel(.lane(lane))
+        ticks[lane] = 0
+        switch lane {
+        case .push: effects.append(.push(rowLimit: rowLimit))
+        case .pull: effects.append(.pull)
+        case .stream: effects.append(.openStream)
+        }
+    }
+
+    /// The server answered successfully, whatever the network monitor says: the other lanes need not wait any longer.
+    private mutating func worked(_ lane: Lane, wantsMore: Bool) {
+        protocolErrors = 0
+        isOnline = true
+        hasWorkedBesideStream = true
+        succeeded(lane, wantsMore: wantsMore)
+        // A successful poll says nothing about the stream, which has its own problem.
+        let others = Lane.allCases.filter { $0 != lane && !($0 == .stream && lane == .pull && isPolling) }
+        for other in others {
+            if case .waiting = lanes[other]?.phase, lanes[other]?.bringForward(by: .success) == true { run(other) }
+        }
+    }
+
+    private mutating func succeeded(_ lane: Lane, wantsMore: Bool) {
+        let hadFailed = (lanes[lane]?.failures ?? 0) > 0
+        deviceTroubles[lane] = nil
+        let again = lanes[lane]?.succeeded(wantsMore: wantsMore) == true
+        if hadFailed { effects.append(.remember(lane, failures: 0, wait: nil, isDemanded: false)) }
+        if !isActive { return lanes[lane]?.stop() ?? () }
+        if again { run(lane) }
+    }
+
+    private mutating func failed(_ lane: Lane, _ failure: Failure, _ now: Duration) {
+        switch failure {
+        case .paused(let reason): return halt(pause: reason)
+        case .signedOut(let reason):
+            // The request belonged to an earlier session: a user has signed in since.
+            guard isSignedIn == true else { return halt(pause: reason) }
+            effects.append(.reconnect)
+        case .fatal(let message): return halt(failure: message)
+        case .protocolError(let message):
+            protocolErrors += 1
+            if protocolErrors > 1 { return halt(failure: message) }
+            effects.append(.reconnect)
+        default: break
+        }
+        guard isActive else { return lanes[lane]?.stop() ?? () }
+        if case .device(let message) = failure { deviceTroubles[lane] = message } else { deviceTroubles[lane] = nil }
+        var retryAfter: Duration?
+        if case .throttled(let wait) = failure { retryAfter = wait }
+        guard
+            let wait = lanes[lane]?.failed(at: now, retryAfter: retryAfter, backoff: backoff, using: &random)
+        else { return }
+        if wait == .zero { return run(lane) }
+        effects.append(
+            .remember(
+                lane, failures: lanes[lane]?.failures ?? 0, wait: wait, isDemanded: lanes[lane]?.isDemanded ?? false))
+        set(.lane(lane), wait)
+    }
+
+    /// Stops every lane until the app, or a new session, says otherwise.
+    private mutating func halt(pause: PauseReason? = nil, failure: String? = nil) {
+        self.pause = pause ?? self.pause
+        self.failure = failure ?? self.failure
+        streamOpened = nil
+        effects.append(.abandon)
+        for lane in Lane.allCases {
+            lanes[lane]?.stop()
+            cancel(.lane(lane))
+        }
+    }
+
+    // MARK: - Timers and phase
+
+    private mutating func set(_ timer: Timer, _ wait: Duration) {
+        lastToken += 1
+        tokens[timer] = lastToken
+        effects.append(.wait(timer, wait, token: lastToken))
+    }
+
+    private mutating func cancel(_ timer: Timer) {
+        guard tokens.removeValue(forKey: timer) != nil else { return }
+        effects.append(.cancelWait(timer))
+    }
+
+    private mutating func updatePhase() {
+        let now = currentPhase
+        if now == phase { return }
+        phase = now
+        effects.append(.publish(now))
+    }
+
+    private var currentPhase: SyncStatus.Phase {
+        if let failure { return .failed(message: failure) }
+        if let pause { return .paused(reason: pause) }
+        if let trouble = Lane.allCases.compactMap({ deviceTroubles[$0] }).first {
+            return .deviceTrouble(message: trouble)
+        }
+        if !isRunning { return .stopped }
+        let work = [lanes[.push], lanes[.pull]].compactMap(\.self)
+        if !isOnline || isStreamAlone || work.contains(where: { $0.failures > 0 }) { return .offline }
+        return work.contains { $0.phase == .running } ? .syncing : .idle
+    }
+
+    /// Whether the stream has failed after all its prompt attempts, and no other lane has shown since that the server answers.
+    private var isStreamAlone: Bool {
+        !hasWorkedBesideStream && (lanes[.stream]?.failures ?? 0) >= RetrySchedule.promptAttempts
+    }
+}

@@ -1,0 +1,54 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// The state of sync, for a status line.
+public struct SyncStatus: Sendable, Hashable {
+    /// What the engine is doing.
+    public var phase: Phase
+    /// The numbers of pending, rejected and parked rows on this device.
+    public var counts: SyncCounts
+    /// How far the first sync or a resync has come, in any phase. Nil: this device has received everything.
+    public var progress: SyncProgress?
+    /// The tables that the server serves only to a newer version of the app. Their rows stay on this device, and their
+    /// unsent rows stay pending; all other tables go on.
+    public var upgradeRequired: Set<String>
+    /// The rows that the server does not accept for now, and why: one element for each table and reason, the most
+    /// urgent first.
+    public var waiting: [WaitingRows]
+
+    /// Whether the first sync, or the latest resync, has ended, so that this device has everything that the server had.
+    public var isComplete: Bool { progress == nil }
+
+    /// What the engine is doing.
+    public enum Phase: Sendable, Hashable {
+        /// The engine does not run: the app has not called ``SyncEngine/run()``, or has cancelled it.
+        case stopped
+        /// Nothing to do: nothing is pending, and the engine awaits no answer.
+        case idle
+        /// Some rows are pending and cannot be sent now. The engine sends them again by itself: ``SyncStatus/waiting`` says
+        /// why they wait, and until when. A table may also wait for a better network, or for a newer version of the app.
+        case waiting
+        /// Sending or receiving.
+        case syncing
+        /// The server cannot be reached. The engine tries again by itself.
+        case offline
+        /// This device's disk is full, or fails. The engine tries again by itself. The message is safe to show.
+        case deviceTrouble(message: String)
+        /// Sync waits for the app: for example, the user is not signed in, or may not use the account. The reason has a
+        /// code to switch on and a sentence to show.
+        case paused(reason: PauseReason)
+        /// Sync has stopped, because it could do harm. Nothing was deleted. The message is safe to show.
+        case failed(message: String)
+    }
+
+    /// Makes a status, for tests and previews. By default the engine does not run and nothing is pending.
+    public init(
+        phase: Phase = .stopped, counts: SyncCounts = SyncCounts(), progress: SyncProgress? = nil,
+        upgradeRequired: Set<String> = [], waiting: [WaitingRows] = []
+    ) {
+        self.phase = phase
+        self.counts = counts
+        self.progress = progress
+        self.upgradeRequired = upgradeRequired
+        self.waiting = waiting
+    }
+}

@@ -1,0 +1,109 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistCore
+import Synchronization
+
+/// The status of a sync engine: now, and whenever it changes. The sequence never ends by itself, and no two statuses in
+/// a row are equal.
+///
+/// Any number of tasks may follow it. A slow one skips states; the last one always arrives.
+public final class SyncStatuses: AsyncSequence, Sendable {
+    /// What the sequence emits.
+    public typealias Element = SyncStatus
+    /// The sequence never throws.
+    public typealias Failure = Never
+
+    private struct State {
+        var phase = SyncStatus.Phase.stopped
+        var upgradeRequired: Set<String> = []
+    }
+
+    private let store: Store
+    private let counting: StatusCounting
+    private let order: [String]
+    private let state = Mutex(State())
+
+    init(store: Store) {
+        self.store = store
+        counting = StatusCounting(store: store)
+        order = SnapshotOrder.sorted(store.layouts).map(\.name)
+    }
+
+    /// The status at this moment.
+    ///
+    /// - Throws: `DatabaseError` if the counts cannot be read.
+    public func current() async throws -> SyncStatus {
+        let state = state.withLock { $0 }
+        return try await store.read { db in
+            let served = self.order.filter { !state.upgradeRequired.contains($0) }
+            let counts = try SyncCounts.fetch(db, of: store.layouts)
+            return SyncStatus(
+                phase: try self.phase(state, counts, db), counts: counts,
+                progress: SyncProgress(try TableProgress.fetchAll(served, in: db)),
+                upgradeRequired: state.upgradeRequired,
+                waiting: try WaitTable(db).summary(of: store.layouts))
+        }
+    }
+
+    /// The machine's phase is idle while rows wait, and until the engine hears of a write. If rows are pending, the
+    /// status therefore says `waiting` or `syncing` instead.
+    private func phase(_ state: State, _ counts: SyncCounts, _ db: Database) throws -> SyncStatus.Phase {
+        guard state.phase == .idle, counts.pending > 0 else { return state.phase }
+        let sendable = try SendableUnits(
+            db, at: store.correctedMilliseconds, of: store.layouts, withheld: store.withheld(state.upgradeRequired))
+        return try sendable.next(limit: 1).isEmpty ? .waiting : .syncing
+    }
+
+    /// The status, as soon as the counts can be read. If the disk fails, this reads them again a second later, because
+    /// no further change may come. Nil: the task was cancelled.
+    func whenReadable() async -> SyncStatus? {
+        while !Task.isCancelled {
+            if let status = try? await current() { return status }
+            try? await store.surroundings.clock.sleep(for: .seconds(1))
+        }
+        return nil
+    }
+
+    func show(_ phase: SyncStatus.Phase) {
+        state.withLock { $0.phase = phase }
+        store.changes.send()
+    }
+
+    func show(upgradeRequired tables: Set<String>) {
+        let isNews = state.withLock { state in
+            defer { state.upgradeRequired = tables }
+            return state.upgradeRequired != tables
+        }
+        if isNews { store.changes.send() }
+    }
+
+    public func makeAsyncIterator() -> Iterator { Iterator(statuses: self, followed: counting.follow(self)) }
+
+    /// Follows the status from now on, until its task is cancelled.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let statuses: SyncStatuses
+        private var followed: AsyncStream<SyncStatus>.Iterator
+        private var last: SyncStatus?
+
+        init(statuses: SyncStatuses, followed: AsyncStream<SyncStatus>) {
+            self.statuses = statuses
+            self.followed = followed.makeAsyncIterator()
+        }
+
+        public mutating func next() async -> SyncStatus? { await next(isolation: #isolation) }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> SyncStatus? {
+            if last == nil, let first = await statuses.whenReadable() {
+                last = first
+                return first
+            }
+            while let status = await followed.next(isolation: actor) {
+                if status == last { continue }
+                last = status
+                return status
+            }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,132 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Dispatch
+import Foundation
+import GRDB
+import GRDBSQLite
+import Synchronization
+
+/// Copies the write-ahead log back into the database while the app goes on writing.
+///
+/// SQLite itself would do this within the commit that finds the log long. One of the app's writes would then wait while SQLite
+/// copies everything that a first sync has written.
+///
+/// > Source: SQLite, "Write-Ahead Logging": a passive checkpoint waits for no reader or writer, and none waits for it.
+final class Checkpoints: Sendable {
+    private let log = Mutex(WriteAheadLog())
+    private let queue = DispatchQueue(label: "optimist.checkpoints", qos: .utility)
+    private let path: String
+
+    init(_ url: URL) { path = url.path }
+
+    /// Listens to the commits of a connection, in place of SQLite's own checkpoints.
+    ///
+    /// The connection must not outlive this object, because SQLite does not retain it.
+    func attach(to db: Database) {
+        let this = Unmanaged.passUnretained(self).toOpaque()
+        _ = sqlite3_wal_hook(
+            db.sqliteConnection,
+            { context, _, _, pages in
+                if let context {
+                    Unmanaged<Checkpoints>.fromOpaque(context).takeUnretainedValue().log.withLock {
+                        $0.grew(to: Int(pages))
+                    }
+                }
+                return SQLITE_OK
+            }, this)
+    }
+
+    /// Does what is due after a commit. If a copy fails, it is retried after the next commit.
+    ///
+    /// - Parameter writer: The connection that has committed.
+    func committed(_ writer: some DatabaseWriter) {
+        switch log.withLock({ $0.next() }) {
+        case .nothing: return
+        case .copyMeanwhile: queue.async { [self] in finish(copy()) }
+        case .copyNow:
+            finish((try? writer.writeWithoutTransaction { try $0.checkpoint(.passive).checkpointedFrameCount }) ?? 0)
+        }
+    }
+
+    /// Waits until a long log is copied. A caller that writes continuously calls this between two commits. The app's writes
+    /// need not wait, and the next commit starts the log over, unless a connection reads it.
+    func catchUp() async {
+        guard log.withLock({ $0.isBehind }) else { return }
+        await untilIdle()
+        // Few frames were written meanwhile, so copying them takes hardly any time.
+        for _ in 0..<2 where log.withLock({ $0.copyRest() }) {
+            await withCheckedContinuation { done in
+                queue.async { [self] in
+                    finish(copy())
+                    done.resume()
+                }
+            }
+        }
+    }
+
+    func waitUntilIdle() { queue.sync {} }
+
+    /// Returns once all copies that were due are done.
+    func untilIdle() async {
+        await withCheckedContinuation { done in queue.async { done.resume() } }
+    }
+
+    private func finish(_ copied: Int) { log.withLock { $0.copied(copied) } }
+
+    /// Copies on a connection of its own, which does not create the file if the file has been removed. Returns how many pages
+    /// of the log have been copied.
+    private func copy() -> Int {
+        var connection: OpaquePointer?
+        defer { sqlite3_close_v2(connection) }
+        guard sqlite3_open_v2(path, &connection, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK else { return 0 }
+        // A connection learns of the log when it first reads.
+        sqlite3_exec(connection, "PRAGMA checkpoint_fullfsync = ON; PRAGMA schema_version", nil, nil, nil)
+        var (length, copied) = (Int32(0), Int32(0))
+        let code = sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_PASSIVE, &length, &copied)
+        return code == SQLITE_OK ? max(Int(copied), 0) : 0
+    }
+}
+
+/// The length of the write-ahead log in pages, and what to do about it. Pure.
+struct WriteAheadLog: Sendable {
+    enum Step: Sendable { case nothing, copyMeanwhile, copyNow }
+
+    /// The number of uncopied pages from which a copy is due.
+    static let portion = 4_000
+    /// From this length on, the engine waits until the log is copied: a log that is written to all the time never starts over.
+    static let long = 16_000
+    /// From this length on, the log is copied between two commits, and the app's own writes wait for that.
+    static let longest = 64_000
+
+    private var length = 0
+    private var copied = 0
+    private var isCopying = false
+
+    /// Notes a commit, and the length of the log after it.
+    mutating func grew(to length: Int) {
+        if length < self.length { copied = 0 }
+        self.length = length
+    }
+
+    mutating func next() -> Step {
+        guard !isCopying, length - copied >= Self.portion else { return .nothing }
+        isCopying = true
+        return length >= Self.longest ? .copyNow : .copyMeanwhile
+    }
+
+    /// Whether the engine waits before it writes more.
+    var isBehind: Bool { isCopying && length >= Self.long }
+
+    /// Returns whether frames are left to copy. If there are, the copy counts as begun.
+    mutating func copyRest() -> Bool {
+        guard !isCopying, copied < length else { return false }
+        isCopying = true
+        return true
+    }
+
+    /// Notes that this many pages from the beginning of the log are copied.
+    mutating func copied(_ pages: Int) {
+        isCopying = false
+        copied = min(pages, length)
+    }
+}

@@ -1,0 +1,76 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistCore
+
+/// Whose file this is, and whether another account is signed in (L2). Pure.
+///
+/// The file belongs to the first account that is signed in while an engine has it, and so do the rows that were written before
+/// that. While no user is signed in, the app edits the owner's data. While another account is signed in, writes are refused,
+/// because their owner could not be determined later.
+struct FileOwner: Equatable, Sendable {
+    /// The owner, by the name that the remote has for the signed-in user. Nil if it is not known.
+    private(set) var name: String?
+    /// The account that the file is synced with: ``RemoteAccount/id``. Nil if it never connected.
+    private(set) var account: String?
+    /// The other account that is signed in, or was signed in when the remote last said so. Nil if there is none.
+    private(set) var visitor: String?
+
+    /// Notes who is signed in.
+    mutating func notice(_ signedIn: SignedIn) {
+        switch signedIn {
+        case .unknown: break
+        case .nobody: visitor = nil
+        case .account(let present):
+            if name == nil, account == nil || account == present { name = present }
+            visitor = present == name ? nil : present
+        }
+    }
+
+    func noticing(_ signedIn: SignedIn) -> FileOwner {
+        var owner = self
+        owner.notice(signedIn)
+        return owner
+    }
+
+    /// Notes the account that the remote has connected to.
+    ///
+    /// - Parameter signedIn: The user who was signed in before and after the remote connected.
+    /// - Returns: Whether the file may be synced with that account.
+    mutating func bind(to account: String, as signedIn: SignedIn) -> Bool {
+        notice(signedIn)
+        if self.account == nil, visitor == nil { self.account = account }
+        var present: String?
+        if case .account(let name) = signedIn { present = name }
+        guard self.account == account else {
+            visitor = present ?? account
+            return false
+        }
+        // An account may get another name, for example if it is named by an address.
+        if let present { name = present }
+        visitor = nil
+        return true
+    }
+
+    static let isOthers = OptimistError(
+        .otherAccount,
+        """
+        This file holds the data of another account than the one that is signed in. Open a file of its own for each \
+        account: AccountFiles names them.
+        """, remedy: .signIn)
+}
+
+extension FileOwner {
+    init(in db: Database) throws {
+        name = try Meta.string(.owner, in: db)
+        account = try Meta.string(.account, in: db)
+        visitor = try Meta.string(.visitor, in: db)
+    }
+
+    /// Writes the fields that differ from `before`.
+    func save(in db: Database, before: FileOwner) throws {
+        if name != before.name { try Meta.set(.owner, to: name, in: db) }
+        if account != before.account { try Meta.set(.account, to: account, in: db) }
+        if visitor != before.visitor { try Meta.set(.visitor, to: visitor, in: db) }
+    }
+}

@@ -1,0 +1,172 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistCore
+import OptimistWire
+
+/// Opens the file for writing. Sets up functions, durability and the engine's tables, runs the app's migrations, and installs
+/// the triggers.
+struct OpenedDatabase {
+    let pool: DatabasePool
+    let layouts: [TableLayout]
+    let shared: SharedFile
+
+    init(
+        url: URL, synced: [any SyncedRecord.Type], durability: Store.Durability, migrator: DatabaseMigrator,
+        capture: CaptureContext, checkpoints: Checkpoints?, surroundings: Surroundings
+    ) throws {
+        var configuration = Configuration()
+        configuration.label = "optimist"
+        configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { db in
+            // Replacing a row deletes the row that was there, and the delete trigger must see that.
+            try db.execute(sql: "PRAGMA recursive_triggers = ON")
+            try capture.install(on: db)
+            // The pool keeps this closure, and so the checkpoints that its connections call.
+            checkpoints?.attach(to: db)
+        }
+        pool = try DatabasePool(path: url.path, configuration: configuration)
+        try Self.require(durability, of: pool)
+        try pool.write { db in try EngineSchema.migrate(db) }
+        if try pool.read({ try !migrator.hasCompletedMigrations($0) }) {
+            try pool.write { db in
+                try CaptureTriggers.removeAll(in: db)
+                try EngineSchema.emptyStateViews(in: db)
+                try MigrationCapture(db).begin()
+            }
+            try migrator.migrate(pool)
+        }
+        let opening = Opening(synced: synced, capture: capture, surroundings: surroundings)
+        (layouts, shared) = try pool.write { db in
+            let layouts = try opening.prepare(db)
+            let ceiling = Stamp(rawValue: try Meta.int(.stampCeiling, in: db) ?? 0)
+            return (layouts, SharedFile(version: try Store.dataVersion(db), ceiling: ceiling))
+        }
+    }
+
+    /// GRDB lowers `synchronous` after `prepareDatabase`. So the level is set on the writer once that is open, and is read
+    /// back.
+    private static func require(_ durability: Store.Durability, of pool: DatabasePool) throws {
+        let level = durability == .full ? 2 : 1
+        let inForce = try pool.writeWithoutTransaction { db in
+            // A page of a first sync dirties more of the indexes than the 2 MB that SQLite caches by default. Each index page
+            // would be written several times.
+            try db.execute(sql: "PRAGMA cache_size = -16384")
+            try db.execute(sql: "PRAGMA synchronous = \(level); PRAGMA fullfsync = \(durability == .full ? 1 : 0)")
+            return try Int.fetchOne(db, sql: "PRAGMA synchronous")
+        }
+        guard inForce == level else {
+            throw OptimistError(.notDurable, "SQLite does not take the durability that was asked for (\(level)).")
+        }
+    }
+}
+
+/// The steps that run once for each opening, in one transaction.
+struct Opening {
+    let synced: [any SyncedRecord.Type]
+    let capture: CaptureContext
+    let surroundings: Surroundings
+
+    func prepare(_ db: Database) throws -> [TableLayout] {
+        let isNew = try Meta.int(.node, in: db) == nil
+        if isNew { try DeviceIdentity.renew(in: db, makeID: surroundings.makeID) }
+        if let ceiling = try Meta.int(.stampCeiling, in: db) { capture.resume(from: Stamp(rawValue: ceiling)) }
+        try FormerNames(db).follow(synced)
+        try FormerNameNote(of: synced).keep(in: db)
+        let newCounters = try NewCounters(db)
+        let layouts = try synced.map { try TableLayout(of: $0, among: synced, in: db) }
+        for layout in layouts {
+            try GoneColumns.settle(in: layout, db)
+            try newCounters.begin(in: layout)
+        }
+        let present = try EngineSchema.definitions(in: db)
+        for layout in layouts { try EngineSchema.createStateView(of: layout, in: db, beside: present) }
+        try fillNewColumns(of: layouts, db)
+        let renewed = try layouts.filter { try CaptureTriggers(layout: $0).install(in: db, beside: present) }
+        if !isNew, layouts.contains(where: { !$0.counters.isEmpty }) {
+            capture.count(under: try LaunchOrigin(db).begin(makeID: surroundings.makeID))
+        }
+        try captureUnseen(of: layouts, renewed, db)
+        return layouts
+    }
+
+    /// Fills columns that a migration added with the values that newer apps had written into them.
+    private func fillNewColumns(of layouts: [TableLayout], _ db: Database) throws {
+        if try UnknownColumns(db).isEmpty { return }
+        capture.begin(as: .server, milliseconds: milliseconds)
+        var rows = try RowApplication(layouts, db, at: milliseconds, PageContext())
+        for layout in layouts { try rows.applyUnknown(of: layout) }
+    }
+
+    /// Makes rows pending that were written while there were no triggers, as one transaction of the user.
+    ///
+    /// - Parameter renewed: The tables whose triggers were missing or out of date.
+    private func captureUnseen(of layouts: [TableLayout], _ renewed: [TableLayout], _ db: Database) throws {
+        // The time of day that every later write uses, corrected by the server's.
+        let now = milliseconds + (try Meta.int(.clockOffset, in: db) ?? 0)
+        capture.begin(as: .past, milliseconds: now)
+        defer { capture.begin(as: .user, milliseconds: 0) }
+        try MigrationCapture(db).finish(layouts)
+        var isAnything = capture.usedStamp != nil
+        for layout in try Adoption.isNeeded(for: layouts, in: db) ? layouts : renewed {
+            isAnything = try Adoption(layout: layout, db: db).adopt(capture.stamp()) || isAnything
+        }
+        guard isAnything else { return }
+        try GroupJoins(db).insert(capture.joins)
+        let ceiling = SharedFile.ceiling(above: capture.lastStamp, at: now)
+        try Meta.set(.stampCeiling, to: ceiling.rawValue, in: db)
+    }
+
+    private var milliseconds: Int64 { Int64(surroundings.now().timeIntervalSince1970 * 1000) }
+}
+
+/// The device id, which clocks and pushes carry.
+enum DeviceIdentity {
+    private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+
+    static func current(in db: Database) throws -> String {
+        let sql =
+            "SELECT device FROM optimist_node WHERE number = (SELECT value FROM optimist_meta WHERE name = 'node')"
+        guard let device = try String.fetchOne(db, sql: sql) else {
+            throw OptimistError(.damagedMetadata, "The database has no device id. Nothing was deleted.")
+        }
+        return device
+    }
+
+    /// Every id under which the server may have counts of this device. Empty if no table has counters (M3).
+    static func origins(in db: Database) throws -> [String] {
+        let counts = try Bool.fetchOne(
+            db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM optimist_table WHERE counters IS NOT NULL)"))
+        guard counts == true else { return [] }
+        return try String.fetchAll(
+            db.cachedStatement(sql: "SELECT device FROM optimist_node WHERE own IN (1, 2) ORDER BY number"))
+    }
+
+    /// Whether `asked` has every id that this device counts under. If one were missing, the sum in an answer would include
+    /// counts of this device, which would then be counted twice.
+    static func areOrigins(in db: Database, among asked: [String]) throws -> Bool {
+        try Set(asked).isSuperset(of: origins(in: db))
+    }
+
+    /// Takes a new device id. Pending columns keep their stamps, and confirmed columns keep the old device id.
+    static func renew(in db: Database, makeID: () -> UUID) throws {
+        try LaunchOrigin(db).keep()
+        try db.execute(sql: "INSERT INTO optimist_node(device, own) VALUES (?, 1)", arguments: [make(makeID)])
+        try Meta.set(.node, to: db.lastInsertedRowID, in: db)
+    }
+
+    /// An id that no other device has.
+    static func make(_ makeID: () -> UUID) -> String {
+        let bytes = withUnsafeBytes(of: makeID().uuid) { Array($0) }
+        var number =
+            bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            ^ bytes.suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        var characters: [UInt8] = []
+        for _ in 0..<10 {
+            characters.append(digits[Int(number % 62)])
+            number /= 62
+        }
+        return String(decoding: characters, as: UTF8.self)
+    }
+}

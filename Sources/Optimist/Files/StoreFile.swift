@@ -1,0 +1,77 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistCore
+
+/// A database file before it is opened for writing. Checks whether it is a database, and whether this version can use it.
+struct StoreFile {
+    let url: URL
+
+    /// Checks the file without changing it. The exception: SQLite rolls back what a process that died left half written.
+    ///
+    /// - Parameter migrator: The app's migrations, or nil to look at the engine's tables only.
+    /// - Throws: `OptimistError` with code `notADatabase` or `newerVersion`.
+    func check(against migrator: DatabaseMigrator?) throws {
+        do { try look(migrator) } catch let error as DatabaseError
+            where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK
+        {
+            // The process died while it created the file, before the file had a write-ahead log.
+            try DatabaseQueue(path: url.path).read { db in _ = try db.tableExists("optimist_meta") }
+            try look(migrator)
+        }
+    }
+
+    private func look(_ migrator: DatabaseMigrator?) throws {
+        guard let size = try? FileManager.default.attributesOfItem(atPath: url.path)[.size] as? Int, size > 0 else {
+            return
+        }
+        try reading { db in
+            try checkEngine(db)
+            if let migrator { try checkApp(db, migrator) }
+        }
+    }
+
+    /// Reads the file on a connection that cannot write.
+    func reading<T>(_ value: (Database) throws -> T) throws -> T {
+        do {
+            var configuration = Configuration()
+            configuration.readonly = true
+            configuration.busyMode = .timeout(5)
+            return try DatabaseQueue(path: url.path, configuration: configuration).read(value)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
+            throw OptimistError(
+                .notADatabase,
+                "\(url.lastPathComponent) is not a database. It was left as it is: move it away, or open another file.",
+                cause: error)
+        }
+    }
+
+    /// The error to throw for a file that SQLite cannot open. Usually the folder does not exist.
+    func sentence(onNotOpening error: DatabaseError) -> any Error {
+        let folder = url.deletingLastPathComponent().path
+        if FileManager.default.fileExists(atPath: folder) { return error }
+        return OptimistError(
+            .noFolder, "There is no folder \(folder) for the database \(url.lastPathComponent). Make it first.",
+            cause: error)
+    }
+
+    private func checkEngine(_ db: Database) throws {
+        guard try db.tableExists("optimist_meta"), let version = try Meta.int(.version, in: db),
+            version > EngineSchema.version
+        else { return }
+        throw OptimistError(
+            .newerVersion,
+            "\(url.lastPathComponent) was written by a newer version of Optimist (format \(version), known are up to "
+                + "\(EngineSchema.version)). It was left as it is: update the app.",
+            remedy: .update)
+    }
+
+    private func checkApp(_ db: Database, _ migrator: DatabaseMigrator) throws {
+        guard try migrator.hasBeenSuperseded(db) else { return }
+        throw OptimistError(
+            .newerVersion,
+            "\(url.lastPathComponent) was written by a newer version of the app. It was left as it is: update the app.",
+            remedy: .update)
+    }
+}

@@ -1,0 +1,29 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// A row that refers to another one in the app's tables.
+struct Child {
+    let ref: RowRef
+    let referrer: ReferenceGraph.Referrer
+    let table: AppTable
+}
+
+extension AppTables {
+    /// The rows that refer to one.
+    func children(of ref: RowRef, _ references: ReferenceGraph) throws -> [Child] {
+        guard let table = self[ref.table] else { return [] }
+        return try references.referrers(to: table.layout.name).flatMap { referrer -> [Child] in
+            guard let children = self[referrer.layout.number] else { return [] }
+            return try children.ids(where: [referrer.column], are: [ref.id]).map { id in
+                Child(ref: RowRef(table: referrer.layout.number, id: id), referrer: referrer, table: children)
+            }
+        }
+    }
+
+    /// The rows to which a row of a table refers with some values.
+    func owners(by values: JSONObject, in table: AppTable) -> [RowRef] {
+        table.layout.columns.compactMap { owner(by: $0, values[$0.name]) }
+    }
+}

@@ -1,0 +1,63 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+
+/// Decides whether a received deletion comes too soon for the rows below the deleted one (R2).
+///
+/// SQLite would delete those rows too, or empty their references. The deletion must wait while the server may still
+/// tell that they belong elsewhere by now. The server tells this in the pages up to the last one, and in the answer to
+/// a push.
+struct DeletionTiming {
+    let entries: RowEntryTable
+    let tables: AppTables
+    let references: ReferenceGraph
+    let context: PageContext
+
+    /// Whether the deletion of a row must wait.
+    ///
+    /// - Parameter seq: The server's transaction that deleted the row. Nil: unknown.
+    func isTooSoon(deletionOf ref: RowRef, at seq: Int64?) throws -> Bool {
+        let all = try rowsBelow(ref).filter { $0.ref != ref }
+        if all.isEmpty { return false }
+        let isPushUnanswered = try context.hasMore || Meta.int(.inFlight, in: entries.db) != nil
+        let isHeldBack = try all.contains { child in
+            guard let below = try self.below(child) else { return false }
+            return below.holdsBack(
+                deletionAt: seq, isPushUnanswered: isPushUnanswered, mayMove: mayMove(below: ref, by: child.referrer))
+        }
+        var met: Set<RowRef> = [ref]
+        return try isHeldBack || areRestored(all, besides: &met)
+    }
+
+    /// Whether a later page may bring the row again, or move a row that would be deleted with it.
+    private func mayMove(below ref: RowRef, by referrer: ReferenceGraph.Referrer) -> Bool {
+        context.hasMore || context.lagging.contains(ref.table)
+            || !references.goingAlong(with: referrer.layout, among: context.lagging).isEmpty
+    }
+
+    /// Whether the server has lost a row that would be deleted too. The server says what becomes of that row once it
+    /// has the row again.
+    private func areRestored(_ rows: [Child], besides met: inout Set<RowRef>) throws -> Bool {
+        for child in rows where child.referrer.onDelete == .cascade && met.insert(child.ref).inserted {
+            guard let below = try self.below(child), below.entry.wasOnServer, !below.isMoved else { continue }
+            if below.entry.isRestored { return true }
+            if try areRestored(rowsBelow(child.ref), besides: &met) { return true }
+        }
+        return false
+    }
+
+    /// The rows that SQLite would delete or change with a row.
+    private func rowsBelow(_ ref: RowRef) throws -> [Child] {
+        try tables.children(of: ref, references).filter { $0.referrer.onDelete != .restrict }
+    }
+
+    private func below(_ child: Child) throws -> RowBelow? {
+        try entries.entry(child.ref).map { RowBelow($0, by: child.referrer) }
+    }
+}
+
+extension RowBelow {
+    init(_ entry: RowEntry, by referrer: ReferenceGraph.Referrer) {
+        self.init(entry: entry, layout: referrer.layout, column: referrer.column, onDelete: referrer.onDelete)
+    }
+}

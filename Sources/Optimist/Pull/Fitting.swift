@@ -1,0 +1,238 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// Applies the received rows that fit the app's tables, and parks the others (R4).
+///
+/// The server has decided the final state of each row, so the order of the rows does not matter. First all rows are put
+/// together, and the foreign keys are checked. If a parent is missing, that is undone, and repeated without the rows below
+/// that parent. If all rows fit, the deletions follow at once.
+///
+/// The rows that are left are tried cycle by cycle, each after the rows that it needs: its parents, the rows that have its
+/// unique values and, for a deletion, the rows that refer to it. So an obstacle to one cycle never stops another, and a row
+/// that has moved is put before its former parent is deleted. A row that fits may let in another one, so this is repeated
+/// until nothing changes.
+struct Fitting {
+    private var rows: RowApplication
+    private let db: Database
+    private let parked: ParkedRows
+    private let needs: RowNeeds
+    /// The rows of the page that are not applied yet. They are retried as they came, and not as they were parked.
+    private var received: [RowRef: ReceivedRow] = [:]
+    /// The rows that were applied since ``received`` was last brought up to date.
+    private var applied: [RowRef] = []
+    /// Whether a row may be parked. If not, none needs to be removed there.
+    private var hasParked = false
+
+    /// A row that does not fit.
+    private struct Misfit {
+        let row: ReceivedRow
+        let reason: ParkedReason
+        /// The missing row that it refers to. Nil: something else keeps the row out.
+        var parent: RowRef?
+    }
+
+    init(_ rows: RowApplication, _ db: Database) {
+        self.rows = rows
+        self.db = db
+        parked = ParkedRows(db)
+        needs = RowNeeds(tables: rows.tables, references: rows.references)
+    }
+
+    /// Applies the rows that fit, of these and of the parked ones, and parks the rest.
+    ///
+    /// - Parameter some: If a row comes twice, the later version counts.
+    mutating func fit(_ some: [ReceivedRow]) throws {
+        var latest: [RowRef: Int] = [:]
+        for (index, row) in some.enumerated() {
+            if let other = latest[row.ref], some[other].content.version > row.content.version { continue }
+            latest[row.ref] = index
+        }
+        let page = some.indices.filter { latest[some[$0].ref] == $0 }.map { some[$0] }
+        received = Dictionary(uniqueKeysWithValues: page.map { ($0.ref, $0) })
+        var next = try page + ready(besides: page.map(\.ref))
+        if next.isEmpty { return }
+        hasParked = try !parked.isEmpty
+        try db.deferringForeignKeys {
+            next = try fitTogether(next)
+            while try !next.isEmpty && fitCycles(among: next) { next = try ready() }
+        }
+    }
+
+    /// The parked rows that may fit now.
+    ///
+    /// - Parameter others: Rows that are about to be tried. The rows that wait for one of them are tried with it.
+    private mutating func ready(besides others: [RowRef] = []) throws -> [ReceivedRow] {
+        for ref in applied { received[ref] = nil }
+        applied = []
+        if try parked.isEmpty { return [] }
+        let ready = try parked.ready(rows.tables, besides: others, hasMore: rows.context.hasMore)
+        // The app may have stopped syncing a table. Its rows stay parked.
+        return ready.filter { rows.tables[$0.ref.table] != nil }.map { received[$0.ref] ?? $0 }
+    }
+
+    // MARK: - Together
+
+    /// Applies as many rows as fit together.
+    ///
+    /// - Returns: The rows to try next. Those that do not fit are parked, unless it is not known which these are.
+    private mutating func fitTogether(_ some: [ReceivedRow]) throws -> [ReceivedRow] {
+        var (next, orphans): ([ReceivedRow], [Misfit]) = (some, [])
+        while !next.isEmpty {
+            guard let more = try attempt(next, without: orphans, isAll: next.count == some.count) else { break }
+            if more.isEmpty {
+                // A foreign key does not hold for a reason that no row shows, such as a parent in a table that does not
+                // sync. Mostly a row that has waited before is to blame. If not, each cycle is tried by itself.
+                let fresh = next.filter { !$0.hasWaited }
+                if fresh.isEmpty || fresh.count == next.count { return some }
+                next = fresh
+                continue
+            }
+            orphans += more
+            let names = Set(more.map(\.row.ref))
+            next = next.filter { !names.contains($0.ref) }
+        }
+        if next.isEmpty { try park(orphans) }
+        return try ready()
+    }
+
+    /// Puts rows in a savepoint, which is undone if a foreign key does not hold then. If all rows fit, it deletes the others.
+    /// A row that does not fit may still be below one that is deleted, so the deletions follow with the cycles then.
+    ///
+    /// - Parameters:
+    ///   - former: The rows that lack a parent, as far as is known.
+    ///   - isAll: Whether no row was left out.
+    /// - Returns: More rows that lack a parent. Nil: every foreign key holds, and the rows that do not fit are parked.
+    private mutating func attempt(
+        _ some: [ReceivedRow], without former: [Misfit], isAll: Bool
+    ) throws -> [Misfit]? {
+        let before = (rows, applied.count)
+        let (put, deleted) = (some.filter(\.isAlive), some.filter { !$0.isAlive })
+        var (isKept, orphans) = (false, Orphans())
+        try db.inSavepoint {
+            try park(former)
+            let allFit = try place(put) && isAll
+            isKept = db.holdsForeignKeys
+            if isKept {
+                if allFit {
+                    try delete(deleted)
+                } else {
+                    try park(deleted.map { Misfit(row: $0, reason: .constraint) })
+                }
+                return .commit
+            }
+            for row in put { orphans.add(row.ref, below: try parents(of: row.ref)) }
+            try orphans.find(isHere)
+            return .rollback
+        }
+        if isKept { return nil }
+        undo(to: before)
+        try orphans.addRowsBelow(isHere)
+        return put.compactMap { row in
+            orphans.missing[row.ref].map { Misfit(row: row, reason: .foreignKey, parent: $0) }
+        }
+    }
+
+    /// The deletions follow together or, if a foreign key does not hold then, one cycle after the other.
+    private mutating func delete(_ some: [ReceivedRow]) throws {
+        if some.isEmpty { return }
+        // A deletion parks rows of the server's that SQLite takes with it.
+        hasParked = true
+        let before = (rows, applied.count)
+        if try db.keepingWhatFitsAsItComes({ _ = try place(some) }) { return }
+        undo(to: before)
+        _ = try fitCycles(among: some)
+    }
+
+    /// Applies rows one after the other. A row that does not fit is parked at once: a deletion must see that the server
+    /// has it.
+    ///
+    /// - Returns: Whether all rows fit.
+    private mutating func place(_ some: [ReceivedRow]) throws -> Bool {
+        var allFit = true
+        for row in some {
+            guard let reason = try obstacle(to: row) else { continue }
+            allFit = false
+            try park([Misfit(row: row, reason: reason)])
+        }
+        return allFit
+    }
+
+    /// A savepoint was undone: the device knows again what it knew before that.
+    private mutating func undo(to before: (rows: RowApplication, applied: Int)) {
+        rows = before.rows
+        applied.removeSubrange(before.applied...)
+    }
+
+    /// Applies a row. Returns the reason if it does not fit, or nil if it does.
+    private mutating func obstacle(to row: ReceivedRow) throws -> ParkedReason? {
+        do {
+            if case .waiting(let reason) = try rows.apply(row) { return reason }
+        } catch let error as DatabaseError where error.isConstraint {
+            return ParkedReason(error)
+        }
+        applied.append(row.ref)
+        if hasParked { try parked.remove(row.ref) }
+        return nil
+    }
+
+    private mutating func park(_ misfits: [Misfit]) throws {
+        if misfits.isEmpty { return }
+        hasParked = true
+        for misfit in misfits { try parked.park(misfit.row, reason: misfit.reason, awaiting: misfit.parent) }
+    }
+
+    // MARK: - Cycle by cycle
+
+    /// Applies each cycle of rows that fits, and parks the others. Rows are put before others are deleted.
+    ///
+    /// - Returns: Whether one fitted.
+    private mutating func fitCycles(among some: [ReceivedRow]) throws -> Bool {
+        let places = Dictionary(zip(some.map(\.ref), some.indices), uniquingKeysWith: { $1 })
+        let needed = try some.map { row in try needs.needs(of: row).compactMap { places[$0] } }
+        let cycles = Cycles.inOrder(needs: needed).map { cycle in cycle.sorted().map { some[$0] } }
+        let put = cycles.filter { $0.contains(where: \.isAlive) }
+        let deleted = cycles.filter { !$0.contains(where: \.isAlive) }
+        if !deleted.isEmpty { hasParked = true }
+        var hasFitted = false
+        for cycle in put + deleted where try fit(cycle: cycle) { hasFitted = true }
+        return hasFitted
+    }
+
+    /// Applies all rows of a cycle or none. Rows that need each other may exchange their unique values.
+    private mutating func fit(cycle: [ReceivedRow]) throws -> Bool {
+        let before = (rows, applied.count)
+        var reasons: [RowRef: ParkedReason] = [:]
+        let isKept = try db.keepingWhatFitsAsItComes {
+            let vacancy = try Vacancy(of: cycle.count > 1 ? cycle.map(\.ref) : [], in: rows.tables, db)
+            rows.vacancy = vacancy
+            for row in cycle.filter(\.isAlive) + cycle.filter({ !$0.isAlive }) {
+                reasons[row.ref] = try obstacle(to: row)
+            }
+            try vacancy.restore()
+            // A single row that does not fit has left nothing behind.
+            if cycle.count > 1, !reasons.isEmpty { throw DatabaseError(resultCode: .SQLITE_CONSTRAINT) }
+        }
+        rows.vacancy = nil
+        if isKept, reasons.isEmpty { return true }
+        if !isKept { undo(to: before) }
+        let names = Set(cycle.map(\.ref))
+        let common = cycle.lazy.compactMap { reasons[$0.ref] }.first
+        for row in cycle {
+            let reason = reasons[row.ref] ?? common ?? .foreignKey
+            let parent =
+                try common == nil ? needs.references(of: row).first { try !names.contains($0) && !isHere($0) } : nil
+            try park([Misfit(row: row, reason: reason, parent: parent)])
+        }
+        return false
+    }
+
+    /// The rows that one refers to in the app's table, where an unsent edit may stand.
+    private func parents(of ref: RowRef) throws -> [RowRef] {
+        guard let table = rows.tables[ref.table], let values = try table.values(ref.id) else { return [] }
+        return rows.tables.owners(by: values, in: table)
+    }
+
+    private func isHere(_ ref: RowRef) throws -> Bool { try rows.tables[ref.table]?.contains(ref.id) ?? false }
+}

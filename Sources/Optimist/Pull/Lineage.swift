@@ -1,0 +1,49 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// The lives of the remote's database, as this device knew them and as the remote tells them now (L3). Pure.
+///
+/// Both are paths that begin together and separate where the database went back. They have everything before that point
+/// in common.
+struct Lineage: Equatable, Sendable {
+    /// The lives that this device knew, oldest first.
+    let mine: [RemoteEpoch]
+    /// The lives that the remote tells, oldest first. The last one is the present one.
+    let theirs: [RemoteEpoch]
+
+    /// - Parameter theirs: The epochs that the remote told: all of them, or those from the epoch of the requested
+    ///   cursor on. The device knows the earlier ones.
+    init(mine: [RemoteEpoch], theirs: [RemoteEpoch]) {
+        self.mine = mine
+        let former = mine.firstIndex { $0.name == theirs.first?.name } ?? 0
+        self.theirs = mine[..<former] + theirs
+    }
+
+    /// Whether the answer to a request with one cursor also tells where a table at another cursor stands. If not, the
+    /// device learns this when it asks for that table itself.
+    func tells(of cursor: SyncState, afterAsking asked: SyncState?) -> Bool {
+        if cursor.epoch == theirs.last?.name { return asked?.epoch == cursor.epoch }
+        return (mine + theirs).contains { $0.name == cursor.epoch }
+    }
+
+    /// The last transaction that a cursor has in common with the remote. It may be later than the cursor.
+    func common(with cursor: SyncState) -> Int64 {
+        if let index = theirs.firstIndex(where: { $0.name == cursor.epoch }) {
+            // The cursor's own epoch is the present one. The device cannot know how far the database went back within
+            // it.
+            if index == theirs.count - 1 { return theirs[index].firstSeq }
+            return Self.least(theirs[(index + 1)...])
+        }
+        guard let own = mine.firstIndex(where: { $0.name == cursor.epoch }) else { return 0 }
+        let path = mine[...own]
+        guard let last = path.lastIndex(where: { epoch in theirs.contains { $0.name == epoch.name } }),
+            let index = theirs.firstIndex(where: { $0.name == path[last].name })
+        else { return 0 }
+        return min(Self.least(path[(last + 1)...]), Self.least(theirs[(index + 1)...]))
+    }
+
+    private static func least(_ epochs: some Sequence<RemoteEpoch>) -> Int64 {
+        epochs.reduce(Int64.max) { min($0, $1.firstSeq) }
+    }
+}

@@ -1,0 +1,59 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// Rows that a snapshot missed. An answer reports, late, that the server had such a row before the snapshot of its
+/// table, but the snapshot does not have the row.
+///
+/// Another device has deleted the row in between. A snapshot has no deleted rows, so the device would never hear of the
+/// deletion.
+struct MissedRows {
+    private let layouts: [TableLayout]
+    private let db: Database
+    private let milliseconds: Int64
+    /// Whether the remote's guarantees let the device find out that a row was missed.
+    private let isTold: Bool
+    private var tableProgress: [Int64: TableProgress] = [:]
+    private var gone: [Int64: [DatabaseValue]] = [:]
+
+    init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64) throws {
+        isTold = try Meta.guarantees(in: db).tellMissedRows
+        self.layouts = layouts
+        self.db = db
+        self.milliseconds = milliseconds
+    }
+
+    /// Finds out whether a row that an answer has settled was missed.
+    mutating func look(at entry: RowEntry, before: RowEntry) throws {
+        let parked = ParkedRows(db)
+        guard isTold, entry.isAlive, entry.isKnownToServer, !before.isKnownToServer,
+            let progress = try progress(of: entry.ref.table), let snapshot = progress.since,
+            entry.remote.seq <= snapshot,
+            try !parked.awaitsDeletion(entry.ref), try !parked.hasLater(than: entry.remote.seq, of: entry.ref)
+        else { return }
+        if progress.isComplete {
+            gone[entry.ref.table, default: []].append(entry.ref.id)
+        } else {
+            try UnseenRows.expect(entry.ref, in: db)
+        }
+    }
+
+    /// Removes the rows that are gone. Rows that were edited meanwhile are sent whole.
+    func settle() throws {
+        for layout in layouts {
+            guard let ids = gone[layout.number] else { continue }
+            let isResync = tableProgress[layout.number]?.isResync ?? true
+            try UnseenSettling(layouts, db, start: .max, isResync: isResync, at: milliseconds)
+                .settle(ids, of: layout, .remove)
+        }
+    }
+
+    private mutating func progress(of table: Int64) throws -> TableProgress? {
+        if let known = tableProgress[table] { return known }
+        guard let layout = layouts.first(where: { $0.number == table }) else { return nil }
+        let progress = try TableProgress.fetchAll([layout.name], in: db).first
+        tableProgress[table] = progress
+        return progress
+    }
+}

@@ -1,0 +1,91 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import GRDB
+import OptimistWire
+
+/// A row that this device has received from the server and that the app's table does not show yet.
+///
+/// The engine tries it again whenever something changes that may let it in. ``SyncCounts/parked`` counts these rows.
+public struct ParkedRow: Hashable, Sendable {
+    /// Why a row waits.
+    public enum Reason: Hashable, Sendable {
+        /// The row refers to one that is not on this device: the table and the lower-case UUID of the missing row.
+        case missingParent(table: String, id: String)
+        /// Another row has a value that a unique index allows only once. SQLite's message names the columns.
+        case valueTaken(String)
+        /// A constraint of the table, such as `CHECK` or `NOT NULL`, or a trigger of the app refuses the row, with
+        /// SQLite's message. A newer version of the app may let the row in.
+        case constraint(String)
+        /// The server has deleted the row. Rows that would be deleted with it may have another owner by now, which
+        /// later pages will tell.
+        case deletionTooSoon
+        /// This device has deleted the row or created it again, or sends such a change again because the server lost
+        /// it. The server has not answered yet.
+        case unsentChange
+    }
+
+    /// The table of the row.
+    public let table: String
+    /// The row's lower-case UUID.
+    public let id: String
+    /// Whether the server has deleted the row. The app's table still shows it.
+    public let isDeletion: Bool
+    /// Why it waits.
+    public let reason: Reason
+
+    /// Returns the waiting rows of a database that a store has written, in the order of the server's transactions. You
+    /// can use it in ``Store/observe(_:)``.
+    ///
+    /// - Parameters:
+    ///   - db: A connection within a read or a write.
+    ///   - limit: The most rows to return. Default: all.
+    /// - Throws: `DatabaseError`.
+    public static func fetchAll(_ db: Database, limit: Int = .max) throws -> [ParkedRow] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT t.name, p.id, p.row ->> '$.id' IS NULL, p.reason, p.message, parent.name, p.parent
+                FROM optimist_parked p JOIN optimist_table t ON t.number = p.tbl
+                LEFT JOIN optimist_table parent ON parent.number = p.parentTable ORDER BY p.seq, p.tbl, p.id LIMIT ?
+                """, arguments: [limit]
+        ).compactMap { row in
+            guard let id = UUIDForm.bytes.wire(row[1]) else { return nil }
+            return ParkedRow(table: row[0], id: id, isDeletion: row[2], reason: reason(row))
+        }
+    }
+
+    private static func reason(_ row: Row) -> Reason {
+        if let table = row[5] as String?, let id = UUIDForm.bytes.wire(row[6]) {
+            return .missingParent(table: table, id: id)
+        }
+        let message = row[4] as String? ?? "a constraint of the table"
+        return switch ParkedReason.Kind(rawValue: row[3]) {
+        case .valueTaken: .valueTaken(message)
+        case .deletionTooSoon: .deletionTooSoon
+        case .belowUnsent: .unsentChange
+        case .constraint, nil: .constraint(message)
+        }
+    }
+}
+
+extension ParkedRow.Reason: CustomStringConvertible {
+    /// A sentence for a developer. Never compare it: switch on the case.
+    public var description: String {
+        switch self {
+        case .missingParent(let table, let id): "It refers to \(table):\(id), which is not here."
+        case .valueTaken(let message), .constraint(let message): message
+        case .deletionTooSoon: "Rows that refer to it may have another owner by now."
+        case .unsentChange: "What is unsent of the row must be answered first."
+        }
+    }
+}
+
+extension Store {
+    /// Returns the rows that this device has received and that the app's tables do not show yet, each with its reason.
+    ///
+    /// - Parameter limit: The most rows to return. Default: all.
+    /// - Throws: `DatabaseError`.
+    public func waitingRows(limit: Int = .max) async throws -> [ParkedRow] {
+        try await read { try ParkedRow.fetchAll($0, limit: limit) }
+    }
+}

@@ -1,0 +1,187 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// Reads and writes `optimist_parked`: the server's rows that do not fit the app's tables yet (R4), or that wait until
+/// the server has answered the unsent change of the same row.
+struct ParkedRows {
+    let db: Database
+
+    init(_ db: Database) { self.db = db }
+
+    var isEmpty: Bool {
+        get throws {
+            try Bool.fetchOne(db.cachedStatement(sql: "SELECT NOT EXISTS (SELECT 1 FROM optimist_parked)")) ?? true
+        }
+    }
+
+    /// Keeps a row in its wire form beside the table. A later version of the row replaces it.
+    ///
+    /// - Parameter parent: The missing row that it refers to. Nil: something else keeps the row out.
+    func park(_ row: ReceivedRow, reason: ParkedReason, awaiting parent: RowRef?) throws {
+        let json = Self.wire(row.content)
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO optimist_parked(tbl, id, seq, row, reason, message, parentTable, parent)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(tbl, id) DO UPDATE SET seq = excluded.seq, row = excluded.row,
+                reason = excluded.reason, message = excluded.message, parentTable = excluded.parentTable,
+                parent = excluded.parent WHERE (seq, row, reason, message, parentTable, parent) IS NOT (excluded.seq,
+                excluded.row, excluded.reason, excluded.message, excluded.parentTable, excluded.parent)
+                """
+        ).execute(arguments: [
+            row.ref.table, row.ref.id, row.content.version.seq, json.description, reason.kind.rawValue, reason.message,
+            parent?.table, parent?.id,
+        ])
+    }
+
+    /// Replaces the content of a parked row, which still waits for the same thing as before.
+    func replace(with patch: RowPatch, at ref: RowRef) throws {
+        try db.cachedStatement(sql: "UPDATE optimist_parked SET row = ? WHERE tbl = ? AND id = ?")
+            .execute(arguments: [Self.wire(.row(patch)).description, ref.table, ref.id])
+    }
+
+    func contains(_ ref: RowRef) throws -> Bool {
+        let parked = try db.cachedStatement(
+            sql: "SELECT EXISTS (SELECT 1 FROM optimist_parked WHERE tbl = ? AND id = ?)")
+        return try Bool.fetchOne(parked, arguments: [ref.table, ref.id]) ?? false
+    }
+
+    /// Whether a row is parked as deleted. It is deleted as soon as the rows that refer to it allow that.
+    func awaitsDeletion(_ ref: RowRef) throws -> Bool {
+        if case .deleted? = try content(ref) { true } else { false }
+    }
+
+    /// The content of a parked row.
+    func content(_ ref: RowRef) throws -> PageRow.Content? {
+        let row = try db.cachedStatement(sql: "SELECT row FROM optimist_parked WHERE tbl = ? AND id = ?")
+        return try String.fetchOne(row, arguments: [ref.table, ref.id]).flatMap(Self.content)
+    }
+
+    /// Whether a row is parked with content of a later transaction of the server's.
+    func hasLater(than seq: Int64, of ref: RowRef) throws -> Bool {
+        try content(ref).map { $0.version.seq > seq } ?? false
+    }
+
+    var holdsDeletionsBack: Bool {
+        get throws {
+            let held = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM optimist_parked WHERE reason = ?)")
+            return try Bool.fetchOne(held, arguments: [ParkedReason.Kind.deletionTooSoon.rawValue]) ?? false
+        }
+    }
+
+    /// The condition that a row would have to wait again: see ``RowEntry/isAbove(_:at:)``.
+    private static let isBelowUnsent = """
+        reason = \(ParkedReason.Kind.belowUnsent.rawValue) AND EXISTS (SELECT 1 FROM optimist_edit e \
+        LEFT JOIN optimist_remote r ON r.tbl = e.tbl AND r.id = e.id \
+        WHERE e.tbl = optimist_parked.tbl AND e.id = optimist_parked.id AND coalesce(r.generation, 0) < e.generation \
+        AND coalesce(optimist_parked.row ->> '$."@gen"', 1) < e.generation \
+        AND (coalesce(r.seq, 0) < optimist_parked.seq OR r.known = 0))
+        """
+
+    func remove(_ ref: RowRef) throws {
+        try db.cachedStatement(sql: "DELETE FROM optimist_parked WHERE tbl = ? AND id = ?")
+            .execute(arguments: [ref.table, ref.id])
+    }
+
+    /// The rows that may fit now: those that wait for no row, those that wait for a row that is here, and those that
+    /// wait for one of these. The rows that wait for no row come first, in the order of the server's transactions.
+    ///
+    /// - Parameters:
+    ///   - tables: The app's tables, in which the parents are looked up.
+    ///   - others: Rows that are about to come. Rows that wait for one of them are ready too.
+    ///   - hasMore: Whether deletions are still held back.
+    func ready(_ tables: AppTables, besides others: [RowRef], hasMore: Bool) throws -> [ReceivedRow] {
+        var ready = try fetch(
+            "parentTable IS NULL AND NOT (?1 AND reason = ?2) AND NOT (\(Self.isBelowUnsent))",
+            [hasMore, ParkedReason.Kind.deletionTooSoon.rawValue])
+        let parents = try Int64.fetchAll(
+            db.cachedStatement(sql: "SELECT DISTINCT parentTable FROM optimist_parked WHERE parentTable IS NOT NULL"))
+        if parents.isEmpty { return ready }
+        for parent in parents {
+            guard let table = tables[parent] else { continue }
+            ready += try fetch(
+                """
+                parentTable = \(parent) AND EXISTS (SELECT 1 FROM \(table.layout.quotedName) p \
+                WHERE p.id = optimist_parked.parent)
+                """)
+        }
+        return try ready + waiting(for: ready.map(\.ref) + others, besides: ready)
+    }
+
+    /// The rows that wait for one of some others, or for a row that does.
+    private func waiting(for others: [RowRef], besides ready: [ReceivedRow]) throws -> [ReceivedRow] {
+        var (found, next): ([ReceivedRow], [RowRef]) = ([], others)
+        var met = Set(ready.map(\.ref))
+        while let parent = next.popLast() {
+            let waiting = try fetch("parentTable = ? AND parent = ?", [parent.table, parent.id])
+                .filter { met.insert($0.ref).inserted }
+            found += waiting
+            next += waiting.map(\.ref)
+        }
+        return found
+    }
+
+    /// The parked rows that have unsent edits and are of no transaction of the server's.
+    ///
+    /// - Complexity: While little is unsent, one look at the index of parked rows for each unsent row. Otherwise all
+    ///   parked rows are read.
+    func editedWithoutVersion() throws -> [ReceivedRow] {
+        let unsent = try Int.fetchOne(
+            db.cachedStatement(
+                sql: "SELECT count(*) FROM (SELECT 1 FROM optimist_edit LIMIT \(Self.few))"))
+        guard unsent == Self.few else {
+            return try fetch(
+                """
+                rowid IN (SELECT p.rowid FROM optimist_edit e CROSS JOIN optimist_parked p ON p.tbl = e.tbl AND p.id = e.id) \
+                AND seq = 0
+                """)
+        }
+        return try fetch(
+            """
+            seq = 0 AND EXISTS (SELECT 1 FROM optimist_edit e WHERE e.tbl = optimist_parked.tbl \
+            AND e.id = optimist_parked.id)
+            """)
+    }
+
+    private static let few = 100
+
+    private func fetch(_ condition: String, _ values: StatementArguments = StatementArguments()) throws -> [ReceivedRow]
+    {
+        let rows = try Row.fetchAll(
+            db.cachedStatement(sql: "SELECT tbl, id, row FROM optimist_parked WHERE \(condition) ORDER BY seq"),
+            arguments: values)
+        return rows.compactMap { row in
+            Self.content(row[2]).map {
+                ReceivedRow(ref: RowRef(table: row[0], id: row[1]), content: $0, hasWaited: true)
+            }
+        }
+    }
+
+    // MARK: - Coding
+
+    private static func wire(_ content: PageRow.Content) -> JSON {
+        switch content {
+        case .row(let patch): .object(patch.json(id: ""))
+        case .deleted(let tombstone): tombstone.json
+        }
+    }
+
+    private static func content(_ text: String) -> PageRow.Content? {
+        guard let json = (try? JSON(parsing: text.utf8))?.object else { return nil }
+        return json["id"] != nil
+            ? RowPatch(json: json).map(PageRow.Content.row)
+            : Tombstone(json: .object(json)).map(PageRow.Content.deleted)
+    }
+}
+
+extension PageRow.Content {
+    /// The life of the row that the content is about, and the server's transaction. Zero: the server named no
+    /// transaction, for example because the content is only a part of the row.
+    var version: (life: Int, seq: Int64) {
+        switch self {
+        case .row(let patch): (patch.generation ?? 1, patch.seq ?? 0)
+        case .deleted(let tombstone): (tombstone.generation, tombstone.seq ?? 0)
+        }
+    }
+}

@@ -1,0 +1,33 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+extension PageRow.Content {
+    var isAlive: Bool { if case .row = self { true } else { false } }
+}
+
+/// A row as the server has it, with its key in this database.
+struct ReceivedRow: Sendable {
+    let ref: RowRef
+    let content: PageRow.Content
+    /// Whether the row was parked. A row that an answer or a cascade parks has only the columns that this app knows.
+    var hasWaited = false
+
+    var isAlive: Bool { content.isAlive }
+
+    /// Whether a resync did not bring the row, although the server has not said that the row was deleted. The server
+    /// may have the row again later, in its first life and as of any transaction. So the device forgets all of the row
+    /// once it has gone.
+    var isMissing: Bool {
+        if case .deleted(let tombstone) = content { tombstone.seq == nil && tombstone.clock == nil } else { false }
+    }
+
+    /// Whether the content is the whole row. It is only a part in an answer, or if it was kept for a column until a
+    /// migration brought the column.
+    var isWhole: Bool { if case .row(let patch) = content { patch.seq != nil } else { true } }
+
+    /// The wire id of the row into which the server has merged this one.
+    var mergedInto: String? {
+        if case .deleted(let tombstone) = content { tombstone.mergedInto } else { nil }
+    }
+}

@@ -1,0 +1,89 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// Marks rows as unsent again that the remote has lost, because its database went back (L3).
+struct Restoration {
+    private let db: Database
+    private let milliseconds: Int64
+    private let device: String
+    private var entries: RowEntryTable
+
+    init(_ db: Database, at milliseconds: Int64) throws {
+        self.db = db
+        self.milliseconds = milliseconds
+        device = try DeviceIdentity.current(in: db)
+        entries = try RowEntryTable(db)
+    }
+
+    /// Marks all rows of a table as unsent that the remote confirmed after a transaction. They are in the groups in
+    /// which they were written, as far as their stamps tell. If this device has no copy of a life, for example because
+    /// the row is parked, another device sends it.
+    ///
+    /// - Returns: Whether a parked row was forgotten.
+    mutating func restore(_ layout: TableLayout, after common: Int64) throws -> Bool {
+        let table = AppTable(layout: layout, db: db)
+        let ids = try DatabaseValue.fetchAll(
+            db, sql: "SELECT id FROM optimist_remote WHERE tbl = ? AND seq > ?", arguments: [layout.number, common])
+        for id in ids {
+            guard var entry = try entries.entry(RowRef(table: layout.number, id: id)) else { continue }
+            entry.remote.seq = common
+            entry.local?.stopWaiting()
+            if entry.hasServersLife, entry.isHere(in: layout) {
+                try settleOvertaken(&entry, in: table)
+                entry.restore(in: layout)
+            } else if entry.isRestored || entry.isWhollyUnsent(in: layout) {
+                // The row is sent whole anyway.
+                entry.remote.generation = 0
+            }
+            try entries.save(entry)
+        }
+        try db.execute(
+            sql: "UPDATE optimist_counter SET seq = ?2 WHERE tbl = ?1 AND seq > ?2",
+            arguments: [layout.number, common])
+        // A parked row was never in the table, and the server no longer has it. The device that wrote it sends it
+        // again.
+        try db.execute(
+            sql: "DELETE FROM optimist_parked WHERE tbl = ?1 AND seq > ?2", arguments: [layout.number, common])
+        return db.changesCount > 0
+    }
+
+    /// Settles the unsent edits that lose to a later value which the server had. The journal keeps them. If the app's
+    /// table cannot take that value, such as a reference to a row that is gone, the edit stays and gets a later stamp.
+    private func settleOvertaken(_ entry: inout RowEntry, in table: AppTable) throws {
+        let theirs = entry.overtaking(device: device, in: table.layout)
+        if theirs.isEmpty { return }
+        let mask = table.layout.mask(of: theirs)
+        let mine = try table.values(entry.ref.id, in: mask) ?? [:]
+        if try db.keepingWhatFits({ try table.make(.set(theirs), at: entry.ref.id) }) {
+            let lost = JSONObject(mine.members.filter { theirs[$0.key] != $0.value })
+            if !lost.isEmpty {
+                let won = JSONObject(theirs.members.filter { lost[$0.key] != nil })
+                try Journal(db).record(entry.ref, reason: .overwritten, mine: lost, theirs: won, at: milliseconds)
+            }
+            entry.clear(mask, in: table.layout)
+        } else {
+            for column in table.layout.columns(in: mask) { try db.witness(entry.stand(column)) }
+        }
+    }
+}
+
+extension RowEntry {
+    /// Whether the server had the life that the row is in here, or the deletion that the row outlives.
+    fileprivate var hasServersLife: Bool {
+        remote.generation == generation
+            || (isAlive && remote.generation == generation + 1 && dirty & TableLayout.lifeMask == 0)
+    }
+
+    /// Whether this device also began the life, which another device had begun and the server had. All of it is unsent
+    /// then.
+    fileprivate func isWhollyUnsent(in layout: TableLayout) -> Bool {
+        remote.generation == generation && dirty & layout.fullMask == layout.fullMask
+    }
+
+    /// Whether the app's table has anything that the server had of the row.
+    fileprivate func isHere(in layout: TableLayout) -> Bool {
+        remote.known != 0 || !isAlive || layout.columns.allSatisfy(\.isCounter)
+    }
+}

@@ -1,0 +1,40 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// Finds the rows without which a received row cannot be put, or deleted.
+struct RowNeeds {
+    let tables: AppTables
+    let references: ReferenceGraph
+
+    /// A row that is put needs its parents, and the rows that have its unique values. A row that is deleted needs the rows
+    /// that refer to it, so that those that have moved are put first, and the row that it has become one with.
+    func needs(of row: ReceivedRow) throws -> [RowRef] {
+        guard let table = tables[row.ref.table] else { return [] }
+        if row.isAlive { return try references(of: row) + holders(of: row, in: table) }
+        let winner = row.mergedInto.flatMap(table.layout.idForm.stored).map { RowRef(table: row.ref.table, id: $0) }
+        return try [winner].compactMap(\.self) + tables.children(of: row.ref, references).map(\.ref)
+    }
+
+    /// The rows that one refers to, as the server has it.
+    func references(of row: ReceivedRow) -> [RowRef] {
+        guard case .row(let patch) = row.content, let table = tables[row.ref.table] else { return [] }
+        return tables.owners(by: patch.values, in: table)
+    }
+
+    /// The other rows of the app's table that have the values of a unique index that a row needs.
+    private func holders(of row: ReceivedRow, in table: AppTable) throws -> [RowRef] {
+        guard case .row(let patch) = row.content else { return [] }
+        var found: [RowRef] = []
+        for index in try table.uniqueIndexes {
+            let columns = index.compactMap { table.layout[column: $0] }
+            let values = columns.compactMap { column in patch.values[column.name].map(column.form.stored) }
+            guard columns.count == index.count, values.count == index.count, !values.contains(where: \.isNull) else {
+                continue
+            }
+            found += try table.ids(where: columns, are: values).map { RowRef(table: row.ref.table, id: $0) }
+        }
+        return found.filter { $0 != row.ref }
+    }
+}

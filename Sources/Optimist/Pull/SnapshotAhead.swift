@@ -1,0 +1,47 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+import Synchronization
+
+/// The next part of a snapshot, which the engine asks for while it applies the last one. So the network and the reading
+/// of JSON take no extra time.
+final class SnapshotAhead: Sendable {
+    let request: SnapshotRequest
+    private let result: Result
+    private let task: Task<Void, Never>
+
+    private final class Result: Sendable {
+        let value = Mutex<Swift.Result<SnapshotPage, any Error>?>(nil)
+    }
+
+    init(_ request: SnapshotRequest, of remote: any Remote, _ surroundings: Surroundings) {
+        let result = Result()
+        self.request = request
+        self.result = result
+        task = surroundings.spawn {
+            do {
+                let page = try await remote.snapshot(request)
+                result.value.withLock { $0 = .success(page) }
+            } catch {
+                result.value.withLock { $0 = .failure(error) }
+            }
+        }
+    }
+
+    /// The part, once it has arrived.
+    ///
+    /// - Throws: What the remote throws; `CancellationError` when the caller is cancelled.
+    var page: SnapshotPage {
+        get async throws {
+            await withTaskCancellationHandler {
+                await task.value
+            } onCancel: {
+                task.cancel()
+            }
+            guard let result = result.value.withLock({ $0 }) else { throw CancellationError() }
+            return try result.get()
+        }
+    }
+
+    func cancel() { task.cancel() }
+}

@@ -1,0 +1,25 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// The order in which tables are received when a device starts empty (R6).
+enum SnapshotOrder {
+    /// Sorts tables by priority, each after those that it refers to. Tables that refer to each other in a cycle come in the
+    /// order of their priority.
+    static func sorted(_ layouts: [TableLayout]) -> [TableLayout] {
+        let byName = Dictionary(layouts.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        var sorted: [TableLayout] = []
+        var visited: Set<String> = []
+        func visit(_ layout: TableLayout) {
+            guard visited.insert(layout.name).inserted else { return }
+            for parent in byPriority(layout.columns.compactMap { $0.reference.flatMap { byName[$0.table] } }) {
+                visit(parent)
+            }
+            sorted.append(layout)
+        }
+        for layout in byPriority(layouts) { visit(layout) }
+        return sorted
+    }
+
+    private static func byPriority(_ layouts: [TableLayout]) -> [TableLayout] {
+        layouts.sorted { ($1.rules.priority, $0.number) < ($0.rules.priority, $1.number) }
+    }
+}

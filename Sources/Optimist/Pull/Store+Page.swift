@@ -1,0 +1,65 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+extension Store {
+    /// Applies a page and its cursor in one transaction (R1). A page that comes twice or late changes nothing.
+    ///
+    /// - Parameters:
+    ///   - origins: The ids for which the page should tell what this device has counted. Nil: all ids of this device.
+    ///   - served: The tables that the remote keeps. Nil: all.
+    /// - Returns: Whether the page was applied, because it follows what the device has.
+    func apply(
+        _ page: Page, to tables: [String], initialCursor: String, origins: [String]? = nil, served: Set<String>? = nil
+    ) async throws -> Bool {
+        try await apply { db in
+            if let origins, try !DeviceIdentity.areOrigins(in: db, among: origins) { return false }
+            let tableProgress = try TableProgress.fetchAll(tables, in: db)
+            guard tableProgress.allSatisfy({ ($0.cursor ?? initialCursor) == page.from }) else { return false }
+            let guarantees = try Meta.guarantees(in: db)
+            if !page.epochs.isEmpty, guarantees.hasOrderedCursors,
+                try self.rewind(tables, at: page.from, to: page.epochs, in: db)
+            {
+                return false
+            }
+            if guarantees.tellMissedRows {
+                for progress in tableProgress where progress.awaitsSnapshot {
+                    try UnseenRows.expectAll(of: progress.table, in: db)
+                }
+            }
+            let context = try PageContext(of: page, to: tables, self.layouts, served: served, in: db)
+            try self.receive(page.rows, context, in: db)
+            let counts = page.rows.reduce(into: [:]) { $0[$1.table, default: 0] += 1 }
+            for table in tables {
+                try TableProgress.advance(table, by: page, rows: counts[table] ?? 0, in: db)
+            }
+            return true
+        }
+    }
+
+    /// Applies rows of the server's. Called within `apply`.
+    ///
+    /// - Parameters:
+    ///   - context: When the server read the rows, and whether more is to come after them.
+    ///   - isAwaited: Whether a write of the app waits for the end of the transaction, which then ends early. Nil: the
+    ///     transaction applies all rows.
+    /// - Returns: How many rows were applied.
+    @discardableResult
+    func receive(
+        _ rows: [PageRow], _ context: PageContext, until isAwaited: (() -> Bool)? = nil, in db: Database
+    ) throws -> Int {
+        let now = milliseconds
+        for row in rows {
+            if case .row(let patch) = row.content { witness(patch.clocks) }
+        }
+        let application = PageApplication(layouts, db, at: now, context)
+        var count = rows.count
+        if let isAwaited { count = try application.apply(rows, until: isAwaited) } else { try application.apply(rows) }
+        let unseen = try UnseenRows(of: layouts, in: db)
+        for row in rows.prefix(count) { try unseen.saw(row) }
+        try GroupJoins(db).forgetSettled()
+        try Meta.set(.lastSync, to: now, in: db)
+        return count
+    }
+}

@@ -1,0 +1,142 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+extension Store {
+    /// Handles a remote whose database went back (L3). The tables go back to the last point that they have in common
+    /// with the remote, and everything that the device knows from later is pending again. No row is removed from the
+    /// app's tables.
+    ///
+    /// - Parameters:
+    ///   - asked: The tables that the remote was asked for. The other tables go back with them, as far as the answer
+    ///     tells where they stand, because the epochs are noted for all tables.
+    ///   - cursor: The cursor of the request. Nil: the request had no cursor that is known here.
+    func rewind(_ asked: [String], at cursor: String?, to epochs: [RemoteEpoch]) async throws {
+        try await apply { db in _ = try self.rewind(asked, at: cursor, to: epochs, in: db) }
+        writes.send()
+    }
+
+    /// - Returns: Whether one of the requested tables went back, so that the answer is void.
+    func rewind(_ asked: [String], at cursor: String?, to epochs: [RemoteEpoch], in db: Database) throws -> Bool {
+        let guarantees = try Meta.guarantees(in: db)
+        guard guarantees.hasOrderedCursors else {
+            // These cursors do not tell where the two histories separate.
+            for table in asked { try Self.startResync(of: table, mayBeForgotten: true, in: db) }
+            return !asked.isEmpty
+        }
+        let lineage = Lineage(mine: try Meta.epochs(in: db), theirs: epochs)
+        let tableProgress = try TableProgress.fetchAll(layouts.map(\.name), in: db)
+        let from = guarantees.state(of: cursor)
+        // A table may have no state, for example during a resync. The device then knows it as of the last epoch that
+        // was noted.
+        let latest = lineage.mine.last.map { SyncState(epoch: $0.name, seq: .max) } ?? from
+        var restoration = try Restoration(db, at: milliseconds)
+        let counting = Set(layouts.filter { !$0.rules.counters.isEmpty }.map(\.name))
+        var wentBack = false
+        for progress in tableProgress {
+            let isAsked = asked.contains(progress.table)
+            guard let known = progress.state ?? latest,
+                isAsked || known.epoch == from?.epoch || lineage.tells(of: known, afterAsking: from)
+            else { continue }
+            let common = lineage.common(with: known)
+            guard let layout = layout(named: progress.table) else { continue }
+            let hasDropped = try restoration.restore(layout, after: common)
+            try Self.rememberDeletedRows(after: common, in: db)
+            guard let state = progress.state else { continue }
+            // If more was still to come for a table, it is not in a state that the server ever had. If the server has
+            // lost a later change of a row, the row's version from before that change is not here. The same is true of
+            // parked rows that were forgotten.
+            let isWhole = !hasDropped && progress.seen.map { common >= $0 } ?? true
+            if let present = epochs.last, isWhole, common >= state.seq {
+                try progress.move(to: state.moved(to: present.name), in: db)
+                continue
+            }
+            wentBack = wentBack || isAsked
+            // The device does not know the rows that were deleted before the snapshot was taken and that the server has
+            // again. It also cannot know a counter's value without the counts of other devices that the server lost.
+            if let present = epochs.last, isWhole, !progress.awaitsSnapshot, let since = progress.since,
+                since <= common,
+                !counting.contains(progress.table)
+            {
+                // A device whose cursor is at the start of the present epoch still has some rows.
+                try progress.move(
+                    to: SyncState(epoch: present.name, seq: common, begun: common == 0 ? 0 : nil), in: db)
+            } else {
+                // The server will no longer tell the device whether its cursor was too old.
+                try TableProgress.startOver(progress.table, mayBeForgotten: true, in: db)
+            }
+        }
+        try Meta.set(lineage.theirs, in: db)
+        return wentBack
+    }
+
+    /// The cursor for the request after the first answer of a remote. The first request has no cursor, so its answer
+    /// does not tell about epochs. This cursor is of the last life of the remote's database that the device knows. Nil:
+    /// that life is the present one, or the device knows none.
+    func cursorOfFormerLife(than state: String) async throws -> String? {
+        let (guarantees, last) = try await read { db in
+            (try Meta.guarantees(in: db), try Meta.epochs(in: db).last?.name)
+        }
+        guard let present = guarantees.state(of: state)?.epoch, let known = last, known != present
+        else { return nil }
+        return SyncState(epoch: known, seq: .max).description
+    }
+
+    /// Notes the life of the remote's database in which this device first exchanged rows with it. Later lives are noted
+    /// when the remote tells of them.
+    static func note(epoch: String, in db: Database) throws {
+        guard try Meta.epochs(in: db).isEmpty else { return }
+        try Meta.set([RemoteEpoch(name: epoch, firstSeq: 0)], in: db)
+    }
+
+    /// The verdicts of a push that the device may believe. If the answer is of another life of the remote's database
+    /// than the one that this device knows, its verdicts do not count until the device knows how the two lives are
+    /// related. A database that went back may have lost a row that is edited here, and not deleted it. It may also lose
+    /// what it takes now, before the device pulls that. So the device sends such a row once more.
+    func believable(_ answer: PushAnswer, of batch: PushBatch) async throws -> [Verdict] {
+        guard let epoch = answer.epoch else { return answer.verdicts }
+        let (tableProgress, latest) = try await read { db in
+            (try TableProgress.fetchAll(self.layouts.map(\.name), in: db), try Meta.epochs(in: db).last?.name)
+        }
+        guard tableProgress.allSatisfy(\.guarantees.hasOrderedCursors) else { return answer.verdicts }
+        return zip(batch.push.rows, answer.verdicts).map { row, verdict in
+            let known = tableProgress.first { $0.table == row.table }?.state?.epoch ?? latest
+            return known == nil || known == epoch ? verdict : .retry(after: Self.pauseForPull)
+        }
+    }
+
+    private static let pauseForPull = Duration.seconds(1)
+}
+
+extension TableProgress {
+    fileprivate var state: SyncState? { guarantees.state(of: latest) }
+
+    /// Moves the noted position of a table to another life of the remote's database.
+    fileprivate func move(to state: SyncState, in db: Database) throws {
+        let column = awaitsSnapshot ? "snapshot" : "cursor"
+        try db.execute(
+            sql: "UPDATE optimist_table SET \(column) = ? WHERE name = ?", arguments: [state.description, table])
+    }
+}
+
+extension Meta {
+    /// The lives of the remote's database, as the remote last told them.
+    fileprivate static func epochs(in db: Database) throws -> [RemoteEpoch] {
+        guard let text = try string(.epochs, in: db) else { return [] }
+        return [RemoteEpoch](json: try? JSON(parsing: text.utf8))
+    }
+
+    fileprivate static func set(_ epochs: [RemoteEpoch], in db: Database) throws {
+        try set(.epochs, to: JSON.array(epochs.map(\.json)).description, in: db)
+    }
+}
+
+extension SyncState {
+    /// The same place in another life of the remote's database.
+    func moved(to epoch: String) -> SyncState {
+        var state = self
+        state.epoch = epoch
+        return state
+    }
+}

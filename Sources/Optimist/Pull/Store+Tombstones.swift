@@ -1,0 +1,74 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+
+extension Store {
+    /// How many rows are forgotten in one transaction, so that the app's writes get their turn.
+    private static let forgottenAtOnce = 5_000
+
+    /// Forgets which rows were deleted long ago (L5).
+    ///
+    /// While the server remembers a deleted row, a device must know the row's generation too: if the app makes the row
+    /// again under the same id, the row begins the next life. The server counts the days from when it stored the
+    /// deletion, which may have waited on a device for any time. So the device notes one of the server's transactions,
+    /// with the time. Once twice the days that the server remembers have passed, it forgets the rows that were deleted
+    /// up to that transaction, and notes the next one.
+    ///
+    /// - Parameters:
+    ///   - days: How long the server remembers deleted rows.
+    ///   - serverTime: The server's time.
+    ///   - seq: The server's latest transaction up to which the device knows everything.
+    func forgetDeletedRows(rememberedFor days: Int, at serverTime: Date, knowing seq: Int64) async throws {
+        let now = Int64(serverTime.timeIntervalSince1970 * 1000)
+        let noted = try await read { db in
+            (seq: try Meta.int(.deletedSeq, in: db), at: try Meta.int(.deletedSeqAt, in: db))
+        }
+        if let end = noted.seq, let at = noted.at, at <= now {
+            guard at + 2 * Int64(days) * 86_400_000 < now else { return }
+            while try await forgetDeletedRows(upTo: end) { try Task.checkCancellation() }
+        }
+        try await apply { db in
+            try Meta.set(.deletedSeq, to: seq, in: db)
+            try Meta.set(.deletedSeqAt, to: now, in: db)
+        }
+    }
+
+    /// Lowers the noted transaction to the one to which the remote's database went back: the remote gives later numbers
+    /// to new transactions.
+    static func rememberDeletedRows(after seq: Int64, in db: Database) throws {
+        guard let noted = try Meta.int(.deletedSeq, in: db), noted > seq else { return }
+        try Meta.set(.deletedSeq, to: seq, in: db)
+    }
+
+    /// Returns whether there may be more.
+    private func forgetDeletedRows(upTo end: Int64) async throws -> Bool {
+        let condition = """
+            generation & 1 = 0 AND seq > 0 AND seq <= ? AND NOT EXISTS \
+            (SELECT 1 FROM optimist_edit e WHERE e.tbl = optimist_remote.tbl AND e.id = optimist_remote.id)
+            """
+        let refs = try await read { db in
+            try Row.fetchAll(
+                db, sql: "SELECT tbl, id FROM optimist_remote WHERE \(condition) LIMIT \(Self.forgottenAtOnce)",
+                arguments: [end]
+            ).map { RowRef(table: $0[0], id: $0[1]) }
+        }
+        if refs.isEmpty { return false }
+        try await apply { db in
+            let forget = try db.cachedStatement(
+                sql: "DELETE FROM optimist_remote WHERE tbl = ? AND id = ? AND \(condition) RETURNING tbl, seq")
+            var latest: [Int64: Int64] = [:]
+            for ref in refs {
+                guard let row = try Row.fetchOne(forget, arguments: [ref.table, ref.id, end]) else { continue }
+                latest[row[0]] = max(latest[row[0]] ?? 0, row[1])
+            }
+            // If the server goes back to before these deletions, it has the rows again, and no device remembers that
+            // they were deleted.
+            for (table, seq) in latest {
+                try db.execute(
+                    sql: "UPDATE optimist_table SET since = max(since, ?) WHERE number = ?", arguments: [seq, table])
+            }
+        }
+        return refs.count == Self.forgottenAtOnce
+    }
+}

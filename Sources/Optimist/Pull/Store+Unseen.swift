@@ -1,0 +1,79 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+extension Store {
+    /// How many rows are settled in one transaction, so that the app's writes get their turn.
+    private static let rowsAtOnce = 1_000
+
+    /// The rows that the server no longer has, after a resync.
+    func massRemoval() async throws -> MassRemoval {
+        try await read { db in
+            var removal = MassRemoval(rows: [:], total: [:])
+            for layout in self.layouts where try Self.isThrough(layout, in: db) {
+                let going = try Int.fetchOne(
+                    db,
+                    sql: """
+                        SELECT count(*) FROM optimist_unseen u JOIN optimist_remote r ON r.tbl = u.tbl AND r.id = u.id
+                        WHERE u.tbl = ? AND NOT EXISTS (SELECT 1 FROM optimist_edit e WHERE e.tbl = u.tbl AND e.id = u.id)
+                        """, arguments: [layout.number])
+                guard let going, going > 0 else { continue }
+                removal.rows[layout.name] = going
+                removal.total[layout.name] = try Int.fetchOne(
+                    db,
+                    sql: """
+                        SELECT (SELECT count(*) FROM optimist_edit WHERE tbl = ?1 AND generation & 1)
+                        + (SELECT count(*) FROM optimist_remote r WHERE tbl = ?1 AND generation & 1
+                        AND NOT EXISTS (SELECT 1 FROM optimist_edit e WHERE e.tbl = r.tbl AND e.id = r.id))
+                        """, arguments: [layout.number])
+            }
+            return removal
+        }
+    }
+
+    /// Whether the resync of a table has come to its end. The resync of another table may still wait, for example on an
+    /// expensive network.
+    private static func isThrough(_ layout: TableLayout, in db: Database) throws -> Bool {
+        try TableProgress.fetchAll([layout.name], in: db).contains { $0.isComplete && $0.at != nil }
+    }
+
+    /// Settles the rows that a resync did not bring again, children before their parents (L4).
+    ///
+    /// - Parameter served: The tables that the remote keeps. Nil: all.
+    func settleUnseen(_ answer: MassRemoval.Answer, served: Set<String>? = nil) async throws {
+        for layout in SnapshotOrder.sorted(layouts).reversed() {
+            while try await settleUnseen(of: layout, answer, served) { try Task.checkCancellation() }
+        }
+        // Rows that stay are sent.
+        writes.send()
+    }
+
+    /// Returns whether there may be more.
+    private func settleUnseen(
+        of layout: TableLayout, _ answer: MassRemoval.Answer, _ served: Set<String>?
+    ) async throws -> Bool {
+        let now = milliseconds
+        return try await apply { db in
+            guard try Self.isThrough(layout, in: db) else { return false }
+            let ids = try Row.fetchAll(
+                db, sql: "SELECT id FROM optimist_unseen WHERE tbl = ? ORDER BY id LIMIT ?",
+                arguments: [layout.number, Self.rowsAtOnce]
+            ).map { $0[0] as DatabaseValue }
+            let progress = try TableProgress.fetchAll([layout.name], in: db).first
+            let start = progress.flatMap { $0.guarantees.state(of: $0.at)?.seq }
+            try UnseenSettling(
+                self.layouts, db, start: start ?? .max, isResync: progress?.isResync ?? true, served: served, at: now
+            ).settle(ids, of: layout, answer)
+            for id in ids {
+                try db.cachedStatement(sql: "DELETE FROM optimist_unseen WHERE tbl = ? AND id = ?")
+                    .execute(arguments: [layout.number, id])
+            }
+            if ids.count == Self.rowsAtOnce { return true }
+            try db.execute(
+                sql: "UPDATE optimist_table SET snapshot = NULL WHERE number = ? AND isComplete",
+                arguments: [layout.number])
+            return false
+        }
+    }
+}

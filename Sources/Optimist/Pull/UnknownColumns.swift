@@ -1,0 +1,164 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// Reads and writes `optimist_unknown`: what newer apps have written into columns that this app does not have (L1).
+///
+/// The values are kept beside the row until a migration brings the column. The device also sends them when this app
+/// begins a new life of the row by replacing it, so that an old app never erases columns that it does not know. It also
+/// sends them to a server that has lost them (L3).
+struct UnknownColumns {
+    private let db: Database
+
+    init(_ db: Database) { self.db = db }
+
+    var isEmpty: Bool {
+        get throws {
+            try Bool.fetchOne(db.cachedStatement(sql: "SELECT NOT EXISTS (SELECT 1 FROM optimist_unknown)")) ?? true
+        }
+    }
+
+    /// Keeps the values of a received row in columns that are not in the layout. Values of a later life replace those
+    /// of an earlier one. If the server has forgotten the later life, and the row is in an earlier one, values of that
+    /// earlier life replace those of the later.
+    ///
+    /// - Parameters:
+    ///   - present: The life that the row is in here.
+    ///   - isWhole: Whether the patch is all that the server has of the row.
+    func note(_ patch: RowPatch, at ref: RowRef, in layout: TableLayout, present: Int, isWhole: Bool) throws {
+        let unknown = patch.values.members.filter { layout[column: $0.key] == nil }
+        let former = try stored(ref)
+        if unknown.isEmpty, former == nil { return }
+        let life = patch.generation ?? 1
+        var kept = RowPatch(generation: life)
+        if let former, let formerLife = former.generation {
+            if formerLife > life, present > life { return }
+            if formerLife == life, !isWhole { kept = former }
+        }
+        for (name, value) in unknown {
+            let clock = patch.clocks?[name]
+            // A counter's sum has no clock of its own. When it has changed, it may come with an equal clock.
+            if let clock, let known = kept.clocks?[name], known > clock { continue }
+            kept.values[name] = value
+            if let clock { kept.clocks = (kept.clocks ?? ColumnClocks()).setting(name, clock) }
+        }
+        try save(kept, at: ref)
+    }
+
+    /// The kept values of a row in columns that are not in the layout.
+    func patch(at ref: RowRef, in layout: TableLayout) throws -> RowPatch {
+        var patch = try stored(ref) ?? RowPatch()
+        patch.values = JSONObject(patch.values.members.filter { layout[column: $0.key] == nil })
+        return patch
+    }
+
+    /// Forgets the values that were kept of a life that has ended, or of an earlier one.
+    func forget(_ ref: RowRef, upTo life: Int) throws {
+        if let former = try stored(ref)?.generation, former <= life { try forget(ref) }
+    }
+
+    func forget(_ ref: RowRef) throws {
+        try db.cachedStatement(sql: "DELETE FROM optimist_unknown WHERE tbl = ? AND id = ?")
+            .execute(arguments: [ref.table, ref.id])
+    }
+
+    /// Removes and returns the values that were kept for columns which the layout has by now, row by row.
+    func takeKnown(_ layout: TableLayout) throws -> [(ref: RowRef, patch: RowPatch)] {
+        let rows = try Row.fetchAll(
+            db, sql: "SELECT id, row FROM optimist_unknown WHERE tbl = ?", arguments: [layout.number])
+        return try rows.compactMap { row in
+            guard let patch = Self.patch(row[1]) else { return nil }
+            let ref = RowRef(table: layout.number, id: row[0])
+            var known = patch
+            known.values = JSONObject(patch.values.members.filter { layout[column: $0.key] != nil })
+            if known.values.isEmpty { return nil }
+            var rest = patch
+            rest.values = JSONObject(patch.values.members.filter { layout[column: $0.key] == nil })
+            try save(rest, at: ref)
+            return (ref, known)
+        }
+    }
+
+    private func stored(_ ref: RowRef) throws -> RowPatch? {
+        try String.fetchOne(
+            db.cachedStatement(sql: "SELECT row FROM optimist_unknown WHERE tbl = ? AND id = ?"),
+            arguments: [ref.table, ref.id]
+        ).flatMap(Self.patch)
+    }
+
+    private func save(_ patch: RowPatch, at ref: RowRef) throws {
+        if patch.values.isEmpty { return try forget(ref) }
+        try db.cachedStatement(
+            sql: "INSERT INTO optimist_unknown VALUES (?, ?, ?) ON CONFLICT(tbl, id) DO UPDATE SET row = excluded.row"
+        ).execute(arguments: [ref.table, ref.id, JSON.object(patch.json(id: "")).description])
+    }
+
+    private static func patch(_ text: String) -> RowPatch? {
+        (try? JSON(parsing: text.utf8))?.object.flatMap { RowPatch(json: $0) }
+    }
+}
+
+extension ColumnClocks {
+    fileprivate func setting(_ column: String, _ clock: Clock) -> ColumnClocks {
+        var clocks = self
+        clocks.exceptions[column] = clock
+        return clocks
+    }
+}
+
+extension RowApplication {
+    /// Fills columns that a migration has brought with the values that were kept for them.
+    ///
+    /// A row that this device replaced meanwhile takes the values into its new life, and sends them with it.
+    mutating func applyUnknown(of layout: TableLayout) throws {
+        let (table, parked) = (AppTable(layout: layout, db: db), ParkedRows(db))
+        for (ref, patch) in try UnknownColumns(db).takeKnown(layout) {
+            guard var entry = try entries.entry(ref), entry.isAlive else { continue }
+            var patch = patch
+            let isUnsent = !entry.isKnownToServer || entry.isRestored
+            // The values are of another life than the server's. A page brings the values of that one.
+            if entry.wasOnServer, patch.generation != entry.generation { continue }
+            patch.generation = entry.generation
+            guard try table.contains(ref.id) else {
+                // The row will come whole. If it is parked already, the parked version has only the columns that this
+                // app knew then.
+                if try parked.contains(ref) { try park(patch, of: ref, in: layout, reason: .constraint) }
+                continue
+            }
+            do {
+                // The values are of the life that the row has here, so they never wait.
+                _ = try apply(ReceivedRow(ref: ref, content: .row(patch)))
+            } catch let error as DatabaseError where error.isConstraint {
+                try park(patch, of: ref, in: layout, reason: ParkedReason(error))
+                continue
+            }
+            guard isUnsent, let written = try entries.entry(ref) else { continue }
+            entry.local?.dirty |= layout.mask(of: patch.values)
+            if entry.isRestored {
+                for (name, _) in patch.values {
+                    entry.local?.clocks[name] = patch.clocks?[name].map(EditClock.original)
+                }
+            }
+            entry.counters = written.counters
+            try entries.save(entry)
+        }
+    }
+
+    /// Parks values that a column cannot take now. If a page has parked the whole row, the parked row has these columns
+    /// too, and is later. If an answer or a cascade has parked the row, it has only the columns that this app knew
+    /// then, and the others are added.
+    private func park(_ patch: RowPatch, of ref: RowRef, in layout: TableLayout, reason: ParkedReason) throws {
+        let parked = ParkedRows(db)
+        var patch = patch
+        if let content = try parked.content(ref) {
+            guard case .row(let waiting) = content, waiting.generation ?? 1 == patch.generation ?? 1 else { return }
+            if waiting.seq != nil {
+                patch.values = JSONObject(patch.values.members.filter { waiting.values[$0.key] == nil })
+                return try parked.replace(with: waiting.taking(patch, in: layout), at: ref)
+            }
+            patch = waiting.taking(patch, in: layout)
+        }
+        try parked.park(ReceivedRow(ref: ref, content: .row(patch)), reason: reason, awaiting: nil)
+    }
+}

@@ -1,0 +1,53 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// The rows that a snapshot is expected to bring and has not brought so far: `optimist_unseen`. Empty at all other times.
+///
+/// Before a resync, these are all rows that the server is known to have had. Before a first sync, they are the rows
+/// that this device had sent by then. Snapshots have no deleted rows, so a row that does not come was deleted.
+struct UnseenRows {
+    private let layouts: [TableLayout]
+    private let removing: RowStatement
+
+    init(of layouts: [TableLayout], in db: Database) throws {
+        let waits = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM optimist_unseen WHERE tbl = ?)")
+        self.layouts = try layouts.filter { try Bool.fetchOne(waits, arguments: [$0.number]) == true }
+        removing = try RowStatement("DELETE FROM optimist_unseen WHERE tbl = ? AND id = ?", in: db)
+    }
+
+    /// Expects every row of a table that the server is known to have had, parked rows included.
+    static func expectAll(of table: String, in db: Database) throws {
+        try db.execute(
+            sql: """
+                INSERT OR IGNORE INTO optimist_unseen SELECT r.tbl, r.id FROM optimist_remote r
+                LEFT JOIN optimist_edit e ON e.tbl = r.tbl AND e.id = r.id
+                WHERE r.tbl = (SELECT number FROM optimist_table WHERE name = ?1) AND r.generation > 0
+                AND coalesce(e.generation, r.generation) & 1
+                UNION SELECT tbl, id FROM optimist_parked
+                WHERE tbl = (SELECT number FROM optimist_table WHERE name = ?1)
+                """, arguments: [table])
+    }
+
+    /// Stops expecting rows of a table.
+    static func expectNothing(of table: String, in db: Database) throws {
+        try db.execute(
+            sql: "DELETE FROM optimist_unseen WHERE tbl = (SELECT number FROM optimist_table WHERE name = ?)",
+            arguments: [table])
+    }
+
+    /// Expects a row.
+    static func expect(_ ref: RowRef, in db: Database) throws {
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO optimist_unseen(tbl, id) VALUES (?, ?)", arguments: [ref.table, ref.id])
+    }
+
+    /// Notes that a row came.
+    func saw(_ row: PageRow) throws {
+        guard let layout = layouts.first(where: { $0.name == row.table }), let id = layout.idForm.stored(row.id) else {
+            return
+        }
+        try removing.execute([layout.number.databaseValue, id])
+    }
+}

@@ -1,0 +1,74 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// Holds back rows that refer to a deleted row whose next life is still unsent. Until the device sends that life, the server
+/// would delete these rows together with the life that has ended (M2).
+struct LaterOwners {
+    private var entries: RowEntryTable
+    private let tables: AppTables
+    private let now: Int64
+    /// For each row that was checked, whether a new life of it is still unsent.
+    private var isUnsent: [RowRef: Bool] = [:]
+    /// The number of units that were held back.
+    private(set) var heldCount = 0
+
+    init(_ entries: RowEntryTable, _ tables: AppTables, now: Int64) {
+        self.entries = entries
+        self.tables = tables
+        self.now = now
+    }
+
+    /// Notes that the push carries these rows.
+    mutating func sent(_ unit: [PushAssembly.Unsent]) {
+        for unsent in unit where unsent.entry.isAlive && unsent.entry.generation > 1 {
+            isUnsent[unsent.entry.ref] = false
+        }
+    }
+
+    /// Returns whether a unit must wait. It then waits for the row that one of its rows refers to, as if the server had said
+    /// so.
+    mutating func holdUp(_ unit: [PushAssembly.Unsent]) throws -> Bool {
+        let refs = Set(unit.map(\.entry.ref))
+        for unsent in unit where unsent.entry.isAlive {
+            for owner in owners(of: unsent) where try !refs.contains(owner) && isToCome(owner) {
+                try hold(unsent.entry, until: owner)
+                return true
+            }
+        }
+        return false
+    }
+
+    private func owners(of unsent: PushAssembly.Unsent) -> [RowRef] {
+        let layout = unsent.layout
+        return layout.columns(in: unsent.entry.dirty).compactMap { tables.owner(by: $0, unsent.values[$0.name]) }
+    }
+
+    private mutating func isToCome(_ owner: RowRef) throws -> Bool {
+        if let known = isUnsent[owner] { return known }
+        let isToCome = try entries.entry(owner).map { $0.generation > 1 && $0.isToBegin } ?? false
+        isUnsent[owner] = isToCome
+        return isToCome
+    }
+
+    /// Postpones the row until the owner is settled. The row also becomes due after a pause, in case no answer settles the
+    /// owner.
+    private mutating func hold(_ entry: RowEntry, until owner: RowRef) throws {
+        var held = entry
+        let due = max(
+            now + PushResults.retryPause(after: entry.local?.retries ?? 0), try entries.entry(owner)?.local?.due ?? 0)
+        held.local?.due = min(due, now + PushResults.longestPauseMilliseconds)
+        held.local?.retries += 1
+        held.local?.blocked = tables[owner.table].flatMap { table in
+            table.layout.idForm.wire(owner.id).map { "\(table.layout.name):\($0)" }
+        }
+        try entries.save(held)
+        heldCount += 1
+    }
+}
+
+extension RowEntry {
+    /// Whether the row is alive in a life that the device will send, and that the server never had or has lost.
+    var isToBegin: Bool { isPending && isAlive && (!isKnownToServer || isRestored) }
+}

@@ -1,0 +1,107 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+public import GRDB
+import OptimistWire
+
+/// A row that the server has not accepted yet, with the names of its unsent columns but never their values.
+public struct PendingRow: Hashable, Sendable {
+    /// What the next push asks of the server.
+    public enum Kind: String, Sendable {
+        /// To create the row, which the server does not have as far as this device knows.
+        case create
+        /// To change the row.
+        case update
+        /// To delete the row.
+        case delete
+    }
+
+    /// The table of the row.
+    public let table: String
+    /// The row's lower-case UUID.
+    public let id: String
+    /// What the next push asks of the server.
+    public let kind: Kind
+    /// The unsent columns, each with the time of its last write, by the device's clock. Empty for a delete.
+    public let columns: [String: Date]
+    /// When the row became pending, by the device's clock.
+    public let since: Date
+    /// Whether a part of the row was sent, in this launch or an earlier one, and is still unanswered.
+    public let isUnanswered: Bool
+    /// Whether a part of the row is unanswered while a push is on its way to the server. An earlier push may have carried that part.
+    public let isInFlight: Bool
+    /// The row that this one waits for, as `Type:id`. Nil if it waits for no row.
+    public let blockedBy: String?
+    /// Why the row waits: a reason that the server gave or the device found, for this row or for another row of its group. Nil
+    /// if no reason is known.
+    public let waitReason: WaitReason?
+    /// When the device sends the row again, by the device's clock. Nil: as soon as it can reach the server.
+    public let nextAttempt: Date?
+
+    /// Returns the pending rows in a database that a store has written, oldest first.
+    ///
+    /// - Parameters:
+    ///   - db: A connection within a read or a write.
+    ///   - limit: The most rows to return. Default: all.
+    /// - Throws: `DatabaseError`.
+    public static func fetchAll(_ db: Database, limit: Int = .max) throws -> [PendingRow] {
+        let names = try columnNames(db)
+        let isPushing = try Meta.int(.inFlight, in: db) != nil
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT t.name, e.tbl, e.id FROM optimist_edit e JOIN optimist_table t ON t.number = e.tbl
+                ORDER BY e.grp, e.tbl, e.place LIMIT ?
+                """, arguments: [limit])
+        let entries = try RowEntryTable(db)
+        let waits = try PendingWaits(db)
+        return try rows.compactMap { row in
+            let ref = RowRef(table: row[1], id: row[2])
+            guard let entry = try entries.entry(ref), let edit = entry.local, let id = UUIDForm.bytes.wire(ref.id)
+            else { return nil }
+            return PendingRow(
+                entry, edit, table: row[0], id: id, names: names[ref.table] ?? [:], isInFlight: isPushing,
+                waits.wait(of: entry))
+        }
+    }
+
+    private static func columnNames(_ db: Database) throws -> [Int64: [Int64: String]] {
+        var names: [Int64: [Int64: String]] = [:]
+        for row in try Row.fetchAll(db, sql: "SELECT tbl, bit, name FROM optimist_column WHERE bit > 0") {
+            names[row[0], default: [:]][row[1]] = row[2]
+        }
+        return names
+    }
+
+    private init(
+        _ entry: RowEntry, _ edit: LocalEdit, table: String, id: String, names: [Int64: String], isInFlight: Bool,
+        _ wait: (reason: WaitReason?, until: Date)?
+    ) {
+        self.table = table
+        self.id = id
+        kind = !entry.isAlive ? .delete : entry.isKnownToServer ? .update : .create
+        let dirty = names.filter { edit.dirty & (1 << $0.key) != 0 }.values
+        columns = Dictionary(uniqueKeysWithValues: dirty.map { ($0, Date(edit.clock(of: $0).stamp)) })
+        since = Date(edit.group)
+        isUnanswered = edit.dirty & edit.sent != 0
+        self.isInFlight = isInFlight && isUnanswered
+        blockedBy = edit.blocked
+        waitReason = wait?.reason
+        nextAttempt = wait?.until
+    }
+}
+
+extension Date {
+    /// The time of day that a stamp carries.
+    init(_ stamp: Stamp) { self.init(timeIntervalSince1970: Double(stamp.milliseconds) / 1000) }
+}
+
+extension Store {
+    /// Returns the pending rows, oldest first.
+    ///
+    /// - Parameter limit: The most rows to return. Default: all.
+    /// - Throws: `DatabaseError`.
+    public func outbox(limit: Int = .max) async throws -> [PendingRow] {
+        try await read { try PendingRow.fetchAll($0, limit: limit) }
+    }
+}

@@ -1,0 +1,162 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// Collects the rows of a push. Pure.
+struct PushAssembly {
+    /// A row and its values; the push carries the unsent ones.
+    struct Unsent {
+        let entry: RowEntry
+        let values: JSONObject
+        let layout: TableLayout
+        /// The values that newer apps wrote into columns that this app does not know. A new life carries them too (L1).
+        var unknown = RowPatch()
+    }
+
+    /// The largest estimated size at which a group is sent whole, in bytes of its values (S2).
+    static let maxGroupBytes = 5_000_000
+
+    let device: String
+    private(set) var rows: [PushRow] = []
+    private(set) var sent: [SentRow] = []
+    private(set) var groups: [Range<Int>] = []
+    private let limit: PushLimit
+    private var bytes = 0
+
+    init(device: String, limit: PushLimit) {
+        self.device = device
+        self.limit = limit
+    }
+
+    /// Adds the rows of a unit, all or none. Returns whether the whole unit was added. The first unit always fits.
+    ///
+    /// The rows of a unit that is too large to go whole are added one by one, as far as there is room. Each row comes after the
+    /// rows that it refers to, and together with those of them that refer back to it. While such a unit has living rows, its
+    /// deletions wait for a later push, and the unit does not count as added.
+    mutating func add(_ unit: [Unsent]) -> Bool {
+        let size = unit.reduce(0) { $0 + Self.size($1) }
+        if size > Self.maxGroupBytes, unit.count > 1 { return addSingly(unit) }
+        return addTogether(unit, size)
+    }
+
+    private mutating func addTogether(_ unit: [Unsent], _ size: Int) -> Bool {
+        guard hasRoom(rows: unit.count, bytes: size) else { return false }
+        let start = rows.count
+        for unsent in unit { add(unsent) }
+        bytes += size
+        if rows.count > start + 1 { groups.append(start..<rows.count) }
+        return true
+    }
+
+    private mutating func addSingly(_ unit: [Unsent]) -> Bool {
+        let alive = unit.filter(\.entry.isAlive)
+        for part in alive.isEmpty ? unit.reversed().map({ [$0] }) : Self.ownersFirst(alive) {
+            guard addTogether(part, part.reduce(0) { $0 + Self.size($1) }) else { return false }
+        }
+        return alive.count == unit.count || alive.isEmpty
+    }
+
+    /// Puts rows after the rows that they refer to. Rows that refer to each other in a cycle form one part. A cycle that is
+    /// itself too large is still sent as one part, because the server would not take any of its rows alone.
+    private static func ownersFirst(_ unit: [Unsent]) -> [[Unsent]] {
+        struct Name: Hashable { let table, id: String }
+        let places = Dictionary(
+            unit.enumerated().compactMap { place, unsent in
+                unsent.layout.idForm.wire(unsent.entry.ref.id).map { (Name(table: unsent.layout.name, id: $0), place) }
+            }, uniquingKeysWith: { first, _ in first })
+        let needs = unit.map { unsent in
+            unsent.layout.columns.compactMap { column -> Int? in
+                guard let table = column.reference?.table, let id = unsent.values[column.name]?.string else {
+                    return nil
+                }
+                return places[Name(table: table, id: id)]
+            }
+        }
+        return Cycles.inOrder(needs: needs).map { cycle in cycle.sorted().map { unit[$0] } }
+    }
+
+    private func hasRoom(rows count: Int, bytes size: Int) -> Bool {
+        rows.isEmpty || (rows.count + count <= limit.rows && bytes + size <= limit.bytes)
+    }
+
+    private mutating func add(_ unsent: Unsent) {
+        let (entry, values, layout) = (unsent.entry, unsent.values, unsent.layout)
+        guard let id = layout.idForm.wire(entry.ref.id) else { return }
+        let isPart = entry.isKnownToServer && !entry.isRestored && !entry.wasDeletedUnseen
+        let kind: SentRow.Kind = !entry.isAlive ? .delete : isPart ? .update : .create
+        let columns = kind == .delete ? [] : layout.columns(in: entry.dirty)
+        let totals = entry.pushedTotals(of: columns)
+        let patch = JSONObject(
+            columns.compactMap { column in
+                column.isCounter
+                    ? totals[column.name].map { (column.name, $0.json) }
+                    : (column.name, values[column.name] ?? .null)
+            })
+        let deletion = kind == .delete ? entry.deletionClock(device) : nil
+        let change: PushRow.Change =
+            if kind == .delete {
+                .delete(Tombstone(generation: entry.generation, clock: deletion))
+            } else if entry.isRestored {
+                .create(restored(patch, totals, of: unsent))
+            } else {
+                change(kind, entry, JSONObject(patch.members + unsent.unknown.values.members), totals)
+            }
+        rows.append(PushRow(table: layout.name, id: id, change: change))
+        sent.append(
+            SentRow(
+                ref: entry.ref, kind: kind, generation: entry.generation, mask: entry.dirty, lifeStamp: entry.lifeStamp,
+                deletion: deletion,
+                clocks: Dictionary(
+                    uniqueKeysWithValues: layout.columns(in: entry.dirty).map {
+                        ($0.name, entry.unsentClock(of: $0.name))
+                    }),
+                values: patch, totals: totals, sentBefore: entry.sent, restores: entry.isRestored))
+    }
+
+    /// Returns a row that the server has lost as a new row, with the clocks of the devices that wrote it. Leaves out a
+    /// counter's sum in a column that this app does not know, because the sum belongs to no single device.
+    private func restored(_ values: JSONObject, _ totals: [String: [CounterTotal]], of unsent: Unsent) -> RowPatch {
+        let unknown = unsent.unknown.values.members.filter { unsent.unknown.clocks?[$0.key] != nil }
+        var clocks: [String: Clock] = [:]
+        for (name, _) in values {
+            clocks[name] = clock(of: name, unsent.entry, totals)
+        }
+        for (name, _) in unknown { clocks[name] = unsent.unknown.clocks?[name] }
+        return RowPatch(
+            generation: unsent.entry.generation, clocks: ColumnClocks(packing: clocks),
+            values: JSONObject(values.members + unknown))
+    }
+
+    private func change(
+        _ kind: SentRow.Kind, _ entry: RowEntry, _ values: JSONObject, _ totals: [String: [CounterTotal]]
+    ) -> PushRow.Change {
+        let common = Clock(stamp: entry.lifeStamp, device: device)
+        var clocks = ColumnClocks(common: common)
+        for (name, _) in values {
+            let clock = clock(of: name, entry, totals)
+            if clock != common { clocks.exceptions[name] = clock }
+        }
+        let patch = RowPatch(generation: entry.generation, clocks: clocks, values: values)
+        return kind == .create ? .create(patch) : .update(patch)
+    }
+
+    /// The clock that is sent for a column.
+    private func clock(of column: String, _ entry: RowEntry, _ totals: [String: [CounterTotal]]) -> Clock {
+        totals[column]?.latestClock ?? entry.unsentClock(of: column).clock(device)
+    }
+
+    private static func size(_ unsent: Unsent) -> Int {
+        let layout = unsent.layout
+        return layout.columns(in: unsent.entry.dirty).reduce(120) {
+            $0 + $1.name.utf8.count + size(unsent.values[$1.name] ?? .null) + (unsent.entry.counters[$1.bit]?.size ?? 0)
+        }
+    }
+
+    private static func size(_ value: JSON) -> Int {
+        switch value {
+        case .string(let text): text.utf8.count + 4
+        case .array, .object: value.bytes.count
+        default: 12
+        }
+    }
+}

@@ -1,0 +1,106 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistCore
+
+/// The result of a committed write, and a receipt for it.
+public struct Commit<Value: Sendable>: Sendable {
+    /// What the closure of ``Store/commit(_:)`` returned.
+    public let value: Value
+    /// Names the rows of the write, to wait for the server's answer.
+    public let receipt: Receipt
+}
+
+/// Names the rows of a write, so that their rendering can be awaited, in this launch of the app or a later one.
+///
+/// Encode it to keep it across launches.
+public struct Receipt: Codable, Hashable, Sendable {
+    struct Row: Codable, Hashable, Sendable {
+        let table: String
+        let id: String
+    }
+
+    let rows: [Row]
+    /// The last push that was assembled before the write.
+    let push: Int64
+    /// The last rejection that existed before the write.
+    let rejection: Int64
+
+    init(rows refs: [RowRef], layouts: [TableLayout], in db: Database) throws {
+        rows = refs.compactMap { ref in
+            guard let layout = layouts.first(where: { $0.number == ref.table }), let id = layout.idForm.wire(ref.id)
+            else {
+                return nil
+            }
+            return Row(table: layout.name, id: id)
+        }
+        push = try Meta.int(.push, in: db) ?? 0
+        rejection = try Int64.fetchOne(db, sql: "SELECT max(number) FROM optimist_rejection") ?? 0
+    }
+}
+
+extension Store {
+    /// Returns a receipt for everything that is pending now. Later writes are not covered.
+    ///
+    /// - Throws: `DatabaseError`.
+    public func receiptForPending() async throws -> Receipt {
+        try await read { db in
+            try Receipt(rows: RowEntryTable.unsent(db), layouts: self.layouts, in: db)
+        }
+    }
+
+    /// Waits until the server has accepted or refused every row of a write, in a push that was assembled after the write.
+    ///
+    /// The call waits as long as necessary, offline too. If the user has edited a row again when the server refuses it, the
+    /// device sends the pending version instead. The row then counts as settled once the server has accepted or refused that
+    /// version. Cancelling the task ends only the wait.
+    ///
+    /// - Returns: The rejections among the write's rows, except those that the app has retried or discarded. If there are none,
+    ///   the whole write is on the server or has lost there to a later change (``Conflict``).
+    /// - Throws: `CancellationError`, or `DatabaseError`.
+    public func confirmed(_ receipt: Receipt) async throws -> [Rejection] {
+        let changes = changes.stream()
+        var waiting = try await unsettled(refs(receipt)[...], since: receipt.push)
+        if waiting.isEmpty { return try await rejections(of: receipt) }
+        for await _ in changes {
+            waiting = try await unsettled(waiting, since: receipt.push)
+            if waiting.isEmpty { return try await rejections(of: receipt) }
+        }
+        throw CancellationError()
+    }
+
+    /// Drops the leading rows that are settled. They stay settled, so they need not be checked again.
+    func unsettled(_ refs: ArraySlice<RowRef>, since push: Int64) async throws -> ArraySlice<RowRef> {
+        try await read { db in
+            let waits = try db.cachedStatement(
+                sql: """
+                    SELECT 1 FROM optimist_edit e WHERE tbl = ?1 AND id = ?2 AND NOT EXISTS
+                    (SELECT 1 FROM optimist_remote r WHERE r.tbl = ?1 AND r.id = ?2 AND r.settled > ?3)
+                    """)
+            return try refs.drop { ref in try Int.fetchOne(waits, arguments: [ref.table, ref.id, push]) == nil }
+        }
+    }
+
+    private func rejections(of receipt: Receipt) async throws -> [Rejection] {
+        let rows = Set(receipt.rows)
+        return try await rejections().filter { rejection in
+            let bundle =
+                [(rejection.table, rejection.rowID, rejection.id)]
+                + rejection.dependents.map { ($0.table, $0.rowID, $0.number) }
+            return bundle.contains { table, id, number in
+                number > receipt.rejection && rows.contains(Receipt.Row(table: table, id: id))
+            }
+        }
+    }
+
+    func refs(_ receipt: Receipt) -> [RowRef] {
+        receipt.rows.compactMap { row in
+            layout(named: row.table).flatMap { layout in
+                layout.idForm.stored(row.id).map { RowRef(table: layout.number, id: $0) }
+            }
+        }
+    }
+
+    func layout(named name: String) -> TableLayout? { layouts.first { $0.name == name } }
+}

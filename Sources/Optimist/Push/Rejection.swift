@@ -1,0 +1,180 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+import GRDB
+import OptimistCore
+public import OptimistWire
+
+/// Something the user wrote that the server will never apply. The store keeps it until the app retries or discards it.
+public struct Rejection: Identifiable, Hashable, Sendable {
+    /// What the push had asked of the server.
+    public enum Kind: String, Sendable {
+        /// To create the row.
+        case create
+        /// To change the row.
+        case update
+        /// To delete the row.
+        case delete
+    }
+
+    /// Names the rejection for ``Store/retry(_:with:)`` and ``Store/discard(_:)``. Later rejections have greater
+    /// numbers.
+    public let id: Int64
+    /// The table of the row.
+    public let table: String
+    /// The row's lower-case UUID.
+    public let rowID: String
+    /// What the push had asked of the server.
+    public let kind: Kind
+    /// A word of the protocol, such as `invalidProperties`, `tooLarge` or `forbidden`.
+    public let code: String
+    /// The column at fault, if there is one: the first of ``columns``.
+    public let column: String?
+    /// All columns at fault. For a `uniqueViolation`, the columns whose values another row has.
+    public let columns: [String]
+    /// For a `uniqueViolation`, the lower-case UUID of the row that has the values, in the same table. Nil if the
+    /// server did not say.
+    public let winner: String?
+    /// A sentence that is safe to show. Never compare it: switch on ``code``.
+    public let message: String
+    /// What the user wrote, by column. Empty for a delete.
+    public let mine: JSONObject
+    /// What the server has, by column. Nil if the server has nothing or did not say.
+    public let server: JSONObject?
+    /// When the server's answer arrived, by the device's clock.
+    public let at: Date
+    /// Pending rows that were taken back with this one: rows that refer to it, rows whose deletion depended on it, and the rest
+    /// of a write with `allOrNothing`. A retry writes them again too.
+    public internal(set) var dependents: [Dependent] = []
+
+    /// A row that was taken back with a refused one.
+    public struct Dependent: Hashable, Sendable {
+        /// The table of the row.
+        public let table: String
+        /// The row's lower-case UUID.
+        public let rowID: String
+        /// What the row's push had asked of the server.
+        public let kind: Kind
+        /// What the user wrote.
+        public let mine: JSONObject
+        /// What the server had when the row was taken back, by column. Nil if the server had nothing, as far as the device
+        /// knows.
+        public let server: JSONObject?
+        /// Grows with each row that is taken back, like the ids of rejections.
+        let number: Int64
+    }
+}
+
+extension Store {
+    /// Returns the rejections, oldest first. Rows that were taken back together are one rejection.
+    ///
+    /// - Throws: `DatabaseError`.
+    public func rejections() async throws -> [Rejection] {
+        try await read { db in try RejectionTable(db).all() }
+    }
+
+    /// Writes the rejected values again, with those of its dependents, as a new write of the user, and forgets the rejection.
+    ///
+    /// - Parameters:
+    ///   - id: A ``Rejection/id``.
+    ///   - edits: Values that replace the rejected ones, by column. Default: none.
+    /// - Throws: `OptimistError` with code `unknownRejection`, or `unknownColumn` if the table has no column of an edit's name;
+    ///   `DatabaseError` if the row cannot be written; otherwise as ``Store/write(allOrNothing:_:)``. The rejection then stays.
+    public func retry(_ id: Rejection.ID, with edits: JSONObject = [:]) async throws {
+        try await write { db in
+            guard let rejection = try RejectionTable(db).all(id).first else { throw Self.unknown(id) }
+            try self.requireColumns(of: edits, in: rejection.table)
+            var values = rejection.mine
+            values.replace(with: edits)
+            let refused = Rejection.Dependent(
+                table: rejection.table, rowID: rejection.rowID, kind: rejection.kind, mine: values,
+                server: rejection.server, number: id)
+            try self.write([refused] + rejection.dependents, in: db)
+            try RejectionTable(db).remove(id)
+        }
+    }
+
+    private func requireColumns(of edits: JSONObject, in table: String) throws {
+        guard let layout = layout(named: table) else { return }
+        let unknown = edits.members.map(\.key).filter { layout[column: $0] == nil }
+        if unknown.isEmpty { return }
+        throw OptimistError(
+            .unknownColumn,
+            "The table \(table) has no column \(unknown.joined(separator: ", ")) that syncs. The rejection stays: retry it with columns of the table."
+        )
+    }
+
+    /// Writes rows together. If they exchange the values of a unique index, those values are emptied first.
+    private func write(_ rows: [Rejection.Dependent], in db: Database) throws {
+        if try db.keepingWhatFits({ for row in rows { try self.write(row, in: db) } }) { return }
+        try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
+        let present = try rows.filter { $0.kind != .create }.map { row in
+            let (table, id) = try place(of: row, in: db)
+            return RowRef(table: table.layout.number, id: id)
+        }
+        let vacancy = try Vacancy(of: present, in: AppTables(layouts, db), db)
+        for row in rows { try write(row, in: db) }
+        try vacancy.restore()
+    }
+
+    private func write(_ row: Rejection.Dependent, in db: Database) throws {
+        let (table, id) = try place(of: row, in: db)
+        switch row.kind {
+        case .delete:
+            try table.make(.delete, at: id)
+            if db.changesCount == 0 { try deleteUnseen(RowRef(table: table.layout.number, id: id), in: db) }
+        case .create: try table.make(.put(row.mine), at: id)
+        case .update:
+            if try table.contains(id) { return try table.make(.set(row.mine), at: id) }
+            // The row was deleted meanwhile. It begins a new life with all the values that it had.
+            var whole = try waiting(RowRef(table: table.layout.number, id: id), in: db) ?? row.server ?? [:]
+            whole.replace(with: row.mine)
+            try table.make(.put(whole), at: id)
+        }
+    }
+
+    /// The server's values of a row that is parked. Nil if the row is not parked.
+    private func waiting(_ ref: RowRef, in db: Database) throws -> JSONObject? {
+        guard case .row(let patch)? = try ParkedRows(db).content(ref), patch.seq != nil else { return nil }
+        return patch.values
+    }
+
+    /// Deletes a row that the server has and this device does not, which no trigger can capture. Such a row exists while a
+    /// refused deletion is undone but the pages that bring the row back have not arrived.
+    private func deleteUnseen(_ ref: RowRef, in db: Database) throws {
+        var entries = try RowEntryTable(db)
+        let known = try entries.entry(ref)
+        guard known?.isAlive != false,
+            let marks = try Row.fetchOne(
+                db, sql: "SELECT optimist_group(NULL), \(CaptureTriggers.function)(?, ?)",
+                arguments: [ref.table, ref.id])
+        else { return }
+        // If the row's creation was never answered, the device has no entry for it once its refused deletion is undone.
+        var entry = known ?? RowEntry(ref: ref, generation: 1)
+        if known == nil { entry.remote.generation = entry.generation }
+        entry.endUnseen(group: Stamp(rawValue: marks[0]), stamp: Stamp(rawValue: marks[1]))
+        try entries.save(entry)
+    }
+
+    private func place(of row: Rejection.Dependent, in db: Database) throws -> (table: AppTable, id: DatabaseValue) {
+        guard let layout = layout(named: row.table), let id = layout.idForm.stored(row.rowID) else {
+            throw OptimistError(
+                .unknownRejection, "The table \(row.table) is not synced any more. The rejection stays.")
+        }
+        return (AppTable(layout: layout, db: db), id)
+    }
+
+    /// Forgets a rejection, and with it what the user wrote.
+    ///
+    /// - Throws: `OptimistError` with code `unknownRejection`; `DatabaseError`.
+    public func discard(_ id: Rejection.ID) async throws {
+        try await write { db in
+            try RejectionTable(db).remove(id)
+            guard db.changesCount > 0 else { throw Self.unknown(id) }
+        }
+    }
+
+    private static func unknown(_ id: Rejection.ID) -> OptimistError {
+        OptimistError(.unknownRejection, "There is no rejection \(id): it was retried or discarded already.")
+    }
+}

@@ -1,0 +1,96 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistWire
+
+/// Reads and writes `optimist_rejection` within one transaction.
+struct RejectionTable {
+    let db: Database
+
+    init(_ db: Database) { self.db = db }
+
+    /// Stores a refusal in place of an equal earlier one: a row that cannot be taken back is sent and refused once more each
+    /// day, and the user may repeat the same write. The new rejection has its own number, from which a receipt knows that it
+    /// came later.
+    ///
+    /// - Parameters:
+    ///   - server: The server's values of the row. Nil if the server has none, or if they are not known.
+    ///   - bundle: The rejection that this row belongs to. Nil if this row is the refused one.
+    /// - Returns: The rejection's number.
+    @discardableResult
+    func insert(
+        _ ref: RowRef, _ kind: SentRow.Kind, _ refusal: Refusal, mine: JSONObject, server: JSONObject?,
+        at milliseconds: Int64, bundle: Int64? = nil
+    ) throws -> Int64 {
+        let present = try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT number FROM optimist_rejection
+                WHERE tbl = ? AND id = ? AND kind = ? AND code = ? AND mine = ? AND bundle IS ?
+                """,
+            arguments: [
+                ref.table, ref.id, kind.rawValue, refusal.code, JSON.object(mine).description, bundle,
+            ])
+        try db.execute(
+            sql: """
+                INSERT INTO optimist_rejection(tbl, id, kind, code, columnName, message, mine, server, at, bundle)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+            arguments: [
+                ref.table, ref.id, kind.rawValue, refusal.code, refusal.column, refusal.message,
+                JSON.object(mine).description, server.map { JSON.object($0).description }, milliseconds, bundle,
+            ])
+        let number = db.lastInsertedRowID
+        try CollisionTable(db).insert(refusal, of: number)
+        if let present {
+            // The rows that the first refusal took back are no longer in the tables.
+            try db.execute(
+                sql: "UPDATE optimist_rejection SET bundle = ? WHERE bundle = ?", arguments: [number, present])
+            try remove(present)
+        }
+        return number
+    }
+
+    /// - Parameter number: The only rejection to read. Nil: all.
+    func all(_ number: Int64? = nil) throws -> [Rejection] {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT r.number, t.name, r.id, kind, code, columnName, message, mine, server, at, bundle
+                FROM optimist_rejection r JOIN optimist_table t ON t.number = r.tbl
+                \(number == nil ? "" : "WHERE r.number = ?1 OR r.bundle = ?1")
+                ORDER BY coalesce(bundle, r.number), bundle IS NOT NULL, r.number
+                """, arguments: number.map { [$0] } ?? [])
+        let collisions = try CollisionTable(db).all()
+        var rejections: [Rejection] = []
+        for row in rows {
+            guard let id = UUIDForm.bytes.wire(row[2]), let kind = Rejection.Kind(rawValue: row[3]) else { continue }
+            let mine = Self.object(row[7]) ?? [:]
+            if let bundle = row[10] as Int64? {
+                guard let index = rejections.lastIndex(where: { $0.id == bundle }) else { continue }
+                rejections[index].dependents.append(
+                    Rejection.Dependent(
+                        table: row[1], rowID: id, kind: kind, mine: mine, server: Self.object(row[8]), number: row[0]))
+                continue
+            }
+            let (column, collision) = (row[5] as String?, collisions[row[0]])
+            rejections.append(
+                Rejection(
+                    id: row[0], table: row[1], rowID: id, kind: kind, code: row[4], column: column,
+                    columns: collision?.columns ?? [column].compactMap(\.self), winner: collision?.winner,
+                    message: row[6], mine: mine, server: Self.object(row[8]),
+                    at: Date(timeIntervalSince1970: Double(row[9] as Int64) / 1000)))
+        }
+        return rejections
+    }
+
+    func remove(_ number: Int64) throws {
+        try db.execute(
+            sql: "DELETE FROM optimist_rejection WHERE number = ?1 OR bundle = ?1", arguments: [number])
+    }
+
+    private static func object(_ text: String?) -> JSONObject? {
+        text.flatMap { try? JSON(parsing: $0.utf8) }?.object
+    }
+}

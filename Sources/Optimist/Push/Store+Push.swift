@@ -1,0 +1,156 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistCore
+import OptimistWire
+
+/// A push that is ready to be sent, and the data with which its verdicts are applied.
+struct PushBatch: Sendable {
+    let push: Push
+    let sent: [SentRow]
+
+    /// The number of parts that succeed or fail by themselves.
+    var unitCount: Int { sent.count - push.groups.reduce(0) { $0 + $1.count - 1 } }
+}
+
+/// How much goes into one push.
+struct PushLimit: Sendable, Equatable {
+    var rows = 1_000
+    var bytes = 4_000_000
+}
+
+extension Store {
+    /// Returns whether anything can be sent now and, if not, how long it takes until the next postponed row is due.
+    ///
+    /// - Parameter paused: Tables to leave out.
+    func pushOutlook(without paused: Set<String> = []) async throws -> (isSendable: Bool, nextDue: Duration?) {
+        let now = correctedMilliseconds
+        return try await read { db in
+            let units = try SendableUnits(
+                db, at: now, of: self.layouts, withheld: self.withheld(paused))
+            if try !units.next(limit: 1).isEmpty { return (true, nil) }
+            return (false, try units.nextDue().map { .milliseconds(max($0 - now, 1)) })
+        }
+    }
+
+    /// Assembles the next push from the present state of the pending rows (S1), group by group (S2), and notes durably which
+    /// values it sends.
+    ///
+    /// - Returns: Nil if none of the rows that were examined can be sent now.
+    func nextPush(_ limit: PushLimit, without paused: Set<String> = []) async throws -> PushBatch? {
+        let now = correctedMilliseconds
+        return try await apply { db in
+            try UnseenSettling.keepEdited(self.layouts, db)
+            if self.capture.launchOrigin == nil { try LaunchOrigin(db).move() }
+            let sendable = try SendableUnits(db, at: now, of: self.layouts, withheld: self.withheld(paused))
+            let tables = AppTables(self.layouts, db)
+            var reading = UnitReading(entries: try RowEntryTable(db), tables: tables, now: now)
+            var owners = LaterOwners(try RowEntryTable(db), tables, now: now)
+            var assembly = PushAssembly(device: try DeviceIdentity.current(in: db), limit: limit)
+            // Units that cannot be sent now are postponed, so that they do not hold up the units behind them.
+            while assembly.rows.isEmpty {
+                let units = try sendable.next(limit: limit.rows)
+                // One transaction must not postpone too many units.
+                if units.isEmpty || owners.heldCount >= UnitScan.maxRows { break }
+                for unit in units {
+                    let unsent = try reading.unsent(unit)
+                    if try owners.holdUp(unsent) { continue }
+                    guard assembly.add(unsent) else { break }
+                    owners.sent(unsent)
+                }
+            }
+            if owners.heldCount > 0 { try GroupCycles(try RowEntryTable(db), tables).unite() }
+            if assembly.rows.isEmpty { return nil }
+            let noting = try RowStatement("UPDATE optimist_edit SET sent = sent | ? WHERE tbl = ? AND id = ?", in: db)
+            for sent in assembly.sent {
+                try noting.execute([sent.mask.databaseValue, sent.ref.table.databaseValue, sent.ref.id])
+            }
+            let number = (try Meta.int(.push, in: db) ?? 0) + 1
+            try Meta.set(.push, to: number, in: db)
+            try Meta.set(.inFlight, to: number, in: db)
+            return PushBatch(
+                push: Push(
+                    number: number, device: assembly.device, rows: assembly.rows, groups: assembly.groups,
+                    origins: try DeviceIdentity.origins(in: db)),
+                sent: assembly.sent)
+        }
+    }
+
+    /// The tables that are not synced now: those that the app withholds on this network, and those that are paused.
+    func withheld(_ paused: Set<String>) -> [TableLayout] {
+        network.withheld(of: layouts) + layouts.filter { paused.contains($0.name) }
+    }
+
+    /// Takes back the note that a push was sent, because the push certainly never left. A row that was created and deleted
+    /// meanwhile leaves no trace.
+    func recall(_ batch: PushBatch) async throws {
+        try await apply { db in
+            guard try Meta.int(.inFlight, in: db) == batch.push.number else { return }
+            try Meta.set(.inFlight, to: nil, in: db)
+            var entries = try RowEntryTable(db)
+            for sent in batch.sent {
+                guard var entry = try entries.entry(sent.ref), entry.isPending else { continue }
+                entry.local?.sent = sent.sentBefore
+                entry.endUnsentLife()
+                try entries.save(entry)
+            }
+        }
+    }
+
+    /// Notes that a push is no longer on its way and that its outcome is unknown. If `batch` is nil, any push in flight is
+    /// meant.
+    func pushEnded(_ batch: PushBatch? = nil) async throws {
+        try await apply { db in
+            guard let number = try Meta.int(.inFlight, in: db), batch == nil || batch?.push.number == number else {
+                return
+            }
+            try Meta.set(.inFlight, to: nil, in: db)
+        }
+    }
+}
+
+/// Reads the unsent values of the rows of a unit.
+private struct UnitReading {
+    var entries: RowEntryTable
+    let tables: AppTables
+    let now: Int64
+
+    mutating func unsent(_ unit: [RowEntry]) throws -> [PushAssembly.Unsent] {
+        try unit.compactMap { entry in
+            guard let table = tables[entry.ref.table] else { return nil }
+            if table.layout.idForm.wire(entry.ref.id) == nil {
+                try hold(entry)
+                return nil
+            }
+            if !entry.isAlive { return PushAssembly.Unsent(entry: entry, values: [:], layout: table.layout) }
+            guard let values = try table.values(entry.ref.id) else {
+                try forget(entry)
+                return nil
+            }
+            let goesWhole = (entry.generation > 1 && !entry.isKnownToServer) || entry.isRestored
+            return PushAssembly.Unsent(
+                entry: try entries.counting(entry), values: values, layout: table.layout,
+                unknown: goesWhole
+                    ? try UnknownColumns(table.db).patch(at: entry.ref, in: table.layout) : RowPatch())
+        }
+    }
+
+    /// Forgets a row that is no longer in the app's table, for example after the cascade of a received delete. There is nothing
+    /// to send.
+    private mutating func forget(_ entry: RowEntry) throws {
+        var entry = entry
+        entry.becomeClean()
+        entry.generation = entry.remote.generation
+        try entries.save(entry)
+    }
+
+    /// Holds a row whose id is not a UUID, so that the server cannot know it. Such a row was written before the store checked
+    /// ids. It stays pending, and its counts are kept.
+    private mutating func hold(_ entry: RowEntry) throws {
+        var entry = try entries.counting(entry)
+        let due = now + PushResults.heldMilliseconds
+        entry.local?.due = due
+        try entries.save(entry)
+        try WaitTable(entries.db).note(WaitReason("invalidID"), of: entry.ref, until: due)
+    }
+}

@@ -1,0 +1,78 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistCore
+import OptimistWire
+
+extension Store {
+    /// Applies the verdicts of a push in one transaction, so that the app sees all of them at once (V).
+    ///
+    /// Ignores the verdicts of a push that is no longer the one in flight, for example because another push was assembled: the
+    /// later push carries everything.
+    ///
+    /// - Parameter epoch: The life of the remote's database in which the server gave the verdicts, if the remote has epochs.
+    /// - Returns: Whether pages are needed, because deletions are held back until the next page or because rows must be
+    ///   received again.
+    /// - Throws: `DatabaseError` if this device could not apply the verdicts. Nothing is changed then, and the push is repeated
+    ///   (V4).
+    @discardableResult
+    func apply(_ verdicts: [Verdict], of batch: PushBatch, in epoch: String? = nil) async throws -> Bool {
+        let now = milliseconds
+        return try await apply { db in
+            guard try Meta.int(.inFlight, in: db) == batch.push.number else { return false }
+            if let epoch { try Self.note(epoch: epoch, in: db) }
+            return try self.apply(verdicts, of: batch, in: db, at: now)
+        }
+    }
+
+    private func apply(_ verdicts: [Verdict], of batch: PushBatch, in db: Database, at now: Int64) throws -> Bool {
+        for verdict in verdicts { witness((verdict.won ?? verdict.current)?.clocks) }
+        try UnseenSettling.keepEdited(layouts, db)
+        var results = try PushResults(
+            verdicts, of: batch, layouts: layouts, db, at: now, corrected: correctedMilliseconds)
+        try results.apply()
+        try PageApplication(layouts, db, at: now, PageContext(hasMore: true)).retryParked()
+        try Meta.set(.inFlight, to: nil, in: db)
+        try Meta.set(.lastSync, to: now, in: db)
+        return try !results.unknown.isEmpty || ParkedRows(db).holdsDeletionsBack
+    }
+
+    /// Refuses every row of a push that consists of one unit, after the push itself has failed. The server then does not say
+    /// what it has, so deleted rows are received again.
+    ///
+    /// - Returns: Whether pages are needed, as for verdicts.
+    @discardableResult
+    func refuse(_ refusal: Refusal, _ batch: PushBatch) async throws -> Bool {
+        let now = milliseconds
+        let others = batch.sent.dropFirst().map { _ in Verdict.groupFailed(by: [], current: nil) }
+        return try await apply { db in
+            let entries = try RowEntryTable(db)
+            for sent in batch.sent.dropFirst() {
+                guard let entry = try entries.entry(sent.ref), let group = entry.local?.group else { continue }
+                try GroupJoins(db).keepWhole(group.rawValue)
+            }
+            return try self.apply([.rejected(refusal)] + others, of: batch, in: db, at: now)
+        }
+    }
+
+    /// Holds a unit that makes the server refuse whole pushes. It stays pending and is retried after a day (S9).
+    func hold(_ batch: PushBatch) async throws {
+        let due = correctedMilliseconds + PushResults.heldMilliseconds
+        try await apply { db in
+            for sent in batch.sent {
+                try db.execute(
+                    sql: "UPDATE optimist_edit SET due = ? WHERE tbl = ? AND id = ?",
+                    arguments: [due, sent.ref.table, sent.ref.id])
+                try WaitTable(db).note(WaitReason("held"), of: sent.ref, until: due)
+            }
+        }
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, rounded up.
+    var milliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+    }
+}

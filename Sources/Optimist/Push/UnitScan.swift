@@ -1,0 +1,86 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// Gathers sendable rows into units. The pending rows arrive in the order of their groups. Pure.
+///
+/// A unit is sent whole or not at all. It has the rows of one group, or of groups that are joined into one. If any row of a
+/// group is postponed, the whole group waits (S8). A group with more than ``UnitScan/maxRows`` rows is sent row by row.
+struct UnitScan {
+    enum Unit: Equatable {
+        case rows([RowEntry])
+        /// Joined groups. Their rows are not adjacent, so they must be read separately.
+        case united([Int64])
+        /// A group that is too large to go whole.
+        case large([Int64])
+    }
+
+    /// The most rows that are sent as one group (S2).
+    static let maxRows = 1_000
+
+    private var units: [Unit] = []
+    private let groups: UnitedGroups
+    private let limit: Int
+    private let isPostponed: (RowEntry) -> Bool
+    private var count = 0
+    private var group: Int64?
+    private var run: [RowEntry] = []
+    private var isSkipped = false
+    private var size = 0
+    private var isHeldUp = false
+    private var met: Set<Int64> = []
+
+    /// - Parameters:
+    ///   - limit: About how many rows to gather. The last unit may exceed it.
+    ///   - isPostponed: Whether a row may not be sent yet.
+    init(_ groups: UnitedGroups, limit: Int, isPostponed: @escaping (RowEntry) -> Bool) {
+        self.groups = groups
+        self.limit = limit
+        self.isPostponed = isPostponed
+    }
+
+    /// Takes the next pending row. Returns whether more are wanted.
+    mutating func take(_ entry: RowEntry) -> Bool {
+        guard let group = entry.local?.group.rawValue else { return true }
+        if group != self.group {
+            endRun()
+            if count >= limit { return false }
+            begin(group)
+        }
+        if isSkipped { return true }
+        size += 1
+        isHeldUp = isHeldUp || isPostponed(entry)
+        if isHeldUp { run = [] } else { run.append(entry) }
+        guard size > Self.maxRows else { return true }
+        run = []
+        units.append(.large([group]))
+        return false
+    }
+
+    /// Ends the scan for now. A later scan continues after the returned group, which is nil if no group was found.
+    ///
+    /// - Returns: The units that were gathered since the last call, and the last group.
+    mutating func end() -> (units: [Unit], after: Int64?) {
+        endRun()
+        defer { (units, count, group) = ([], 0, nil) }
+        return (units, group)
+    }
+
+    private mutating func begin(_ group: Int64) {
+        self.group = group
+        isSkipped = false
+        size = 0
+        isHeldUp = false
+        guard let united = groups.united(with: group) else { return }
+        isSkipped = true
+        guard met.insert(united[0]).inserted else { return }
+        units.append(.united(united))
+        count += united.count
+    }
+
+    private mutating func endRun() {
+        if !run.isEmpty { units.append(.rows(run)) }
+        count += run.count
+        run = []
+    }
+}

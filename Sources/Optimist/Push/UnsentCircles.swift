@@ -1,0 +1,72 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// Finds rows that refer to each other in a cycle, in a group that is too large to go whole. If they were sent one by one, each
+/// would wait for the other, and the server would take none of them (S2).
+struct UnsentCycles {
+    private let entries: RowEntryTable
+    private let tables: AppTables
+    /// The tables whose rows may refer to each other in a cycle.
+    private let circular: Set<Int64>
+
+    /// How many more rows are examined. This limits how far chains are followed.
+    private static let reach = 4 * UnitScan.maxRows
+
+    init(_ entries: RowEntryTable, _ layouts: [TableLayout]) {
+        self.entries = entries
+        tables = AppTables(layouts, entries.db)
+        let places = Dictionary(zip(layouts.map(\.name), 0...), uniquingKeysWith: { first, _ in first })
+        let needs = layouts.map { layout in layout.parents.compactMap { places[$0] } }
+        let cycles = Cycles.inOrder(needs: needs).filter { $0.count > 1 || needs[$0[0]].contains($0[0]) }
+        circular = Set(cycles.joined().map { layouts[$0].number })
+    }
+
+    /// Makes units of some rows. Each row is a unit of its own, but the rows of a cycle form one unit, including those that are
+    /// not among `rows`.
+    ///
+    /// - Parameter groups: The groups that the rows belong to.
+    func units(of rows: [RowEntry], in groups: [Int64]) throws -> [[RowEntry]] {
+        guard rows.contains(where: { circular.contains($0.ref.table) }) else { return rows.map { [$0] } }
+        let groups = Set(groups)
+        var found = rows
+        var places = Dictionary(zip(rows.map(\.ref), 0...), uniquingKeysWith: { first, _ in first })
+        var needs: [[Int]] = []
+        while needs.count < found.count {
+            var needed: [Int] = []
+            for owner in try owners(of: found[needs.count]) {
+                if places[owner] == nil, found.count < rows.count + Self.reach, let entry = try entries.entry(owner),
+                    entry.isToBegin,
+                    let group = entry.local?.group, groups.contains(group.rawValue)
+                {
+                    places[owner] = found.count
+                    found.append(entry)
+                }
+                if let place = places[owner], found[place].isToBegin { needed.append(place) }
+            }
+            needs.append(needed)
+        }
+        var cycles = [Int: [Int]]()
+        for cycle in Cycles.inOrder(needs: needs) where cycle.count <= UnitScan.maxRows {
+            for place in cycle { cycles[place] = cycle }
+        }
+        var units: [[RowEntry]] = []
+        for place in rows.indices {
+            guard let cycle = cycles[place] else {
+                units.append([rows[place]])
+                continue
+            }
+            // The first row of a cycle adds the unit for the whole cycle.
+            if cycle.min() == place { units.append(cycle.map { found[$0] }) }
+        }
+        return units
+    }
+
+    private func owners(of entry: RowEntry) throws -> [RowRef] {
+        guard circular.contains(entry.ref.table), let table = tables[entry.ref.table],
+            let values = try table.values(entry.ref.id)
+        else { return [] }
+        return table.layout.columns.compactMap { tables.owner(by: $0, values[$0.name]) }
+            .filter { circular.contains($0.table) }
+    }
+}

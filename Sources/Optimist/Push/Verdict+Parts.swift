@@ -1,0 +1,37 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+extension Verdict {
+    /// The server's values that won against the sent ones.
+    var won: RowPatch? { if case .merged(_, let won) = self { won } else { nil } }
+    var refusal: Refusal? { if case .rejected(let refusal) = self { refusal } else { nil } }
+
+    /// The row as the server has it, if the server said so when it did not take the row.
+    var current: RowPatch? {
+        if case .groupFailed(_, let row) = self { row } else { refusal?.current }
+    }
+
+    /// Why the row waits after this verdict. Nil if the verdict gives no reason.
+    var waitReason: WaitReason? {
+        switch self {
+        case .retry(_, let reason): reason
+        case .lifeUnknown: WaitReason("lifeUnknown")
+        case .accepted, .merged, .mergedInto, .gone, .rejected, .blocked, .groupFailed: nil
+        }
+    }
+
+    var isGone: Bool { if case .gone = self { true } else { false } }
+
+    var isBlocked: Bool { if case .blocked = self { true } else { false } }
+
+    var isGroupFailed: Bool { if case .groupFailed = self { true } else { false } }
+
+    /// Whether the row is settled, accepted or not.
+    var isFinal: Bool {
+        switch self {
+        case .retry, .lifeUnknown, .blocked, .groupFailed: false
+        case .accepted, .merged, .mergedInto, .gone, .rejected: true
+        }
+    }
+}

@@ -1,0 +1,54 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+
+/// Why the server does not take a row for now. The row stays pending and is sent again.
+public struct WaitReason: Sendable, Hashable {
+    /// The server's own code, such as `schemaTooNew`, or one of this device's: `blocked`, `lifeUnknown`, `groupFailed`, `held`,
+    /// `invalidID`. The set is open: a server may send codes that this version does not know.
+    public let code: String
+    /// The column at fault, if there is one.
+    public let column: String?
+
+    /// Makes a reason, for use in a remote of your own.
+    public init(_ code: String, column: String? = nil) {
+        self.code = code
+        self.column = column
+    }
+
+    /// A sentence that is safe to show to the user.
+    public var message: String {
+        switch code {
+        case "schemaTooNew":
+            column.map { "The server does not know the column \"\($0)\" yet." }
+                ?? "The server does not know this version of the app yet."
+        case "schemaTooOld": "The server takes this table from a newer version of the app only."
+        case "unknownMethod": "The server does not have this table."
+        case "rateLimit": "The server asks to wait."
+        case "blocked": "The row waits for one that it refers to."
+        case "groupFailed": "The server did not take what was written together with the row."
+        case "lifeUnknown": "The server does not know the row that this changes. It is received anew first."
+        case "held": "The server refuses every request with this row."
+        case "invalidID": "The row's id is not a UUID, so the server cannot know it."
+        default: "The server does not take the row for now (\(code))."
+        }
+    }
+
+    /// A reason and the table that it concerns.
+    struct Place: Hashable {
+        var table: String
+        var reason: WaitReason
+    }
+}
+
+/// Pending rows of one table that wait for the same reason.
+public struct WaitingRows: Sendable, Hashable {
+    /// The table of the rows.
+    public let table: String
+    /// Why they wait.
+    public let reason: WaitReason
+    /// How many rows wait.
+    public let count: Int
+    /// When the first of them is sent again, by the device's clock.
+    public let nextAttempt: Date
+}

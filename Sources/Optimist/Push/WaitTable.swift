@@ -1,0 +1,108 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistWire
+
+/// Reads and writes `optimist_wait`: the code of the reason why each row waits.
+///
+/// A reason is valid as long as the row's `due` equals the one stored with the reason. So anything that releases the row, such
+/// as an edit, also ends its reason. The entry is deleted when the next results are applied. Older versions of Optimist ignore
+/// the table.
+struct WaitTable {
+    private let db: Database
+
+    init(_ db: Database) { self.db = db }
+
+    static let definition = """
+        CREATE TABLE optimist_wait(                 -- why an edit waits
+            tbl INTEGER NOT NULL, id NOT NULL,
+            due INTEGER NOT NULL,                   -- the row's: with another one the reason is void
+            code TEXT NOT NULL, columnName TEXT, PRIMARY KEY(tbl, id)
+        ) WITHOUT ROWID
+        """
+
+    /// - Parameter due: The `due` of the row's entry.
+    func note(_ reason: WaitReason, of ref: RowRef, until due: Int64) throws {
+        try db.cachedStatement(sql: "INSERT OR REPLACE INTO optimist_wait VALUES (?, ?, ?, ?, ?)")
+            .execute(arguments: [ref.table, ref.id, due, reason.code, reason.column])
+    }
+
+    /// Deletes reasons that are no longer valid.
+    func forgetEnded() throws {
+        try db.cachedStatement(
+            sql: """
+                DELETE FROM optimist_wait WHERE NOT EXISTS (SELECT 1 FROM optimist_edit e
+                WHERE e.tbl = optimist_wait.tbl AND e.id = optimist_wait.id AND e.due = optimist_wait.due)
+                """
+        ).execute()
+    }
+
+    /// Returns why rows of some tables wait. The reason whose rows are due first comes first.
+    func summary(of layouts: [TableLayout]) throws -> [WaitingRows] {
+        let offset = try Meta.int(.clockOffset, in: db) ?? 0
+        let names = Dictionary(uniqueKeysWithValues: layouts.map { ($0.number, $0.name) })
+        return try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT w.tbl, w.code, w.columnName, count(*), min(w.due) AS first FROM optimist_wait w
+                    JOIN optimist_edit e ON e.tbl = w.tbl AND e.id = w.id AND e.due = w.due GROUP BY 1, 2, 3 ORDER BY first, 1, 2, 3
+                    """)
+        ).compactMap { row in
+            guard let table = names[row[0]] else { return nil }
+            return WaitingRows(
+                table: table, reason: WaitReason(row[1], column: row[2]), count: row[3],
+                nextAttempt: Date(milliseconds: row[4], aheadBy: offset))
+        }
+    }
+}
+
+/// Why pending rows wait, each by itself or with its group.
+struct PendingWaits {
+    private struct Wait {
+        var due: Int64
+        var reason: WaitReason?
+    }
+
+    private let offset: Int64
+    private var groups: [Int64: Wait] = [:]
+    private var rows: [RowRef: Wait] = [:]
+
+    /// - Parameter db: A database of any format. Files that were written before reasons were stored have no such table.
+    init(_ db: Database) throws {
+        offset = try Meta.int(.clockOffset, in: db) ?? 0
+        let reason =
+            try db.tableExists("optimist_wait")
+            ? """
+            w.code, w.columnName FROM optimist_edit e
+            LEFT JOIN optimist_wait w ON w.tbl = e.tbl AND w.id = e.id AND w.due = e.due
+            """ : "NULL, NULL FROM optimist_edit e"
+        let found = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT e.tbl, e.id, e.grp, e.due, e.blocked IS NOT NULL, \(reason) WHERE e.due IS NOT NULL
+                """)
+        for row in found {
+            let isBlocked: Bool = row[4]
+            let code: String? = isBlocked ? "blocked" : row[5]
+            let wait = Wait(due: row[3], reason: code.map { WaitReason($0, column: isBlocked ? nil : row[6]) })
+            rows[RowRef(table: row[0], id: row[1])] = wait
+            let group: Int64 = row[2]
+            if wait.due > groups[group]?.due ?? .min { groups[group] = wait }
+        }
+    }
+
+    /// Returns why a row waits, and when it is sent again. No row is sent earlier than the others of its group.
+    func wait(of entry: RowEntry) -> (reason: WaitReason?, until: Date)? {
+        let group = entry.local.flatMap { groups[$0.group.rawValue] }
+        guard let wait = rows[entry.ref] ?? group else { return nil }
+        return (wait.reason, Date(milliseconds: max(wait.due, group?.due ?? wait.due), aheadBy: offset))
+    }
+}
+
+extension Date {
+    /// - Parameter offset: How far the clock of `milliseconds` is ahead of this device's, in milliseconds.
+    fileprivate init(milliseconds: Int64, aheadBy offset: Int64) {
+        self.init(timeIntervalSince1970: Double(milliseconds - offset) / 1000)
+    }
+}

@@ -1,0 +1,116 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import OptimistCore
+import OptimistSession
+import OptimistWire
+
+/// What an HTTP answer, or its absence, means to the sync engine. It follows the table of errors in the protocol.
+package enum AnswerClass {
+    /// The failure that an answer as a whole stands for. Nil: the answer carries method responses.
+    ///
+    /// - Parameter date: The answer's own `Date`. A date in `Retry-After` is measured against it. Nil: a date in
+    ///   `Retry-After` is ignored.
+    package static func failure(status: Int, retryAfter: String?, date: String? = nil, body: [UInt8]) -> RemoteFailure?
+    {
+        if (200..<300).contains(status) { return nil }
+        let problem = (try? JSON(parsing: body)).flatMap { RequestProblem(json: $0) }
+        let name = problem?.type.split(separator: ":").last.map(String.init) ?? ""
+        switch (status, name) {
+        case (429, _), (503, _):
+            guard let seconds = retryAfter.flatMap({ Double($0) ?? secondsUntil($0, since: date) }), seconds.isFinite
+            else { return .unreachable("HTTP \(status)") }
+            return .throttled(after: bounded(seconds, by: RetrySchedule.longestDemand))
+        case (409, "pushRewound"): return .pushRewound
+        case (400, "limit"), (413, "limit"): return .tooLarge(isProtocolLimit: true)
+        case (413, _): return .tooLarge(isProtocolLimit: false)
+        case (400, "notJSON"), (400, "notRequest"), (400, "unknownCapability"):
+            return .protocolError("The server does not understand this version of the app (\(name)).")
+        case (400, _): return .refused(problem?.detail ?? "HTTP 400")
+        case (403, _): return .forbidden("The server refuses this account.")
+        default: return .unreachable("HTTP \(status)")
+        }
+    }
+
+    /// The failure that an answer to a request for the event stream stands for. Nil: the answer is an event stream.
+    ///
+    /// A refused stream says nothing about the account: a proxy may refuse long answers. Pushes and pulls show whether
+    /// the server refuses the account.
+    static func failure(ofStream head: HTTPResponse) -> RemoteFailure? {
+        if head.status == .noContent { return .noPokes }
+        let failure = failure(
+            status: head.status.code, retryAfter: head.headerFields[.retryAfter], date: head.headerFields[.date],
+            body: [])
+        if case .forbidden(let message) = failure { return .unreachable(message) }
+        if let failure { return failure }
+        guard let type = head.headerFields[.contentType], !type.lowercased().hasPrefix("text/event-stream") else {
+            return nil
+        }
+        return .unreachable("The server answers \(type) where its event stream should be.")
+    }
+
+    /// The seconds until a date from the server, by the server's own clock. Nil: one of the dates cannot be read.
+    private static func secondsUntil(_ text: String, since date: String?) -> Double? {
+        guard let due = HTTPDate.parse(text), let now = date.flatMap({ HTTPDate.parse($0) }) else { return nil }
+        return due.timeIntervalSince(now)
+    }
+
+    /// The failure that an error of the session stands for.
+    static func failure(_ error: any Error) -> RemoteFailure {
+        if let error = error as? TransportError, error.phase == .notSent { return .notSent("\(error.kind)") }
+        guard let error = error as? OptimistError else { return .unreachable(String(describing: error)) }
+        switch error.code {
+        case .signedOut: return .signedOut(error.message)
+        case .foreignOrigin, .plaintextRefused: return .forbidden(error.message)
+        default:
+            if case .retry(let after) = error.remedy { return .throttled(after: after) }
+            return .unreachable(error.message)
+        }
+    }
+
+    /// The failure that a method-level error of a pull stands for.
+    static func failure(ofMethod error: JSONObject) -> RemoteFailure {
+        switch error["type"]?.string {
+        case "cannotCalculateChanges": .cursorLost
+        case "forked": .forked([RemoteEpoch](json: error["epochs"]))
+        case "accountNotFound", "accountNotSupportedByMethod", "forbidden":
+            .forbidden("The server refuses this account.")
+        case let type: .unreachable(type ?? "an unknown error")
+        }
+    }
+
+    /// Row errors that the protocol calls final. Every other error means: try again later (V1).
+    private static let final: Set<String> = [
+        "invalidProperties", "forbidden", "overQuota", "tooLarge", "uniqueViolation", "immutable",
+    ]
+
+    /// The verdict that a row's error stands for.
+    ///
+    /// - Parameter seq: The account's last transaction after the push.
+    static func verdict(_ error: SetError, on change: PushRow.Change, at seq: Int64) -> Verdict {
+        switch error.type {
+        case "notFound":
+            if case .delete = change { return .accepted(seq: seq) }
+            return .gone(seq: seq, error.deletion)
+        case "groupFailed": return .groupFailed(by: error.blockedBy, current: error.current)
+        case "lifeUnknown": return .lifeUnknown
+        case "blocked": return .blocked(by: error.blockedBy.first ?? "")
+        case let type where final.contains(type):
+            return .rejected(
+                Refusal(
+                    code: type, message: error.description ?? type, current: error.current, columns: error.properties,
+                    winner: error.winner))
+        default:
+            return .retry(
+                after: error.retryAfterSeconds.map { bounded($0, by: PushResults.longestDemand) },
+                WaitReason(error.type, column: error.properties.first))
+        }
+    }
+
+    /// A number of seconds as a duration from zero to a limit. The number is clamped first, because numbers far beyond
+    /// the limit do not fit in a duration.
+    private static func bounded(_ seconds: Double, by limit: Duration) -> Duration {
+        .seconds(min(max(seconds, 0), limit / .seconds(1)))
+    }
+}

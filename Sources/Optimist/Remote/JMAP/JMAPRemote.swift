@@ -1,0 +1,176 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import OptimistCore
+public import OptimistSession
+import OptimistWire
+import Synchronization
+
+/// A server that speaks JMAP with the row-sync capability, such as `optimist serve`: the default remote.
+public final class JMAPRemote: Remote {
+    private struct Connection {
+        var resource: SessionResource
+        var account: String
+    }
+
+    private let session: Session
+    private let schemaVersion: Int
+    private let connection = Mutex<Connection?>(nil)
+    private let connecting = SharedWork<RemoteAccount>()
+
+    /// How often the server is asked to send a sign of life. The stream ends if the server sends nothing for twice as long.
+    private static let ping = Duration.seconds(30)
+
+    /// - Parameters:
+    ///   - session: Signs the requests. The remote makes one attempt per request, because the engine repeats them.
+    ///   - schemaVersion: The version of the schema that the app was built with. Default: 1.
+    public init(session: Session, schemaVersion: Int = 1) {
+        self.session = session
+        self.schemaVersion = schemaVersion
+    }
+
+    /// The account that the session knows.
+    public var signedIn: SignedIn {
+        switch session.state {
+        case .restoring, .locked: .unknown
+        case .signedOut: .nobody
+        case .active(let account), .refreshing(let account), .degraded(let account, _):
+            .account(name(of: account.id))
+        }
+    }
+
+    /// The name of an account and its server. The port is left out, because it tells how to reach the server, not which
+    /// server it is.
+    private func name(of account: String) -> String { "\(session.server.host() ?? "")#\(account)" }
+
+    /// Both guarantees: cursors are ordered, and pages also bring what this device has pushed, as Protocol.md says.
+    public var guarantees: RemoteGuarantees { RemoteGuarantees(hasOrderedCursors: true, pagesHaveOwnChanges: true) }
+
+    public func connect() async throws -> RemoteAccount {
+        let resource = try await discover()
+        guard let account = resource.primaryAccount else {
+            throw RemoteFailure.forbidden("The server has no account for this session.")
+        }
+        connection.withLock { $0 = Connection(resource: resource, account: account) }
+        let schema = resource.accounts[account]
+        return RemoteAccount(
+            id: name(of: account), initialCursor: resource.initialState,
+            tables: schema.map { $0.typeNames(at: schemaVersion) },
+            schema: schema.flatMap { $0.version <= schemaVersion ? $0 : nil }, tombstoneDays: resource.tombstoneDays)
+    }
+
+    public func push(_ push: Push) async throws -> PushAnswer {
+        let connection = try await connected()
+        let call = PushCall(push, account: connection.account, schemaVersion: schemaVersion)
+        return try call.answer(from: try await send(call.request, to: connection.resource))
+    }
+
+    public func pull(_ request: PullRequest) async throws -> Page {
+        let connection = try await connected()
+        let call = PullCall(
+            tables: request.tables, cursor: request.cursor, limit: request.limit, account: connection.account,
+            origins: request.origins, schemaVersion: schemaVersion)
+        return try call.page(from: try await send(call.request, to: connection.resource))
+    }
+
+    public func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage {
+        let connection = try await connected()
+        let call = SnapshotPull(request, account: connection.account, schemaVersion: schemaVersion)
+        return try call.page(from: try await send(call.request, to: connection.resource))
+    }
+
+    public func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws {
+        let template = OwnTarget.target(of: try await connected().resource.eventSourceURL, for: session.server)
+        guard !template.isEmpty else { throw RemoteFailure.noPokes }
+        let target = template.replacing("{types}", with: "*").replacing("{closeafter}", with: "no")
+            .replacing("{ping}", with: "\(Self.ping.components.seconds)")
+        let request = SessionRequest(.get, target, headerFields: [.accept: "text/event-stream"], attempts: 1)
+        try await translatingErrors {
+            try await session.stream(request, idleTimeout: Self.ping * 2) { [session] head, body in
+                if let failure = AnswerClass.failure(ofStream: head) { throw failure }
+                receive(.alive)
+                var parser = EventStreamParser()
+                for try await chunk in body {
+                    for event in try parser.feed(chunk) { Self.take(event, session, receive) }
+                }
+            }
+        }
+    }
+
+    private static func take(_ event: EventStreamParser.Event, _ session: Session, _ receive: (Poke) -> Void) {
+        switch event.event {
+        case "state": receive(.changed)
+        case "session":
+            let reason = (try? JSON(parsing: event.data.utf8))?["reason"]?.string
+            session.end(SignOutReason(rawValue: reason ?? "revoked"))
+        default: receive(.alive)
+        }
+    }
+
+    // MARK: - Requests
+
+    private func connected() async throws -> Connection {
+        if let connection = connection.withLock({ $0 }) { return connection }
+        _ = try await connecting.value(session.surroundings.spawn) { try await self.connect() }
+        guard let connection = connection.withLock({ $0 }) else { throw RemoteFailure.unreachable("not connected") }
+        return connection
+    }
+
+    /// Fetches the session resource. It follows redirects on the same host only: the session refuses every other origin.
+    private func discover() async throws -> SessionResource {
+        var target = "/.well-known/jmap"
+        for _ in 0..<4 {
+            let request = SessionRequest(.get, target, headerFields: [.accept: "application/json"], attempts: 1)
+            let (head, body) = try await translatingErrors { try await session.send(request) }
+            if head.status.kind == .redirection, let location = head.headerFields[.location] {
+                target = location
+                continue
+            }
+            if head.status == .forbidden || head.status == .notFound {
+                throw RemoteFailure.forbidden("The server does not offer sync for this account (\(head.status.code)).")
+            }
+            try Self.check(head, body)
+            guard let json = try? JSON(parsing: body) else {
+                // The answer is cut off, or is the sign-in page of a captive network.
+                throw RemoteFailure.unreachable("a session that cannot be read")
+            }
+            guard let resource = SessionResource(json: json) else {
+                throw RemoteFailure.protocolError("The server's session cannot be read. Is it a server of this app?")
+            }
+            return resource
+        }
+        throw RemoteFailure.protocolError("The server redirects in a cycle.")
+    }
+
+    private func send(_ request: Request, to resource: SessionResource) async throws -> Response {
+        let request = SessionRequest(
+            .post, OwnTarget.target(of: resource.apiURL, for: session.server),
+            headerFields: [.contentType: "application/json", .accept: "application/json"],
+            body: request.json.bytes, attempts: 1, isRepeatable: true)
+        let (head, body) = try await translatingErrors { try await session.send(request) }
+        try Self.check(head, body)
+        guard let json = try? JSON(parsing: body), let response = Response(json: json) else {
+            throw RemoteFailure.unreachable("an answer that cannot be read")
+        }
+        if response.sessionState != resource.state { connection.withLock { $0 = nil } }
+        return response
+    }
+
+    private static func check(_ head: HTTPResponse, _ body: [UInt8]) throws {
+        if let failure = AnswerClass.failure(
+            status: head.status.code, retryAfter: head.headerFields[.retryAfter], date: head.headerFields[.date],
+            body: body)
+        {
+            throw failure
+        }
+    }
+
+    private func translatingErrors<T>(_ work: () async throws -> T) async throws -> T {
+        do { return try await work() } catch let error as RemoteFailure { throw error } catch let error
+            as CancellationError
+        {
+            throw error
+        } catch { throw AnswerClass.failure(error) }
+    }
+}

@@ -1,0 +1,52 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistWire
+
+/// The answer to one method call.
+struct MethodResponse {
+    fileprivate let invocation: Invocation
+
+    /// The type of the method-level error. Nil: the response is not an error.
+    var error: String? { invocation.name == "error" ? invocation.arguments["type"]?.string ?? "" : nil }
+
+    /// Whether the server serves this table only to a newer version of the app.
+    var isTooOld: Bool { error == "schemaTooOld" }
+
+    /// - Throws: The ``RemoteFailure`` that the method-level error stands for.
+    func arguments() throws -> JSONObject {
+        if error != nil { throw AnswerClass.failure(ofMethod: invocation.arguments) }
+        return invocation.arguments
+    }
+}
+
+extension Response {
+    /// - Throws: ``RemoteFailure/unreachable(_:)`` if the response has no answer to the call.
+    func answer(_ callID: String, of table: String) throws -> MethodResponse {
+        guard let invocation = methodResponses.first(where: { $0.callID == callID }) else {
+            throw RemoteFailure.unreachable("an answer without \(table)")
+        }
+        return MethodResponse(invocation: invocation)
+    }
+
+    /// The server's time of day when it answered.
+    var date: Date? {
+        guard let serverTime, UTCDate.isValid(serverTime) else { return nil }
+        return try? Date.ISO8601FormatStyle(includingFractionalSeconds: serverTime.utf8.count > 20).parse(serverTime)
+    }
+}
+
+extension RemoteEpoch {
+    var json: JSON { ["epoch": .string(name), "firstSeq": .int(firstSeq)] }
+}
+
+extension [RemoteEpoch] {
+    /// Reads `[{"epoch": "e1", "firstSeq": 0}, …]`. Empty if the JSON has another form.
+    init(json: JSON?) {
+        let epochs = (json?.array ?? []).map { epoch -> RemoteEpoch? in
+            guard let name = epoch["epoch"]?.string, let firstSeq = epoch["firstSeq"]?.int else { return nil }
+            return RemoteEpoch(name: name, firstSeq: firstSeq)
+        }
+        self = epochs.contains(nil) ? [] : epochs.compactMap(\.self)
+    }
+}

@@ -1,0 +1,54 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+package import OptimistWire
+
+/// A pull of several tables as one JMAP request, and its answer as a page. Pure.
+package struct PullCall {
+    let tables: [String]
+    package let request: Request
+    private let cursor: String
+
+    package init(
+        tables: [String], cursor: String, limit: Int, account: String, origins: [String] = [],
+        schemaVersion: Int? = nil
+    ) {
+        self.tables = tables
+        self.cursor = cursor
+        request = Request(
+            methodCalls: tables.enumerated().map { index, table in
+                let call = ChangesCall(accountID: account, sinceState: cursor, maxChanges: limit)
+                return Invocation("\(table)/changes", call.json, callID: String(index))
+            }, schemaVersion: schemaVersion, origins: origins)
+    }
+
+    /// Reads the page. If the tables do not all end at one state, the page cannot be read.
+    ///
+    /// - Throws: ``RemoteFailure``.
+    package func page(from response: Response) throws -> Page {
+        var page = Page(from: cursor, cursor: "", hasMore: false, rows: [])
+        page.serverTime = response.date
+        for (index, table) in tables.enumerated() {
+            let answer = try response.answer(String(index), of: table)
+            if answer.isTooOld {
+                page.upgradeRequired.insert(table)
+                continue
+            }
+            let arguments = try answer.arguments()
+            guard let changes = InlineChanges(json: arguments), !changes.newState.isEmpty,
+                page.cursor.isEmpty || page.cursor == changes.newState
+            else { throw RemoteFailure.unreachable("a page that cannot be read") }
+            page.cursor = changes.newState
+            page.hasMore = page.hasMore || changes.hasMoreChanges
+            page.head = page.head ?? changes.head
+            page.epochs = [RemoteEpoch](json: arguments["epochs"])
+            page.rows.reserveCapacity(page.rows.count + changes.list.count + changes.destroyed.count)
+            for (id, patch) in changes.list { page.rows.append(PageRow(table: table, id: id, content: .row(patch))) }
+            for (id, tombstone) in changes.destroyed {
+                page.rows.append(PageRow(table: table, id: id, content: .deleted(tombstone)))
+            }
+        }
+        if !page.hasMore { page.head = page.cursor }
+        if page.cursor.isEmpty { throw RemoteFailure.upgradeRequired(page.upgradeRequired) }
+        return page
+    }
+}

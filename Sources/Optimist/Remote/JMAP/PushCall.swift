@@ -1,0 +1,88 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+package import OptimistWire
+
+/// A push as one JMAP request, and its answer as verdicts. Pure.
+package struct PushCall {
+    private let push: Push
+    /// The tables in the order of their first row: one /set for each.
+    private let tables: [String]
+    package let request: Request
+
+    package init(_ push: Push, account: String, schemaVersion: Int) {
+        self.push = push
+        let empty = SetCall(accountID: account)
+        var sets: [String: SetCall] = [:]
+        var tables: [String] = []
+        for row in push.rows {
+            if sets[row.table] == nil { tables.append(row.table) }
+            switch row.change {
+            case .create(let patch): sets[row.table, default: empty].create.append((row.id, patch))
+            case .update(let patch): sets[row.table, default: empty].update.append((row.id, patch))
+            case .delete(let tombstone): sets[row.table, default: empty].destroy.append((row.id, tombstone))
+            }
+        }
+        self.tables = tables
+        request = Request(
+            methodCalls: tables.enumerated().map { index, table in
+                Invocation("\(table)/set", sets[table]?.json ?? [:], callID: String(index))
+            },
+            device: push.device, push: push.number, schemaVersion: schemaVersion,
+            groups: push.groups.map { $0.map { push.rows[$0].name } }, origins: push.origins)
+    }
+
+    /// Reads the verdicts, one for each row in the order of the push. The engine retries a row that the answer does not name.
+    ///
+    /// - Throws: ``RemoteFailure`` when the answer concerns the push as a whole.
+    package func answer(from response: Response) throws -> PushAnswer {
+        var push = PushAnswer(try verdicts(from: response))
+        push.serverTime = response.date
+        for invocation in response.methodResponses {
+            guard let index = Int(invocation.callID), tables.indices.contains(index) else { continue }
+            if invocation.name == "error", invocation.arguments["type"] == "schemaTooOld" {
+                push.upgradeRequired.insert(tables[index])
+            }
+            if let state = invocation.arguments["newState"]?.string { push.epoch = SyncState(state)?.epoch }
+        }
+        return push
+    }
+
+    private func verdicts(from response: Response) throws -> [Verdict] {
+        var answers: [String: [String: Verdict]] = [:]
+        var reasons: [String: WaitReason] = [:]
+        let changes = Dictionary(push.rows.map { ($0.name, $0.change) }, uniquingKeysWith: { $1 })
+        for invocation in response.methodResponses {
+            guard let index = Int(invocation.callID), tables.indices.contains(index) else { continue }
+            let table = tables[index]
+            if invocation.name == "error" {
+                if case .forbidden(let reason) = AnswerClass.failure(ofMethod: invocation.arguments) {
+                    throw RemoteFailure.forbidden(reason)
+                }
+                reasons[table] = invocation.arguments["type"]?.string.map { WaitReason($0) }
+            } else if let answer = SetAnswer(json: invocation.arguments) {
+                answers[table] = Self.verdicts(answer) { changes["\(table):\($0)"] }
+            }
+        }
+        return push.rows.map { answers[$0.table]?[$0.id] ?? .retry(after: nil, reasons[$0.table]) }
+    }
+
+    private static func verdict(_ won: RowPatch?, _ seq: Int64) -> Verdict {
+        guard let won else { return .accepted(seq: seq) }
+        if let winner = won.mergedInto { return .mergedInto(seq: seq, winner: winner) }
+        return won.values.isEmpty ? .accepted(seq: seq) : .merged(seq: seq, won)
+    }
+
+    private static func verdicts(_ answer: SetAnswer, change: (String) -> PushRow.Change?) -> [String: Verdict] {
+        let seq = SyncState(answer.newState)?.seq ?? 0
+        var verdicts: [String: Verdict] = [:]
+        for (id, won) in answer.created + answer.updated {
+            verdicts[id] = verdict(won, seq)
+        }
+        for id in answer.destroyed { verdicts[id] = .accepted(seq: seq) }
+        for (id, error) in answer.notCreated + answer.notUpdated + answer.notDestroyed {
+            guard let change = change(id) else { continue }
+            verdicts[id] = AnswerClass.verdict(error, on: change, at: seq)
+        }
+        return verdicts
+    }
+}

@@ -1,0 +1,230 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+extension RowEntry {
+    /// Takes a row from a page (R2, R5).
+    ///
+    /// Within one life, the device takes a column if its clock is later than the confirmed one, so that pages and
+    /// verdicts may come in any order. An unsent column keeps the user's value, and the received value becomes its
+    /// base. If the remote has no clocks, the order of the server's transactions decides.
+    ///
+    /// - Parameter head: The server's last transaction when the page was made. The received row is the server's row as
+    ///   of that transaction. Nil: unknown.
+    mutating func receive(
+        _ patch: RowPatch, asOf head: Int64? = nil, device: String, in layout: TableLayout,
+        quote: (TableLayout.Column, JSON) throws -> String
+    ) rethrows -> Rendering {
+        let life = patch.generation ?? 1
+        if life == generation { yieldOriginals(to: patch, in: layout) }
+        if life == generation, wasOnServer, patch.seq != nil, remote.isElsewhere {
+            return try putAnew(patch, in: layout, quote: quote)
+        }
+        if isAbove(life, at: patch.seq) {
+            remote.generation = max(remote.generation, life)
+            return Rendering(placement: .waiting(.belowUnsent))
+        }
+        let isInOrder = (patch.seq ?? .max) >= remote.seq
+        // The known transaction may be that of an answer, which may have changed nothing of the row. So the page's head
+        // counts too.
+        let isLater = !isRestored && patch.seq.map { max($0, head ?? $0) >= remote.seq } ?? false
+        if isForgotten(in: life, at: patch.seq) {
+            if isPending { return try moveUnsent(to: life, patch, in: layout, quote: quote) }
+            (generation, remote.generation) = (0, 0)
+        }
+        remote.seq = max(remote.seq, patch.seq ?? 0)
+        let isFirst = remote.generation < life && life == generation
+        if isFirst {
+            // This is the server's first word on this life. What it confirmed of an earlier life no longer counts.
+            remote.beginLife()
+        }
+        remote.generation = max(remote.generation, life)
+        if life < generation { return Rendering() }
+        if survives(into: life, in: layout) {
+            return try rejoin(life, patch, device: device, in: layout, quote: quote)
+        }
+        if life > generation {
+            if isDeletedLater(than: patch, device: device, in: layout) {
+                generation = life + 1
+                return Rendering()
+            }
+            return begin(life, patch, in: layout)
+        }
+        if isLater, lacksConfirmedColumn(patch, in: layout) {
+            return try putAnew(patch, isLater: true, in: layout, quote: quote)
+        }
+        let rendering = try mergeColumns(of: patch, isInOrder: isInOrder, isLater: isLater, in: layout, quote: quote)
+        // This device has made the same life too, so the app's table holds it.
+        if isFirst { remote.known &= ~RemoteRow.elsewhere }
+        endRestoring(in: layout)
+        return rendering
+    }
+
+    /// Takes the deletion of a row from a page.
+    mutating func receive(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Rendering {
+        let isForgotten = isForgotten(in: tombstone.generation, at: tombstone.seq)
+        remote.seq = max(remote.seq, tombstone.seq ?? 0)
+        if isRestored, tombstone.generation == generation {
+            if let told = tombstone.clock, isLaterEnd(than: told) { return Rendering() }
+            becomeClean()
+        }
+        confirmEnd(of: tombstone.generation, at: tombstone.clock)
+        if isForgotten, isAlive {
+            guard isPending else {
+                remote.generation = 0
+                return end(tombstone.generation, clock: tombstone.clock, in: layout)
+            }
+            goOnForgotten(in: layout)
+            confirmEnd(of: tombstone.generation, at: tombstone.clock)
+        }
+        guard tombstone.generation > generation, !outlives(tombstone, device: device, in: layout) else {
+            return Rendering()
+        }
+        return end(tombstone.generation, clock: tombstone.clock, in: layout)
+    }
+
+    /// Whether the device sends back a deletion that is later than the one that the server tells, and by a different
+    /// device. The server has lost that later deletion, and must hear of it. If both are by the same device, they are
+    /// one deletion, whose clock the server may have set back (M4).
+    private func isLaterEnd(than told: Clock) -> Bool {
+        local?.clocks[LocalEdit.life]?.original.map { $0 > told && $0.device != told.device } ?? false
+    }
+
+    /// Whether the user has deleted the row later than everything in its next life was written. In a table where the
+    /// latest edit wins (`editWins`), an edit before this deletion has brought the row back from an earlier deletion
+    /// only.
+    func isDeletedLater(than patch: RowPatch, device: String, in layout: TableLayout) -> Bool {
+        guard layout.rules.editWins, isPending, !isAlive, let latest = patch.clocks?.latest,
+            let deletion = deletionClock(device)
+        else { return false }
+        return deletion > latest
+    }
+
+    /// Moves unsent edits from a life that the server has forgotten to the life that the server has.
+    private mutating func moveUnsent(
+        to life: Int, _ patch: RowPatch, in layout: TableLayout, quote: (TableLayout.Column, JSON) throws -> String
+    ) rethrows -> Rendering {
+        (generation, remote.generation) = (life, life)
+        remote.beginLife()
+        // An answer to a push of the former life says nothing of this life.
+        local?.sent = 0
+        for column in layout.counters {
+            counters[column.bit] = counters[column.bit]?.goingOn(with: patch.mine[column.name] ?? [:])
+        }
+        return try putAnew(patch, in: layout, quote: quote)
+    }
+
+    /// Deletes the row at once, because the server has deleted it in a later life. The journal keeps what was unsent.
+    mutating func end(_ life: Int, clock: Clock?, in layout: TableLayout) -> Rendering {
+        let rendering = Rendering(change: isAlive ? .delete : .none, lost: isAlive ? edited(in: layout) : 0)
+        generation = life
+        remote.generation = max(remote.generation, life)
+        remote.clocks = ColumnClocks(common: clock)
+        counters = [:]
+        becomeClean()
+        return rendering
+    }
+
+    /// Enters a later life of the row. Nothing of the old life stays, and the journal keeps what was unsent.
+    mutating func begin(_ life: Int, _ patch: RowPatch, in layout: TableLayout) -> Rendering {
+        let lost = isAlive ? edited(in: layout) : 0
+        generation = life
+        remote.generation = max(remote.generation, life)
+        remote.take(patch, in: layout)
+        becomeClean()
+        return Rendering(change: .put(beginCounters(of: patch, in: layout)), lost: lost)
+    }
+
+    /// Whether the server has lost a column that it had. It has then forgotten the row, and got it back from a device
+    /// that knew less. A server that does not know a column's new name yet sends the column under a former name.
+    private func lacksConfirmedColumn(_ patch: RowPatch, in layout: TableLayout) -> Bool {
+        layout.columns.contains { column in
+            !column.isCounter && patch.values[column.name] == nil && remote.clock(of: column) != nil
+                && !layout.rules.formerNames(ofColumn: column.name).contains { patch.values[$0] != nil }
+        }
+    }
+
+    /// Puts the whole row. If the row was elsewhere, the app's table holds an earlier life of it, except for values
+    /// that are unsent or that the device has sent since.
+    ///
+    /// - Parameter isLater: Whether the received row has everything that this device sent and the server has answered.
+    private mutating func putAnew(
+        _ patch: RowPatch, isLater: Bool = false, in layout: TableLayout,
+        quote: (TableLayout.Column, JSON) throws -> String
+    ) rethrows -> Rendering {
+        let former = remote
+        remote.seq = max(remote.seq, patch.seq ?? 0)
+        remote.generation = max(remote.generation, generation)
+        remote.take(patch, in: layout)
+        var rendering = Rendering()
+        var values = patch.values
+        for column in layout.columns {
+            let isDirty = dirty & column.mask != 0
+            if column.isCounter {
+                values[column.name] = takeCounter(column, from: patch, seq: patch.seq, isDirty: isDirty)
+            } else if !isLater, let later = former.clock(of: column, laterThan: patch) {
+                rendering.kept |= column.mask
+                remote.take(column, at: later)
+            } else if isDirty {
+                rendering.kept |= column.mask
+                local?.base[column.name] = try quote(column, patch.values[column.name] ?? .null)
+            }
+        }
+        rendering.change = .put(values)
+        endRestoring(in: layout)
+        return rendering
+    }
+
+    /// Takes the columns of a patch in the life that the row is in.
+    ///
+    /// - Parameter isLater: Whether the patch is the server's row as of the latest transaction that the device knows
+    ///   of. The answer to a push is not, since it has only some columns. An older clock in such a row is not an echo
+    ///   of an earlier value: the server has forgotten the row, and got it back from a device that knew less.
+    mutating func mergeColumns(
+        of patch: RowPatch, isInOrder: Bool, isLater: Bool, in layout: TableLayout,
+        quote: (TableLayout.Column, JSON) throws -> String
+    ) rethrows -> Rendering {
+        var taken = JSONObject()
+        // A page omits the counters of a row in which no device has counted.
+        for column in layout.counters
+        where patch.seq != nil || patch.values[column.name] != nil {
+            let isDirty = dirty & column.mask != 0
+            taken.append(column.name, takeCounter(column, from: patch, seq: patch.seq, isDirty: isDirty))
+        }
+        for (name, value) in patch.values {
+            guard let column = layout[column: name], !column.isCounter else { continue }
+            let clock = patch.clocks?[name]
+            let isAnswer = patch.seq == nil
+            guard clock.map({ isNews($0, of: column, isLater: isLater, isAnswer: isAnswer) }) ?? isInOrder else {
+                continue
+            }
+            remote.take(column, at: clock)
+            if dirty & column.mask != 0 {
+                local?.base[name] = try quote(column, value)
+            } else {
+                taken.append(name, value)
+            }
+        }
+        return Rendering(change: taken.isEmpty ? .none : .set(taken))
+    }
+
+    /// Whether the device takes a received value.
+    ///
+    /// - Parameter isAnswer: Whether the value comes with an answer, where it counts even under the clock that is known
+    ///   already. In a page, a value under a known clock is nearly always an echo. In an answer it may be new: a server
+    ///   that went back may have merged two rows that one transaction wrote, and then has the other row's value under
+    ///   the same clock.
+    private func isNews(_ clock: Clock, of column: TableLayout.Column, isLater: Bool, isAnswer: Bool) -> Bool {
+        remote.clock(of: column).map { clock > $0 || (isLater && clock < $0) || (isAnswer && clock == $0) } ?? true
+    }
+}
+
+extension RemoteRow {
+    /// The clock of a value that the server has taken from this device later than it made the received row. Nil: the
+    /// received row has the value.
+    fileprivate func clock(of column: TableLayout.Column, laterThan patch: RowPatch) -> Clock? {
+        guard let clock = clock(of: column) else { return nil }
+        if patch.values[column.name] == nil { return clock }
+        return patch.clocks?[column.name].flatMap { clock > $0 ? clock : nil }
+    }
+}

@@ -1,0 +1,146 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// What becomes of a row that the server did not take: the server merged it into another row, says that it is gone, or
+/// refused it.
+extension RowEntry {
+    /// Ends the row, because the server has merged it into another one. The user's edits since then are lost.
+    mutating func becomeOne(_ sentRow: SentRow, in layout: TableLayout) -> Rendering {
+        local?.sent &= ~sentRow.mask
+        guard generation == sentRow.generation else {
+            confirmEnd(of: sentRow.generation + 1, answeredAt: nil)
+            return Rendering()
+        }
+        let edited = edited(since: sentRow, in: layout)
+        var rendering = end(generation + 1, clock: nil, in: layout)
+        rendering.lost = edited
+        return rendering
+    }
+
+    /// Mask of the unsent columns that the user has edited since the row was sent.
+    private func edited(since sentRow: SentRow, in layout: TableLayout) -> Int64 {
+        layout.columns(in: dirty).reduce(0) { mask, column in
+            unsentClock(of: column.name) == sentRow.clocks[column.name] ? mask : mask | column.mask
+        }
+    }
+
+    /// Whether a page has brought the row again since the server said that it is gone, and in the same life. The server
+    /// has then forgotten that the row was deleted, and another device has sent it again (L4).
+    func isThereAgain(since seq: Int64, in life: Int) -> Bool {
+        isAlive && generation == life && remote.generation == life && !isRestored && seq > 0 && remote.seq > seq
+    }
+
+    /// Gives up a row that the server says is gone.
+    ///
+    /// - Parameter deletion: The deletion as the server tells it. Nil: the server does not say.
+    mutating func giveUp(_ sentRow: SentRow, _ deletion: Tombstone?, in layout: TableLayout) -> Rendering {
+        local?.sent &= ~sentRow.mask
+        let life = sentRow.generation + sentRow.generation % 2
+        let isEnd = deletion.map { $0.generation >= life && $0.generation % 2 == 0 } ?? false
+        let told = isEnd ? deletion : nil
+        let last = told?.generation ?? life
+        if last <= generation {
+            confirmEnd(of: last, answeredAt: told?.clock)
+        } else {
+            confirmEnd(of: life, answeredAt: nil)
+        }
+        guard generation == sentRow.generation else { return Rendering() }
+        if last == generation {
+            becomeClean()
+            return Rendering()
+        }
+        // The user's edit since the push may be later than the deletion. The server decides that when it has the edit.
+        if layout.rules.editWins, isAlive, edited(since: sentRow, in: layout) != 0 { return Rendering() }
+        return end(last, clock: told?.clock, in: layout)
+    }
+
+    mutating func reject(
+        _ sentRow: SentRow, _ refusal: Refusal, in layout: TableLayout,
+        quote: (TableLayout.Column, JSON) throws -> String
+    ) rethrows -> Rendering {
+        local?.sent &= ~sentRow.mask
+        // Whatever the server answers, other devices may have what it lost. So the life still counts as sent.
+        if isRestored { local?.sent |= TableLayout.lifeMask }
+        // The row may have been deleted with another one meanwhile. Then nothing of it is unsent.
+        guard generation == sentRow.generation, isPending else { return Rendering() }
+        switch sentRow.kind {
+        case .create: return try undoCreate(sentRow, refusal, in: layout, quote: quote)
+        case .delete: return undoDelete(refusal, in: layout)
+        case .update: return try undoUpdate(sentRow, refusal, in: layout, quote: quote)
+        }
+    }
+
+    /// Undoes a refused create. A row that the user has changed since stays and is sent again as it is now: the server
+    /// has not refused that version.
+    private mutating func undoCreate(
+        _ sentRow: SentRow, _ refusal: Refusal, in layout: TableLayout,
+        quote: (TableLayout.Column, JSON) throws -> String
+    ) rethrows -> Rendering {
+        if edited(since: sentRow, in: layout) & sentRow.mask != 0 { return Rendering() }
+        // Another device made the row too. A page has brought it since, perhaps in a later version than the refusal
+        // knows.
+        if isKnownToServer, (refusal.current?.seq ?? 0) <= remote.seq {
+            return try undoUpdate(sentRow, refusal, in: layout, quote: quote)
+        }
+        let rejected = sentRow.kept(against: refusal.current)
+        if let current = refusal.current {
+            return Rendering(change: bringBack(current, in: layout), rejected: rejected)
+        }
+        giveUpUnsentLife()
+        return Rendering(change: .delete, rejected: rejected)
+    }
+
+    private mutating func undoDelete(_ refusal: Refusal, in layout: TableLayout) -> Rendering {
+        guard let current = refusal.current else {
+            takeBackDeletion()
+            return Rendering(rejected: [:])
+        }
+        let change = bringBack(current, in: layout)
+        return Rendering(change: change, rejected: change == .none ? nil : [:])
+    }
+
+    private mutating func undoUpdate(
+        _ sentRow: SentRow, _ refusal: Refusal, in layout: TableLayout,
+        quote: (TableLayout.Column, JSON) throws -> String
+    ) rethrows -> Rendering {
+        if let life = refusal.current?.generation ?? (remote.generation > generation ? remote.generation : nil),
+            life > generation
+        {
+            return undoRevival(life, sentRow, refusal, in: layout)
+        }
+        let isOvertaken = refusal.current?.seq.map { $0 < remote.seq } ?? false
+        // If the refusal tells of a former life, its values no longer count.
+        let current = refusal.current?.generation ?? generation == generation ? refusal.current : nil
+        var mine = JSONObject()
+        var restored = JSONObject()
+        var cleared = sentRow.mask & TableLayout.lifeMask
+        for column in layout.columns(in: sentRow.mask & dirty) {
+            if column.isCounter {
+                let (refused, shown) = rejectCounter(column, sentRow, current)
+                if refused != 0 { mine.append(column.name, CounterChange.json(refused)) }
+                restored.append(column.name, shown)
+                if unsentClock(of: column.name) == sentRow.clocks[column.name] { cleared |= column.mask }
+                continue
+            }
+            // A page may have brought a later value than the refusal has.
+            let server = current?.values[column.name].map { value in
+                settledValue(
+                    value, current?.clocks?[column.name], isReplaced: false, isOvertaken: isOvertaken, of: column)
+            }
+            if unsentClock(of: column.name) != sentRow.clocks[column.name] {
+                if let server { local?.base[column.name] = try quote(column, server) }
+                continue
+            }
+            mine.append(column.name, sentRow.values[column.name] ?? .null)
+            restored.append(column.name, server ?? baseValue(of: column) ?? .null)
+            cleared |= column.mask
+        }
+        clear(cleared, in: layout)
+        let isGone = isOver && refusal.current?.seq ?? 0 < remote.seq
+        if isOver, !isGone { remote.generation = generation }
+        let change =
+            isGone ? end(remote.generation, clock: nil, in: layout).change : restored.isEmpty ? .none : .set(restored)
+        return Rendering(change: change, rejected: mine.isEmpty && !isGone ? nil : mine)
+    }
+}

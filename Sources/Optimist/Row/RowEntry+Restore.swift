@@ -1,0 +1,102 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// Rows that the server had and has lost. The device sends them again, as edits with the clocks of their writers (L3).
+extension RowEntry {
+    /// Whether the server had this life of the row and has lost it, so that the row is sent whole.
+    var isRestored: Bool { local?.isRestored ?? false }
+
+    /// Whether the server has this life of the row, or had it and has lost it.
+    var wasOnServer: Bool { isKnownToServer || isRestored }
+
+    /// Whether the user wrote the unsent value of a column. If not, an unsent value is one that the server has lost.
+    func isEdited(_ column: TableLayout.Column) -> Bool {
+        dirty & column.mask != 0 && unsentClock(of: column.name).original == nil
+    }
+
+    /// Mask of the unsent columns that the user wrote.
+    func edited(in layout: TableLayout) -> Int64 {
+        if local?.clocks.isEmpty ?? true { return dirty & ~TableLayout.lifeMask }
+        return layout.columns.reduce(0) { isEdited($1) ? $0 | $1.mask : $0 }
+    }
+
+    /// Marks everything that the server had of the row as unsent, and forgets that the server has it. If the user has
+    /// edited a column since, the edit is sent instead, and the server's former value stays its base.
+    ///
+    /// Everything that is restored counts as sent and unanswered, because other devices may have it, and so may the
+    /// server.
+    mutating func restore(in layout: TableLayout) {
+        let end = remote.clocks.common ?? RemoteRow.noClock
+        let written = Stamp(rawValue: max(end.stamp.rawValue, 1))
+        var edit = local ?? LocalEdit(group: written, place: written.rawValue, stamp: written)
+        if isAlive || edit.dirty & TableLayout.lifeMask == 0 || end.stamp > edit.stamp {
+            edit.clocks[LocalEdit.life] = .original(end)
+        }
+        edit.dirty |= TableLayout.lifeMask
+        edit.sent |= TableLayout.lifeMask
+        edit.stopWaiting()
+        local = edit
+        if isAlive { restoreColumns(besides: edit.dirty, in: layout) }
+        remote.generation = 0
+    }
+
+    private mutating func restoreColumns(besides mask: Int64, in layout: TableLayout) {
+        for column in layout.columns where mask & column.mask == 0 {
+            guard let clock = column.isCounter ? counters[column.bit]?.pushed.latestClock : remote.clock(of: column)
+            else { continue }
+            local?.clocks[column.name] = .original(clock)
+            local?.dirty |= column.mask
+            local?.sent |= column.mask
+        }
+    }
+
+    /// Drops the user's edits in some columns. If the server has lost its own values of these columns, those are unsent
+    /// instead.
+    mutating func drop(_ mask: Int64, in layout: TableLayout) {
+        clear(mask, in: layout)
+        if isRestored { restoreColumns(besides: ~mask, in: layout) }
+    }
+
+    /// The server's former values of columns that the user has edited, where they are later than the unsent edits (M1).
+    func overtaking(device: String, in layout: TableLayout) -> JSONObject {
+        JSONObject(
+            layout.columns(in: dirty).compactMap { column in
+                guard !column.isCounter, let clock = remote.clock(of: column),
+                    clock > unsentClock(of: column.name).clock(device)
+                else { return nil }
+                return (column.name, baseValue(of: column) ?? .null)
+            })
+    }
+
+    /// Keeps an unsent edit although the server's former value is later.
+    ///
+    /// - Returns: The new stamp of the edit, which is later than both.
+    mutating func stand(_ column: TableLayout.Column) -> Stamp {
+        let stamp = max(unsentClock(of: column.name).stamp, remote.clock(of: column)?.stamp ?? .zero).successor
+        local?.clocks[column.name] = .own(stamp)
+        return stamp
+    }
+
+    /// Stops sending the lost values that the server has again, because another device has sent them or later ones.
+    mutating func yieldOriginals(to patch: RowPatch, in layout: TableLayout) {
+        guard isRestored else { return }
+        for column in layout.columns(in: dirty) where !column.isCounter && patch.values[column.name] != nil {
+            guard let mine = unsentClock(of: column.name).original,
+                patch.clocks?[column.name].map({ $0 >= mine }) ?? true
+            else { continue }
+            clear(column.mask, in: layout)
+            local?.sent &= ~column.mask
+        }
+    }
+
+    /// Ends the restoring of the row, if the server has it again with every value that it had lost. The user's later
+    /// edits stay unsent.
+    mutating func endRestoring(in layout: TableLayout) {
+        guard isRestored, layout.columns(in: dirty).allSatisfy({ unsentClock(of: $0.name).original == nil }) else {
+            return
+        }
+        local?.sent &= ~TableLayout.lifeMask
+        clear(TableLayout.lifeMask & dirty, in: layout)
+    }
+}

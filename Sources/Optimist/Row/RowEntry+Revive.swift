@@ -1,0 +1,110 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// Tables in which an edit brings a deleted row back, if the edit is later than the deletion (`SyncRules.editWins`,
+/// M2).
+///
+/// The server decides. It revives the row two generations later, with the columns of the life that had ended. Until the
+/// server says so, a device that has received the deletion keeps a row with a later edit, and sends the edit as it is.
+extension RowEntry {
+    /// Whether the row stays in spite of a received deletion, because the device has a later edit that is unsent or
+    /// that the server has lost.
+    func outlives(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Bool {
+        guard layout.rules.editWins, isAlive, tombstone.generation == generation + 1 else { return false }
+        // The server has not said when the row was deleted. Its answer to the edit will.
+        guard let deletion = tombstone.clock else {
+            return tombstone.mergedInto == nil && edited(in: layout) != 0
+        }
+        return layout.columns(in: dirty).contains { unsentClock(of: $0.name).clock(device) > deletion }
+    }
+
+    /// Whether the row has outlived a deletion that the server has told, because of an edit. The server may have
+    /// forgotten the deleted values, and then needs the whole row to bring it back.
+    var hasOutlivedItsEnd: Bool { isAlive && remote.generation > generation && remote.generation % 2 == 0 }
+
+    /// Whether the row has outlived its end, and nothing is left of the edit that let it.
+    var isOver: Bool { hasOutlivedItsEnd && dirty == 0 }
+
+    /// Whether the row would be over if the edit of a column were taken back.
+    func isOver(without column: TableLayout.Column, in layout: TableLayout) -> Bool {
+        var without = self
+        without.clear(column.mask, in: layout)
+        return without.isOver
+    }
+
+    /// Whether the server knows of this life only that another device has deleted it. The server then needs the whole
+    /// row to bring it back.
+    var wasDeletedUnseen: Bool { hasOutlivedItsEnd && dirty & TableLayout.lifeMask != 0 }
+
+    /// Whether unsent edits continue in a later life of the server's, and do not end with the present one. If the
+    /// server has lost the row, they may be of any earlier life.
+    func survives(into life: Int, in layout: TableLayout) -> Bool {
+        layout.rules.editWins && isAlive && dirty & ~TableLayout.lifeMask != 0
+            && (life == generation + 2 || (isRestored && life > generation))
+    }
+
+    /// Enters the life in which an edit brought the row back. An unsent column stays as it is, and stays unsent, if it
+    /// is later than the server's.
+    mutating func rejoin(
+        _ life: Int, _ patch: RowPatch, device: String, in layout: TableLayout,
+        quote: (TableLayout.Column, JSON) throws -> String
+    ) rethrows -> Rendering {
+        guard let former = local else { return begin(life, patch, in: layout) }
+        let counters = self.counters
+        var rendering = begin(life, patch, in: layout)
+        guard case .put(var values) = rendering.change else { return rendering }
+        local = LocalEdit(group: former.group, place: former.place, stamp: former.stamp)
+        for column in layout.columns(in: former.dirty) {
+            let mine = former.clock(of: column.name).clock(device)
+            // A counter's clock tells when other devices counted. So a total is lost only if every column of the new
+            // life is later.
+            let clock = column.isCounter ? earliestClock(of: patch, in: layout) : patch.clocks?[column.name]
+            let theirs = patch.values[column.name] == nil ? nil : clock
+            if let theirs, theirs >= mine {
+                // The server has exactly the value that was sent, so nothing was lost.
+                if theirs == mine { rendering.lost &= ~column.mask }
+                continue
+            }
+            rendering.lost &= ~column.mask
+            local?.dirty |= column.mask
+            local?.clocks[column.name] = former.clocks[column.name]
+            if column.isCounter {
+                self.counters[column.bit] = counters[column.bit]?.goingOn(with: patch.mine[column.name] ?? [:])
+                values[column.name] = takeCounter(column, from: patch, seq: patch.seq, isDirty: true)
+            } else {
+                rendering.kept |= column.mask
+                local?.base[column.name] = try quote(column, patch.values[column.name] ?? .null)
+            }
+        }
+        let kept = dirty
+        if kept == 0 { becomeClean() } else { local?.sent = former.sent & kept }
+        rendering.change = .put(values)
+        return rendering
+    }
+
+    /// Makes the row the server's, because the life that the user edited has ended on the server, and the server
+    /// refused the edit.
+    mutating func undoRevival(_ life: Int, _ sentRow: SentRow, _ refusal: Refusal, in layout: TableLayout)
+        -> Rendering
+    {
+        let rejected = sentRow.kept(against: refusal.current)
+        var rendering = refusal.current.map { begin(life, $0, in: layout) } ?? end(life, clock: nil, in: layout)
+        rendering.rejected = rejected
+        rendering.lost &= ~sentRow.mask
+        return rendering
+    }
+
+    /// The earliest clock of a row's columns.
+    private func earliestClock(of patch: RowPatch, in layout: TableLayout) -> Clock? {
+        layout.columns.filter { !$0.isCounter && patch.values[$0.name] != nil }
+            .compactMap { patch.clocks?[$0.name] }.min()
+    }
+
+    /// The clock with which the device will send a deletion. If the server has lost the deletion, this is its original
+    /// clock. Nil: the server has not said when the row was deleted.
+    func deletionClock(_ device: String) -> Clock? {
+        let clock = local?.clock(of: LocalEdit.life).clock(device)
+        return clock == RemoteRow.noClock ? nil : clock
+    }
+}

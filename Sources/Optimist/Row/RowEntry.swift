@@ -1,0 +1,119 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// What the engine knows of one row: the server's word, and what is unsent above it.
+///
+/// The functions of this type decide what a page or a verdict does to both, and to the app's table. They are pure:
+/// ``RowEntryTable`` reads and writes.
+struct RowEntry: Equatable, Sendable {
+    let ref: RowRef
+    /// The life that the row is in on this device. Odd: alive. Even: deleted. Zero: the device knows nothing of the
+    /// row. A clean row is in the life that the server has.
+    var generation = 0
+    /// What the server last said.
+    var remote = RemoteRow()
+    /// What the server has not accepted yet. Nil: the row is clean.
+    var local: LocalEdit?
+    /// What this device has counted in each counter column, by the column's bit.
+    var counters: [Int64: Counter] = [:]
+
+    var isAlive: Bool { generation % 2 == 1 }
+    var isPending: Bool { local != nil }
+    /// Whether the server has had this life of the row, so that a push needs only the changed columns.
+    var isKnownToServer: Bool { remote.generation >= generation }
+    /// Mask of the unsent columns.
+    var dirty: Int64 { local?.dirty ?? 0 }
+    /// Mask of the columns that were sent and that the server has not answered yet.
+    var sent: Int64 { local?.sent ?? 0 }
+
+    /// The stamp of the user's unsent insert or delete.
+    var lifeStamp: Stamp { local?.stamp ?? .zero }
+
+    /// The clock of an unsent column.
+    func unsentClock(of column: String) -> EditClock { local?.clock(of: column) ?? .own(.zero) }
+
+    /// The server's value of a dirty column. Nil: the device does not know it.
+    func baseValue(of column: TableLayout.Column) -> JSON? {
+        local?.base[column.name].flatMap(SQLLiteral.parse).map(column.form.wire)
+    }
+
+    /// Forgets everything unsent.
+    mutating func becomeClean() { local = nil }
+
+    /// Forgets that some columns are unsent. If no other column is unsent, the row is clean.
+    mutating func clear(_ mask: Int64, in layout: TableLayout) {
+        local?.clear(mask, in: layout)
+        if dirty == 0 { local = nil }
+    }
+
+    /// Notes that the server has ended a life. If that life is over on this device too, the entry keeps only the time
+    /// of that end.
+    ///
+    /// - Parameters:
+    ///   - life: The generation that the deletion gave the row.
+    ///   - clock: The clock of the deletion. Nil: the server did not say.
+    mutating func confirmEnd(of life: Int, at clock: Clock?) {
+        if life <= generation, life > remote.generation || (life == remote.generation && clock != nil) {
+            remote.clocks = ColumnClocks(common: clock)
+        }
+        remote.generation = max(remote.generation, life)
+    }
+
+    /// Notes that an answer reports the end of a life, or accepts the end that this device sent. If two devices ended
+    /// the life, the later deletion counts. If one device gave both clocks, they mean the same deletion, and the clock
+    /// from the page counts: the server may have set it back (M4).
+    mutating func confirmEnd(of life: Int, answeredAt clock: Clock?) {
+        guard life == remote.generation, let clock, let told = remote.clocks.common else {
+            return confirmEnd(of: life, at: clock)
+        }
+        confirmEnd(of: life, at: clock.device == told.device ? told : max(clock, told))
+    }
+
+    /// Gives an unsent column a new stamp, because its value is no longer the one that was sent with the present clock.
+    ///
+    /// - Returns: The new stamp.
+    mutating func restamp(_ column: TableLayout.Column) -> Stamp {
+        let stamp = unsentClock(of: column.name).stamp.successor
+        local?.clocks[column.name] = .own(stamp)
+        return stamp
+    }
+
+    /// The row as the server has it, without unsent values. Counters are left as the app's table shows them. A column
+    /// for which this device never had a value of the server's is left out: a migration's default is not such a value.
+    /// If the row is elsewhere, the device cannot tell, and leaves no such column out.
+    ///
+    /// - Parameter values: The row as the app's table shows it.
+    func served(_ values: JSONObject, in layout: TableLayout) -> JSONObject {
+        JSONObject(
+            layout.columns.compactMap { column in
+                if column.isCounter { return values[column.name].map { (column.name, $0) } }
+                if !remote.isElsewhere, remote.known & column.mask == 0 { return nil }
+                let isUnsent = dirty & column.mask != 0
+                return (isUnsent ? baseValue(of: column) : values[column.name]).map { (column.name, $0) }
+            })
+    }
+
+    /// Withdraws the confirmation of server values that could not be written to the app's table.
+    ///
+    /// A value that is not in the table must not count as confirmed. Otherwise a page that brings it again would bring
+    /// nothing new. A value that the user edits or that the device receives meanwhile is later, and stays. That is why
+    /// the withdrawn values keep their clocks.
+    ///
+    /// - Parameters:
+    ///   - values: The values as the app's table should show them.
+    ///   - isWhole: Whether the values are the whole row, as a page would bring it.
+    /// - Returns: The values as the server has them, to be received again once they fit.
+    mutating func withdraw(_ values: JSONObject, isWhole: Bool, in layout: TableLayout) -> RowPatch {
+        var patch = RowPatch(
+            generation: generation, clocks: remote.clocks, seq: isWhole ? remote.seq : nil, values: values)
+        for column in layout.counters {
+            guard let shown = values[column.name]?.int, let counter = counters[column.bit] else { continue }
+            patch.values[column.name] = .int(shown &- counter.unsent)
+            patch.mine[column.name] = counter.totals.mapValues(\.confirmed)
+        }
+        remote.known &= ~layout.mask(of: values)
+        return patch
+    }
+}

@@ -1,0 +1,74 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistCore
+import OptimistWire
+
+/// Makes rows pending that no capture trigger saw: rows that existed before their table was synced, rows that a
+/// migration inserted, and rows that one of the app's own triggers inserted while a page was applied.
+struct Adoption {
+    let layout: TableLayout
+    let db: Database
+
+    /// Whether the app's own triggers may insert rows while a page is applied. If so, the store looks for such rows at
+    /// each opening.
+    static func isNeeded(for layouts: [TableLayout], in db: Database) throws -> Bool {
+        let names = Set(layouts.map { $0.name.lowercased() })
+        let triggers = try String.fetchAll(
+            db,
+            sql: "SELECT lower(sql) FROM sqlite_master WHERE type = 'trigger' AND name NOT GLOB 'optimist_*'")
+        return triggers.contains { trigger in
+            guard let body = trigger.range(of: "begin") else { return false }
+            let words = trigger[body.upperBound...].split { !($0.isLetter || $0.isNumber || $0 == "_") }
+            return words.contains("into") && words.contains { names.contains(String($0)) }
+        }
+    }
+
+    /// Makes rows pending that have no entry, or whose entry says that they are deleted.
+    ///
+    /// - Returns: Whether there were any.
+    /// - Throws: `OptimistError` with code `invalidTable` if the id of one of them is not a UUID in the table's form:
+    ///   the server could not identify that row.
+    func adopt(_ stamp: Stamp) throws -> Bool {
+        let strangers = """
+            FROM \(layout.quotedName) t WHERE NOT EXISTS \
+            (SELECT 1 FROM optimist_edit e WHERE e.tbl = \(layout.number) AND e.id = t.id AND e.generation & 1) \
+            AND NOT EXISTS (SELECT 1 FROM optimist_remote r WHERE r.tbl = \(layout.number) AND r.id = t.id \
+            AND r.generation & 1 AND NOT EXISTS \
+            (SELECT 1 FROM optimist_edit e WHERE e.tbl = r.tbl AND e.id = r.id))
+            """
+        try requireUUIDs(strangers)
+        // A file that went back adopts these rows again. With the earliest stamp, that cannot win over counts made since.
+        let earliest = Stamp(rawValue: 1)
+        for column in layout.counters {
+            try db.execute(
+                sql: """
+                    INSERT OR REPLACE INTO optimist_counter(tbl, id, bit, node, total, stamp)
+                    SELECT ?, id, ?, (SELECT value FROM optimist_meta WHERE name = 'node'), "\(column.name)", ?
+                    \(strangers) AND coalesce("\(column.name)", 0) <> 0
+                    """, arguments: [layout.number, column.bit, earliest.rawValue])
+        }
+        try db.execute(
+            sql: """
+                INSERT INTO optimist_edit(tbl, id, generation, grp, place, stamp, dirty)
+                SELECT ?1, id, coalesce((SELECT generation FROM optimist_remote r WHERE r.tbl = ?1 AND r.id = t.id), 0) + 1,
+                ?2, optimist_place(), ?2, ?3 \(strangers)
+                ON CONFLICT(tbl, id) DO UPDATE SET generation = generation + 1, grp = excluded.grp, place = excluded.place,
+                \(CaptureTriggers.reset())
+                """, arguments: [layout.number, stamp.rawValue, layout.fullMask])
+        return db.changesCount > 0
+    }
+
+    private func requireUUIDs(_ strangers: String) throws {
+        let isNoUUID = CaptureTriggers(layout: layout).isNoUUID("t")
+        let hasOthers = try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 \(strangers) AND (\(isNoUUID)))")
+        if hasOthers != true { return }
+        throw OptimistError(
+            .invalidTable,
+            """
+            The table \(layout.name) has rows whose id is no UUID \(layout.idForm.words). Rewrite such ids in a migration, \
+            by lower(id) or as new UUIDs, and with them what refers to them.
+            """)
+    }
+}

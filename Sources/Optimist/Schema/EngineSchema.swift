@@ -1,0 +1,199 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistCore
+
+/// The engine's own tables. They are in the same file as the app's tables, and their names start with `optimist_`.
+///
+/// `optimist_remote` holds what the server last said of each row. `optimist_edit` holds, for rows with unsent changes,
+/// which columns are unsent and what the server holds of them. It never holds an unsent value.
+enum EngineSchema {
+    /// The version that this code writes. The store refuses a file with a higher version.
+    static let version = 6
+
+    static func migrate(_ db: Database) throws {
+        try db.execute(sql: "CREATE TABLE IF NOT EXISTS optimist_meta(name TEXT PRIMARY KEY NOT NULL, value)")
+        let present = try Meta.int(.version, in: db) ?? 0
+        if present < 1 { try createVersion1(db) }
+        if present < 2 {
+            try upgradeToVersion2(db)
+            try addCountersAndUnknowns(db)
+        }
+        if present < 3 { try upgradeToVersion3(db) }
+        if present < 4 { try upgradeToVersion4(db) }
+        if present < 5 { try upgradeToVersion5(db) }
+        if present < 6 { try upgradeToVersion6(db) }
+        let definitions = try definitions(in: db)
+        for (name, sql) in additions where definitions[name] == nil { try db.execute(sql: sql) }
+        try createStateView(in: db, beside: definitions)
+        // Opening a file that is up to date writes nothing, because each commit costs a durable write.
+        if present < version { try Meta.set(.version, to: Int64(version), in: db) }
+    }
+
+    /// Tables added without a new version: older code leaves them alone.
+    private static let additions = [
+        (name: "optimist_collision", sql: CollisionTable.definition),
+        (name: "optimist_wait", sql: WaitTable.definition),
+    ]
+
+    /// The columns of a view of states (Q2), for rows `r`. A row's edit takes precedence over a parked version, because
+    /// the parked version may wait for nothing but the answer to the edit.
+    ///
+    /// - Parameter table: The number of the row's table, as SQL.
+    private static func stateColumns(of table: String) -> String {
+        func has(_ other: String) -> String {
+            "EXISTS (SELECT 1 FROM \(other) o WHERE o.tbl = \(table) AND o.id = r.id)"
+        }
+        func ofEdit(_ value: String) -> String {
+            "(SELECT \(value) FROM optimist_edit e WHERE e.tbl = \(table) AND e.id = r.id)"
+        }
+        let unsent = """
+            CASE WHEN e.blocked IS NOT NULL THEN 'blocked' WHEN e.dirty & e.sent <> 0
+            AND EXISTS (SELECT 1 FROM optimist_meta WHERE name = 'inFlight' AND value IS NOT NULL) THEN 'inFlight'
+            ELSE 'pending' END
+            """
+        return """
+            r.id AS id, CASE WHEN \(has("optimist_rejection")) THEN 'rejected'
+            ELSE coalesce(\(ofEdit(unsent)), iif(\(has("optimist_parked")), 'parked', 'synced')) END AS state,
+            \(ofEdit("e.blocked")) AS blockedBy, \(isEchoed(in: table)) AS isEchoed
+            """
+    }
+
+    /// Whether the pages that the device has received reach the server's last word on a row. Null: the server has not said
+    /// anything of the row, the table is still being received for the first time, or the cursors do not tell.
+    private static func isEchoed(in table: String) -> String {
+        """
+        (SELECT CASE WHEN coalesce((SELECT value FROM optimist_meta WHERE name = 'guarantees'), 1) & 1 AND o.seq > 0
+        THEN o.seq <= CAST(substr(t.cursor, instr(t.cursor, '.') + 1) AS INTEGER) END
+        FROM optimist_remote o JOIN optimist_table t ON t.number = o.tbl WHERE o.tbl = \(table) AND o.id = r.id)
+        """
+    }
+
+    /// Tells observations, such as live queries that read states, that the running transaction may have changed the
+    /// state of rows. SQLite does not report changes to tables without rowids.
+    static func notifyChanges(by author: CaptureContext.Author, in db: Database) throws {
+        try db.notifyChanges(in: Table("optimist_edit"))
+        // The user's writes never change a state through this table.
+        if author == .server { try db.notifyChanges(in: Table("optimist_remote")) }
+    }
+
+    /// The file's engine tables, views and triggers: their SQL statements by name.
+    static func definitions(in db: Database) throws -> [String: String] {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'view', 'trigger') AND name GLOB 'optimist_*'
+                """)
+        return Dictionary(rows.map { ($0[0], $0[1]) }, uniquingKeysWith: { $1 })
+    }
+
+    private static func stateView(of table: String) -> String { "optimist_state_\(table)" }
+
+    /// Creates the view `optimist_state_TABLE` of the rows of the app's table, for joins with that table by `id`.
+    /// SQLite then looks up each row, whereas it would scan the view of all tables.
+    static func createStateView(
+        of layout: TableLayout, in db: Database, beside definitions: [String: String]
+    ) throws {
+        try createView(
+            stateView(of: layout.name), in: db, beside: definitions,
+            as: "SELECT \(stateColumns(of: "\(layout.number)")) FROM \(layout.quotedName) r")
+    }
+
+    /// Replaces the views of single tables by empty ones while the app's migrations run: SQLite alters no table while a
+    /// view names a table that is missing for a moment. The app's own views can still name these views.
+    static func emptyStateViews(in db: Database) throws {
+        let present = try definitions(in: db)
+        for name in present.keys where name.hasPrefix(stateView(of: "")) {
+            try createView(
+                name, in: db, beside: present,
+                as: "SELECT NULL AS id, NULL AS state, NULL AS blockedBy, NULL AS isEchoed WHERE 0")
+        }
+    }
+
+    static func dropStateView(of table: String, in db: Database) throws {
+        try db.execute(sql: "DROP VIEW IF EXISTS \"\(stateView(of: table))\"")
+    }
+
+    /// Creates the view of all tables, which has deleted rows too.
+    private static func createStateView(in db: Database, beside definitions: [String: String]) throws {
+        func isNotIn(_ table: String) -> String {
+            "NOT EXISTS (SELECT 1 FROM \(table) o WHERE o.tbl = r.tbl AND o.id = r.id)"
+        }
+        func rows(of table: String, where condition: String) -> String {
+            """
+            SELECT t.name AS tableName, \(stateColumns(of: "r.tbl"))
+            FROM \(table) r JOIN optimist_table t ON t.number = r.tbl WHERE \(condition)
+            """
+        }
+        let parts = [
+            rows(of: "optimist_remote", where: "1"), rows(of: "optimist_edit", where: isNotIn("optimist_remote")),
+            rows(of: "optimist_parked", where: "\(isNotIn("optimist_remote")) AND \(isNotIn("optimist_edit"))"),
+        ]
+        try createView(
+            "optimist_state", in: db, beside: definitions, as: parts.joined(separator: "\nUNION ALL\n"))
+    }
+
+    /// Creates a view, unless the file already has it in the same form.
+    private static func createView(
+        _ name: String, in db: Database, beside definitions: [String: String], as selection: String
+    ) throws {
+        let sql = "CREATE VIEW \(name) AS \(selection)"
+        if definitions[name] == sql { return }
+        try db.execute(sql: "DROP VIEW IF EXISTS \(name)")
+        try db.execute(sql: sql)
+    }
+
+    private static func createVersion1(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE optimist_table(
+                    number INTEGER PRIMARY KEY,
+                    name TEXT NOT NULL UNIQUE,
+                    cursor TEXT                         -- the state up to which everything has been received
+                );
+                CREATE TABLE optimist_column(
+                    tbl INTEGER NOT NULL, name TEXT NOT NULL, bit INTEGER NOT NULL, PRIMARY KEY(tbl, name)
+                ) WITHOUT ROWID;
+                CREATE TABLE optimist_node(             -- the devices whose clocks rows carry
+                    number INTEGER PRIMARY KEY, device TEXT NOT NULL UNIQUE
+                );
+                CREATE TABLE optimist_row(
+                    key INTEGER PRIMARY KEY,
+                    tbl INTEGER NOT NULL,
+                    id NOT NULL,                        -- as the app's table has it
+                    generation INTEGER NOT NULL,        -- odd: alive here, even: deleted here
+                    acked INTEGER NOT NULL DEFAULT 0,   -- the generation that the server confirmed, 0: never
+                    seq INTEGER NOT NULL DEFAULT 0,     -- the server's last transaction known to have touched it
+                    clock INTEGER NOT NULL DEFAULT 0,   -- confirmed: the stamp of every column but the exceptions
+                    node INTEGER NOT NULL DEFAULT 0,    -- and its device
+                    clocks TEXT,                        -- the exceptions, {"column":"clock"}
+                    pending INTEGER,                    -- the stamp of the transaction that made it pending, null: clean
+                    stamp INTEGER,                      -- unsent: the stamp of every dirty column, null: as pending
+                    stamps TEXT,                        -- the exceptions, {"column":stamp}
+                    dirty INTEGER NOT NULL DEFAULT 0,   -- mask of what is unsent; bit 0 is the row's life
+                    sent INTEGER NOT NULL DEFAULT 0,    -- mask of what was sent and is unanswered
+                    base TEXT,                          -- what the server holds of dirty columns, as SQL literals
+                    settled INTEGER NOT NULL DEFAULT 0, -- the last push that the server answered for this row
+                    due INTEGER,                        -- not to be sent before, in milliseconds since 1970
+                    blocked TEXT,                       -- the row it waits for, as Type:id
+                    UNIQUE(tbl, id)
+                );
+                CREATE INDEX optimist_pending ON optimist_row(pending) WHERE pending IS NOT NULL;
+                CREATE INDEX optimist_blocked ON optimist_row(blocked) WHERE blocked IS NOT NULL;
+                CREATE TABLE optimist_rejection(
+                    number INTEGER PRIMARY KEY AUTOINCREMENT,
+                    tbl INTEGER NOT NULL, id NOT NULL, kind TEXT NOT NULL, code TEXT NOT NULL, columnName TEXT,
+                    message TEXT NOT NULL, mine TEXT NOT NULL, server TEXT, at INTEGER NOT NULL
+                );
+                CREATE INDEX optimist_rejection_row ON optimist_rejection(tbl, id);
+                CREATE TABLE optimist_journal(          -- edits of the user's that lost
+                    number INTEGER PRIMARY KEY AUTOINCREMENT,
+                    tbl INTEGER NOT NULL, id NOT NULL, reason TEXT NOT NULL, mine TEXT NOT NULL, at INTEGER NOT NULL
+                );
+                CREATE TABLE optimist_parked(           -- rows received that could not be applied yet
+                    tbl INTEGER NOT NULL, id NOT NULL, seq INTEGER NOT NULL, row TEXT NOT NULL, reason TEXT NOT NULL,
+                    PRIMARY KEY(tbl, id)
+                );
+                """)
+    }
+}

@@ -1,0 +1,55 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// The former names of tables and columns that the app's code states, kept in the file for tools that do not see the code.
+struct FormerNameNote: Equatable {
+    /// The rules by the table's current name. Only the former names of the rules are kept.
+    private(set) var rules: [String: SyncRules] = [:]
+
+    init(_ rules: [String: SyncRules] = [:]) { self.rules = rules }
+
+    init(of records: [any SyncedRecord.Type]) {
+        for record in records {
+            let said = record.syncRules
+            if said.formerNames.isEmpty, said.formerColumns.isEmpty { continue }
+            rules[record.databaseTableName] = SyncRules(
+                formerColumns: said.formerColumns, formerNames: said.formerNames)
+        }
+    }
+
+    /// Reads the note that a store kept. Empty for a file that no store has opened.
+    init(in db: Database) throws {
+        guard try db.tableExists("optimist_meta"), let text = try Meta.string(.formerNames, in: db) else { return }
+        for (table, names) in (try? JSON(parsing: text.utf8))?.object ?? [:] {
+            let columns = names["columns"]?.object?.compactMap { member in member.value.string.map { (member.key, $0) }
+            }
+            rules[table] = SyncRules(
+                formerColumns: Dictionary(columns ?? [], uniquingKeysWith: { $1 }),
+                formerNames: names["names"]?.array?.compactMap(\.string) ?? [])
+        }
+    }
+
+    /// Writes the note, unless the file already has the same one.
+    func keep(in db: Database) throws {
+        let text = rules.isEmpty ? nil : json.description
+        if try Meta.string(.formerNames, in: db) == text { return }
+        try Meta.set(.formerNames, to: text, in: db)
+    }
+
+    private var json: JSON {
+        .object(
+            JSONObject(
+                rules.sorted { $0.key < $1.key }.map { table, rules in
+                    let columns = rules.formerColumns.sorted { $0.key < $1.key }.map { ($0.key, JSON.string($0.value)) }
+                    return (
+                        table,
+                        [
+                            "columns": .object(JSONObject(columns)),
+                            "names": .array(rules.formerNames.map(JSON.string)),
+                        ]
+                    )
+                }))
+    }
+}

@@ -1,0 +1,117 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// Updates the engine's tables after a migration of the app has renamed a table or a column (L1).
+///
+/// The engine identifies tables by number and columns by bit, so most entries stay as they are. It rewrites records
+/// that name a column: clocks and base values, parked rows, rejections, the journal.
+struct FormerNames {
+    private let db: Database
+
+    init(_ db: Database) { self.db = db }
+
+    /// - Parameter records: The synced records, whose ``SyncRules`` state the former names.
+    func follow(_ records: [any SyncedRecord.Type]) throws {
+        for record in records {
+            let (name, rules) = (record.databaseTableName, record.syncRules)
+            // Most tables were never renamed.
+            if rules.formerNames.isEmpty && rules.formerColumns.isEmpty { continue }
+            guard try db.tableExists(name) else { continue }
+            try followTable(name, rules.formerNames)
+            guard let number = try number(of: name) else { continue }
+            for column in try db.columns(in: name).map(\.name) where rules.formerColumns[column] != nil {
+                try followColumn(column, number, rules)
+            }
+        }
+    }
+
+    // MARK: - Tables
+
+    private func number(of table: String) throws -> Int64? {
+        try Int64.fetchOne(db, sql: "SELECT number FROM optimist_table WHERE name = ?", arguments: [table])
+    }
+
+    private func followTable(_ name: String, _ formerNames: [String]) throws {
+        guard try number(of: name) == nil else { return }
+        for former in formerNames {
+            guard let number = try number(of: former), try !db.tableExists(former) else { continue }
+            try db.execute(sql: "UPDATE optimist_table SET name = ? WHERE number = ?", arguments: [name, number])
+            try db.execute(
+                sql: """
+                    UPDATE optimist_edit SET blocked = ?1 || substr(blocked, length(?2) + 1)
+                    WHERE blocked IS NOT NULL AND substr(blocked, 1, length(?2) + 1) = ?2 || ':'
+                    """, arguments: [name, former])
+            try EngineSchema.dropStateView(of: former, in: db)
+            return
+        }
+    }
+
+    // MARK: - Columns
+
+    /// Finds the former name that the file knows. A column may have been renamed several times since the file was last opened.
+    private func followColumn(_ name: String, _ table: Int64, _ rules: SyncRules) throws {
+        guard try !isKnown(name, table) else { return }
+        let former = try rules.formerNames(ofColumn: name).first { try isKnown($0, table) }
+        if let former { try rename(former, to: name, in: table) }
+    }
+
+    private func isKnown(_ column: String, _ table: Int64) throws -> Bool {
+        try Bool.fetchOne(
+            db, sql: "SELECT EXISTS (SELECT 1 FROM optimist_column WHERE tbl = ? AND name = ? AND bit > 0)",
+            arguments: [table, column]) ?? false
+    }
+
+    /// The places that name columns, as members of a JSON object.
+    private static let objects: [(table: String, column: String, path: String)] = [
+        ("optimist_remote", "clocks", "$"), ("optimist_edit", "stamps", "$"), ("optimist_edit", "base", "$"),
+        ("optimist_parked", "row", "$"), ("optimist_parked", "row", "$.\"@hlc\""),
+        ("optimist_parked", "row", "$.\"@mine\""), ("optimist_unknown", "row", "$"),
+        ("optimist_unknown", "row", "$.\"@hlc\""), ("optimist_rejection", "mine", "$"),
+        ("optimist_rejection", "server", "$"), ("optimist_journal", "mine", "$"), ("optimist_journal", "theirs", "$"),
+        ("optimist_journal", "whole", "$"),
+    ]
+
+    private func rename(_ former: String, to name: String, in table: Int64) throws {
+        try forgetRemoved(name, in: table)
+        try db.execute(
+            sql: "UPDATE optimist_column SET name = ? WHERE tbl = ? AND name = ?", arguments: [name, table, former])
+        for (engineTable, column, path) in Self.objects {
+            let (old, new) = ("'\(path).\"\(former)\"'", "'\(path).\"\(name)\"'")
+            try db.execute(
+                sql: """
+                    UPDATE \(engineTable)
+                    SET \(column) = json_remove(json_set(\(column), \(new), json(\(column) -> \(old))), \(old))
+                    WHERE tbl = ? AND json_type(\(column), \(old)) IS NOT NULL
+                    """, arguments: [table])
+        }
+        try db.execute(
+            sql: "UPDATE optimist_rejection SET columnName = ? WHERE tbl = ? AND columnName = ?",
+            arguments: [name, table, former])
+        try CollisionTable(db).rename(former, to: name, ofTable: table)
+        let copy = MigrationCapture.copy(of: table)
+        if try db.tableExists(copy), try db.columns(in: copy).contains(where: { $0.name == former }) {
+            try db.execute(sql: "ALTER TABLE \(copy) RENAME COLUMN \"\(former)\" TO \"\(name)\"")
+        }
+    }
+
+    /// Forgets a removed column when another column takes its name, because the values kept under the name belong to
+    /// the removed one.
+    private func forgetRemoved(_ name: String, in table: Int64) throws {
+        let bit = try Int64.fetchOne(
+            db, sql: "DELETE FROM optimist_column WHERE tbl = ? AND name = ? AND bit < 0 RETURNING -bit",
+            arguments: [table, name])
+        guard let bit else { return }
+        try db.execute(sql: "DELETE FROM optimist_counter WHERE tbl = ? AND bit = ?", arguments: [table, bit])
+        let places = Self.objects.filter { !["optimist_rejection", "optimist_journal"].contains($0.table) }
+        for (engineTable, column, path) in places {
+            let member = "'\(path).\"\(name)\"'"
+            try db.execute(
+                sql: """
+                    UPDATE \(engineTable) SET \(column) = json_remove(\(column), \(member))
+                    WHERE tbl = ? AND json_type(\(column), \(member)) IS NOT NULL
+                    """, arguments: [table])
+        }
+    }
+}

@@ -1,0 +1,93 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+
+/// A foreign key of the app, of one column, to a table's `id`.
+struct Reference: Sendable, Equatable {
+    /// What happens to a row when the row that it refers to is deleted.
+    enum Action: String, Sendable { case cascade, setNull, restrict }
+
+    let table: String
+    let onDelete: Action
+}
+
+/// Which columns of a table are foreign keys to an `id`.
+struct References {
+    private(set) var columns: [String: Reference] = [:]
+
+    init(of table: String, in db: Database) throws {
+        let rows = try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT "table", "from", coalesce("to", 'id'), on_delete FROM pragma_foreign_key_list(?1) k
+                    WHERE (SELECT count(*) FROM pragma_foreign_key_list(?1) o WHERE o.id = k.id) = 1
+                    """), arguments: [table])
+        for row in rows where row[2] == "id" {
+            let action: Reference.Action =
+                switch row[3] as String {
+                case "CASCADE": .cascade
+                case "SET NULL", "SET DEFAULT": .setNull
+                default: .restrict
+                }
+            columns[row[1]] = Reference(table: row[0], onDelete: action)
+        }
+    }
+}
+
+/// How the synced tables refer to each other. Pure.
+struct ReferenceGraph: Sendable {
+    /// A column that refers to a table.
+    struct Referrer: Sendable {
+        let layout: TableLayout
+        let column: TableLayout.Column
+        let onDelete: Reference.Action
+    }
+
+    private var referrers: [String: [Referrer]] = [:]
+    /// The length of the longest chain of references from a table, by the table's number: parents have lower ranks.
+    /// Cycles are cut where they close.
+    private(set) var ranks: [Int64: Int] = [:]
+
+    init(_ layouts: [TableLayout]) {
+        for layout in layouts {
+            for column in layout.columns {
+                guard let reference = column.reference else { continue }
+                referrers[reference.table, default: []].append(
+                    Referrer(layout: layout, column: column, onDelete: reference.onDelete))
+            }
+        }
+        let byName = Dictionary(layouts.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        var visiting: Set<Int64> = []
+        for layout in layouts { _ = rank(layout, byName, &visiting) }
+    }
+
+    /// The columns that refer to a table.
+    func referrers(to table: String) -> [Referrer] { referrers[table] ?? [] }
+
+    /// The tables among `some`, by number, whose rows can be deleted by a cascade from a row of this table. The table
+    /// itself is included.
+    func goingAlong(with layout: TableLayout, among some: Set<Int64>) -> Set<Int64> {
+        if some.isEmpty { return [] }
+        var met: Set<Int64> = [layout.number]
+        var next = [layout.name]
+        while let table = next.popLast() {
+            for referrer in referrers(to: table)
+            where referrer.onDelete == .cascade && met.insert(referrer.layout.number).inserted {
+                next.append(referrer.layout.name)
+            }
+        }
+        return met.intersection(some)
+    }
+
+    private mutating func rank(_ layout: TableLayout, _ byName: [String: TableLayout], _ visiting: inout Set<Int64>)
+        -> Int
+    {
+        if let known = ranks[layout.number] { return known }
+        guard visiting.insert(layout.number).inserted else { return -1 }
+        defer { visiting.remove(layout.number) }
+        let parents = layout.columns.compactMap { $0.reference.flatMap { byName[$0.table] } }
+        let rank = parents.reduce(0) { max($0, self.rank($1, byName, &visiting) + 1) }
+        ranks[layout.number] = rank
+        return rank
+    }
+}

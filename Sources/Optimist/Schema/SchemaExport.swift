@@ -1,0 +1,85 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+import GRDB
+import OptimistCore
+public import OptimistWire
+
+extension Schema {
+    /// Reads from an app's database what a server needs to know about its tables.
+    ///
+    /// Foreign keys determine what deleting a row does to the rows that refer to it. Without `ON DELETE` they restrict
+    /// the deletion, as SQLite does. Unique indexes get the policy `reject`. The export contains the synced tables. If
+    /// no store has opened the database, it contains every table whose primary key is the single column `id`. Column
+    /// types follow the declared types. A column that is NOT NULL without a default is required.
+    ///
+    /// - Throws: `OptimistError` with code `notADatabase` or `invalidTable`.
+    public init(exporting url: URL, id: String, version: Int = 1) throws {
+        let file = StoreFile(url: url)
+        guard FileManager.default.fileExists(atPath: url.path) else {
+            throw OptimistError(.notADatabase, "There is no file \(url.path).")
+        }
+        try file.check(against: nil)
+        self = try file.reading { db in
+            var schema = Schema(id: id, version: version, types: [:])
+            for table in try Self.tables(db) { schema.types[table] = try TypeSchema(exporting: table, in: db) }
+            guard !schema.types.isEmpty else {
+                throw OptimistError(
+                    .invalidTable, "\(url.lastPathComponent) has no table whose primary key is the one column \"id\".")
+            }
+            return schema
+        }
+    }
+
+    private static func tables(_ db: Database) throws -> [String] {
+        if try db.tableExists("optimist_table") {
+            return try String.fetchAll(db, sql: "SELECT name FROM optimist_table ORDER BY number")
+        }
+        let all = try String.fetchAll(
+            db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*' ORDER BY name")
+        return try all.filter { table in
+            let key = try db.primaryKey(table)
+            return key.columns == ["id"] && !key.isRowID
+        }
+    }
+}
+
+extension TypeSchema {
+    fileprivate init(exporting table: String, in db: Database) throws {
+        self.init(columns: [:])
+        let references = try References(of: table, in: db).columns
+        for column in try TableLayout.storedColumns(of: table, in: db) where column.name != "id" {
+            let reference = references[column.name]
+            let isRequired = column.isNotNull && column.defaultValueSQL == nil
+            columns[column.name] = ColumnSchema(
+                reference == nil ? ValueForm.columnType(declared: column.type) : .ref, isRequired: isRequired,
+                target: reference?.table, onDelete: reference.map { $0.onDelete.exported(isRequired: isRequired) })
+        }
+        let indexes = try UniqueIndexes(of: table, in: db)
+        if let problem = indexes.problems.first { throw OptimistError(.invalidTable, "\(table): \(problem)") }
+        uniqueIndexes = indexes.columns.map { UniqueIndex($0) }
+        try read(rulesOf: table, in: db)
+    }
+
+    /// Reads the rules that the app's code gives the table, from the note that its store keeps. A table that no store
+    /// has opened has no such note.
+    private mutating func read(rulesOf table: String, in db: Database) throws {
+        guard try db.tableExists("optimist_meta"), try Meta.int(.version, in: db) ?? 0 >= 2 else { return }
+        let sql = "SELECT counters, editWins FROM optimist_table WHERE name = ?"
+        guard let row = try Row.fetchOne(db, sql: sql, arguments: [table]) else { return }
+        let counters = (row[0] as String?).flatMap { try? JSON(parsing: $0.utf8) }?.array ?? []
+        for name in counters.compactMap(\.string) { columns[name] = ColumnSchema(.counter) }
+        editWins = row[1]
+    }
+}
+
+extension Reference.Action {
+    /// A required column cannot become null.
+    fileprivate func exported(isRequired: Bool) -> ColumnSchema.OnDelete {
+        switch self {
+        case .cascade: .cascade
+        case .setNull where !isRequired: .setNull
+        case .setNull, .restrict: .restrict
+        }
+    }
+}

@@ -1,0 +1,138 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistCore
+import OptimistWire
+
+/// The layout of a synced table: its number, and what each column holds.
+///
+/// The engine assigns numbers and bits once and keeps them in the database, so that they outlive migrations of the app.
+struct TableLayout: Sendable, Equatable {
+    let number: Int64
+    let name: String
+    let idForm: UUIDForm
+    /// The columns in the table's order, without `id` and without generated columns.
+    let columns: [Column]
+    var rules = SyncRules()
+    /// The tables that the table's foreign keys refer to.
+    var parents: Set<String> { Set(columns.compactMap { $0.reference?.table }) }
+
+    struct Column: Sendable, Equatable {
+        let name: String
+        /// The column's bit in the masks of the engine's tables, from 1. Bit 0 stands for the row's life.
+        let bit: Int64
+        let form: ValueForm
+        let isNullable: Bool
+        /// The table that the column refers to, if the column is a foreign key to a table's `id`.
+        var reference: Reference?
+
+        var mask: Int64 { 1 << bit }
+    }
+
+    /// The mask of a row's life bit, which is set when an insert or a delete is pending.
+    static let lifeMask: Int64 = 1
+    /// Bits 1 to 62 stand for columns.
+    static let maxColumns = 62
+
+    /// The mask of the life and of every column.
+    var fullMask: Int64 { columns.reduce(Self.lifeMask) { $0 | $1.mask } }
+
+    /// The mask of the columns that have a value in `values`.
+    func mask(of values: JSONObject) -> Int64 {
+        columns.reduce(0) { values[$1.name] == nil ? $0 : $0 | $1.mask }
+    }
+
+    subscript(column name: String) -> Column? { columns.first { $0.name == name } }
+
+    func columns(in mask: Int64) -> [Column] { columns.filter { $0.mask & mask != 0 } }
+}
+
+extension TableLayout {
+    /// Reads the layout of a record's table, and assigns bits to the columns that have none yet.
+    ///
+    /// - Throws: `OptimistError` with code `invalidTable`, whose message says what to change.
+    init(of record: any SyncedRecord.Type, among synced: [any SyncedRecord.Type], in db: Database) throws {
+        let name = record.databaseTableName
+        let problems = try TableProblem.all(of: record, in: db)
+        if let problem = problems.first(where: \.isFatal) {
+            throw OptimistError(.invalidTable, problem.description)
+        }
+        let rules = record.syncRules
+        let number = try Self.number(of: name, rules, in: db)
+        let bits = try Self.bits(ofTable: number, in: db)
+        let references = try References(of: name, in: db).columns
+        var columns: [Column] = []
+        for info in try Self.storedColumns(of: name, in: db) where info.name != "id" {
+            let reference = references[info.name]
+            let targetForm = try reference.map { try Self.idForm(of: $0.table, among: synced, in: db) }
+            columns.append(
+                Column(
+                    name: info.name,
+                    bit: try bits[info.name]
+                        ?? GoneColumns.bringBack(info.name, of: name, number: number, in: db)
+                        ?? Self.newBit(of: info.name, table: number, in: db),
+                    form: rules.counters.contains(info.name)
+                        ? .counter : ValueForm(column: info, record: record, reference: targetForm),
+                    isNullable: !info.isNotNull, reference: reference))
+        }
+        self.init(
+            number: number, name: name, idForm: try Self.idForm(of: name, among: synced, in: db), columns: columns,
+            rules: rules)
+    }
+
+    /// The number of a table. Registers the table if it is new, and stores the rules that tools need when they do not
+    /// see the app's code.
+    private static func number(of name: String, _ rules: SyncRules, in db: Database) throws -> Int64 {
+        let names = JSON.array(rules.counters.sorted().map(JSON.string)).description
+        let counters = rules.counters.isEmpty ? nil : names
+        let known = try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT number, counters, editWins FROM optimist_table WHERE name = ?"),
+            arguments: [name])
+        if let known, known[1] == counters, known[2] == rules.editWins { return known[0] }
+        try db.execute(
+            sql: """
+                INSERT INTO optimist_table(name, counters, editWins) VALUES (?, ?, ?)
+                ON CONFLICT(name) DO UPDATE SET counters = excluded.counters, editWins = excluded.editWins
+                """, arguments: [name, counters, rules.editWins])
+        return known?[0] ?? db.lastInsertedRowID
+    }
+
+    /// How a table stores its ids. Foreign keys to the table use the same form.
+    private static func idForm(
+        of table: String, among synced: [any SyncedRecord.Type], in db: Database
+    ) throws -> UUIDForm {
+        let declared = try db.columns(in: table).first { $0.name == "id" }?.type ?? ""
+        let record = synced.first { $0.databaseTableName == table }
+        return record.map { UUIDForm(idsOf: $0, declared: declared) } ?? UUIDForm(declared: declared)
+    }
+
+    /// The columns that store values: generated columns are left out.
+    static func storedColumns(of table: String, in db: Database) throws -> [ColumnInfo] {
+        let hidden = try db.cachedStatement(sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden <> 0")
+        let generated = try String.fetchSet(hidden, arguments: [table])
+        return try db.columns(in: table).filter { !generated.contains($0.name) }
+    }
+
+    /// The bits of the columns that the table had when the file was last opened.
+    private static func bits(ofTable number: Int64, in db: Database) throws -> [String: Int64] {
+        let rows = try Row.fetchAll(
+            db.cachedStatement(sql: "SELECT name, bit FROM optimist_column WHERE tbl = ? AND bit > 0"),
+            arguments: [number])
+        return Dictionary(rows.map { ($0[0], $0[1]) }, uniquingKeysWith: { $1 })
+    }
+
+    private static func newBit(of column: String, table: Int64, in db: Database) throws -> Int64 {
+        let next = try Int64.fetchOne(
+            db, sql: "SELECT coalesce(max(abs(bit)), 0) + 1 FROM optimist_column WHERE tbl = ?", arguments: [table])
+        guard let next, next <= maxColumns else {
+            throw OptimistError(.invalidTable, "A synced table has had at most \(maxColumns) columns over its life.")
+        }
+        try db.execute(
+            sql: "INSERT INTO optimist_column(tbl, name, bit) VALUES (?, ?, ?)", arguments: [table, column, next])
+        // The server has no value for the new column. Most masks that are not negative already leave it out.
+        try db.execute(
+            sql: "UPDATE optimist_remote SET known = known & ~?1 WHERE tbl = ?2 AND known & ?1 <> 0",
+            arguments: [Int64(1) << next, table])
+        return next
+    }
+}

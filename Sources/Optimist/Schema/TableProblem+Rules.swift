@@ -1,0 +1,74 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+extension TableProblem {
+    /// The problems of a record's ``SyncRules``.
+    static func rules(of record: any SyncedRecord.Type, _ name: String, in db: Database) throws -> [TableProblem] {
+        if record.syncRules.counters.isEmpty { return names(of: record, name) }
+        let columns = try TableLayout.storedColumns(of: name, in: db)
+        let unique = try db.indexes(on: name).filter(\.isUnique).flatMap(\.columns)
+        return record.syncRules.counters.sorted().flatMap { counter -> [TableProblem] in
+            guard let column = columns.first(where: { $0.name == counter }) else {
+                return [
+                    TableProblem(
+                        name, counter, says: "a counter needs a column. Create it, or leave it out of syncRules.")
+                ]
+            }
+            return problems(ofCounter: column, name, isUnique: unique.contains(counter))
+        } + names(of: record, name)
+    }
+
+    /// The problems of foreign keys to tables that are not synced, whose rows never reach another device.
+    static func parents(
+        of record: any SyncedRecord.Type, among synced: [any SyncedRecord.Type], in db: Database
+    ) throws -> [TableProblem] {
+        let name = record.databaseTableName
+        let known = Set(synced.map { $0.databaseTableName.lowercased() })
+        return try Row.fetchAll(
+            db, sql: "SELECT \"table\", \"from\" FROM pragma_foreign_key_list(?) ORDER BY id, seq", arguments: [name]
+        ).compactMap { row in
+            let parent: String = row[0]
+            if known.contains(parent.lowercased()) { return nil }
+            return TableProblem(
+                name, row[1], isFatal: false,
+                says:
+                    "it refers to \(parent), which is not synced: on another device the row that it refers to is missing, and this one is parked. Add the record of \(parent) to the synced ones."
+            )
+        }
+    }
+
+    private static func problems(ofCounter column: ColumnInfo, _ table: String, isUnique: Bool) -> [TableProblem] {
+        var problems: [TableProblem] = []
+        if ![ColumnType.int, .int64].contains(ValueForm.columnType(declared: column.type)) {
+            problems.append(
+                TableProblem(table, column.name, says: "a counter holds whole numbers: declare it INTEGER."))
+        }
+        if column.isNotNull, column.defaultValueSQL == nil {
+            problems.append(
+                TableProblem(table, column.name, says: "a counter that is NOT NULL needs a default: DEFAULT 0."))
+        }
+        if let value = column.defaultValueSQL, Int64(value) != 0, value.uppercased() != "NULL" {
+            problems.append(
+                TableProblem(
+                    table, column.name, isFatal: false,
+                    says:
+                        "a counter's default counts once for each row that is inserted without a value. Use DEFAULT 0.")
+            )
+        }
+        if isUnique {
+            problems.append(
+                TableProblem(
+                    table, column.name, says: "a counter cannot be UNIQUE: its value is a sum that no device decides."))
+        }
+        return problems
+    }
+
+    private static func names(of record: any SyncedRecord.Type, _ table: String) -> [TableProblem] {
+        let rules = record.syncRules
+        return (rules.formerNames + rules.formerColumns.values.sorted()).filter { !Schema.isName($0) }.map {
+            TableProblem(table, says: "the former name \"\($0)\" needs to be letters, digits and underscores.")
+        }
+    }
+}

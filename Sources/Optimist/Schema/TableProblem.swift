@@ -1,0 +1,108 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// A problem with syncing a table, as a sentence that says what to change.
+///
+/// > Source: SQLite, "CREATE TABLE", on primary keys and generated columns; Documentation/Gotchas.md.
+public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
+    /// The table.
+    public let table: String
+    /// The column at fault, or several separated by commas. Nil: the table as a whole.
+    public let column: String?
+    /// Whether the store refuses to open because of the problem. If false, the table syncs, but perhaps not as the app
+    /// expects.
+    public let isFatal: Bool
+    public let description: String
+
+    init(_ table: String, _ column: String? = nil, isFatal: Bool = true, says sentence: String) {
+        self.table = table
+        self.column = column
+        self.isFatal = isFatal
+        description = "\(table)\(column.map { ".\($0)" } ?? ""): \(sentence)"
+    }
+
+    /// Checks a record's table as it is in the database.
+    static func all(of record: any SyncedRecord.Type, in db: Database) throws -> [TableProblem] {
+        let name = record.databaseTableName
+        guard try db.tableExists(name) else {
+            return [TableProblem(name, says: "there is no such table. Create it in a migration of the store.")]
+        }
+        guard Schema.isName(name), !name.lowercased().hasPrefix("optimist_"), !name.lowercased().hasPrefix("sqlite_")
+        else {
+            return [
+                TableProblem(
+                    name,
+                    says: "the name needs to be letters, digits and underscores, without the prefix \"optimist_\".")
+            ]
+        }
+        return try identity(of: record, name, in: db) + columns(of: record, name, in: db) + unique(name, in: db)
+            + rules(of: record, name, in: db)
+    }
+
+    private static func identity(of record: any SyncedRecord.Type, _ name: String, in db: Database) throws
+        -> [TableProblem]
+    {
+        var problems: [TableProblem] = []
+        let key = try db.primaryKey(name)
+        if key.columns != ["id"] || key.isRowID {
+            problems.append(
+                TableProblem(
+                    name,
+                    says: "the primary key needs to be the one column \"id\" with a UUID: t.primaryKey(\"id\", .blob).")
+            )
+        }
+        if case .uppercaseString = record.databaseUUIDEncodingStrategy(for: "id") {
+            problems.append(
+                TableProblem(
+                    name, "id", says: "UUIDs as text need to be in lower case: use the strategy .lowercaseString."))
+        }
+        return problems
+    }
+
+    private static func columns(of record: any SyncedRecord.Type, _ name: String, in db: Database) throws
+        -> [TableProblem]
+    {
+        let columns = try TableLayout.storedColumns(of: name, in: db)
+        var problems: [TableProblem] = []
+        if columns.count > TableLayout.maxColumns + 1 {
+            problems.append(
+                TableProblem(name, says: "a synced table has at most \(TableLayout.maxColumns) columns beside id."))
+        }
+        for column in columns {
+            if !Schema.isName(column.name) {
+                problems.append(
+                    TableProblem(
+                        name, column.name, says: "a column's name needs to be letters, digits and underscores."))
+            }
+            if ValueForm.columnType(declared: column.type) == .date,
+                !ValueForm.DateForm.supports(record.databaseDateEncodingStrategy(for: column.name))
+            {
+                problems.append(
+                    TableProblem(
+                        name, column.name, says: "use GRDB's default date strategy, or one that counts since 1970."))
+            }
+            if column.isNotNull, column.defaultValueSQL == nil, column.name != "id" {
+                problems.append(
+                    TableProblem(
+                        name, column.name, isFatal: false,
+                        says:
+                            "NOT NULL without a default: a row from an app that does not know the column is parked. Give it a default."
+                    ))
+            }
+        }
+        return problems
+    }
+
+    private static func unique(_ name: String, in db: Database) throws -> [TableProblem] {
+        let indexes = try UniqueIndexes(of: name, in: db)
+        if !indexes.problems.isEmpty { return indexes.problems.map { TableProblem(name, says: $0) } }
+        return indexes.columns.map { columns in
+            TableProblem(
+                name, columns.joined(separator: ", "), isFatal: false,
+                says:
+                    "UNIQUE, so the server decides which of two devices was first: its schema needs it as \"@unique\".")
+        }
+    }
+}

@@ -1,0 +1,70 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistCore
+import OptimistWire
+
+/// The unique indexes of a table, except those that contain the primary key.
+struct UniqueIndexes {
+    /// The columns of each index. Indexes on an expression are left out.
+    private(set) var columns: [[String]] = []
+    /// Why the server cannot enforce some of the indexes: it compares the bytes of columns, in all rows.
+    private(set) var problems: [String] = []
+
+    init(of table: String, in db: Database) throws {
+        let indexes = try Row.fetchAll(
+            db.cachedStatement(sql: "SELECT name, partial FROM pragma_index_list(?) WHERE \"unique\""),
+            arguments: [table])
+        for index in indexes { try read(index[0], isPartial: index[1], in: db) }
+    }
+
+    /// > Source: SQLite, "PRAGMA index_xinfo": a term that is an expression has no name.
+    private mutating func read(_ index: String, isPartial: Bool, in db: Database) throws {
+        let terms = try Row.fetchAll(
+            db.cachedStatement(sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno"),
+            arguments: [index])
+        let names = terms.compactMap { $0[0] as String? }
+        if names.contains("id") { return }
+        let isOfColumns = names.count == terms.count
+        if isOfColumns { columns.append(names) }
+        let collations = Set(terms.map { ($0[1] as String).uppercased() }).subtracting(["BINARY"]).sorted()
+        let reasons: [String] =
+            (isPartial ? ["has a WHERE clause"] : []) + (isOfColumns ? [] : ["is on an expression"])
+            + (collations.isEmpty ? [] : ["has the collation \(collations.joined(separator: ", "))"])
+        if reasons.isEmpty { return }
+        let on = names.isEmpty ? "" : " on \(names.joined(separator: ", "))"
+        problems.append(
+            """
+            the unique index\(on) \(reasons.joined(separator: " and ")), and the server compares the bytes of columns in \
+            all rows: devices would never agree. Make it a plain unique index, as of a column that holds what is compared, \
+            or one that is not unique.
+            """)
+    }
+}
+
+extension Store {
+    /// Refuses to sync a table with a unique index that the server does not have or cannot enforce. Otherwise two
+    /// devices could each hold a row that excludes the other's row, and would never agree (M6).
+    ///
+    /// - Throws: `OptimistError` with code `invalidTable`.
+    func check(against schema: Schema) async throws {
+        try await read { db in
+            for layout in self.layouts {
+                guard let type = schema.types[layout.name] else { continue }
+                let known = Set(type.uniqueIndexes.map { Set($0.columns) })
+                let indexes = try UniqueIndexes(of: layout.name, in: db)
+                if let problem = indexes.problems.first {
+                    throw OptimistError(.invalidTable, "\(layout.name): \(problem)")
+                }
+                for columns in indexes.columns where !known.contains(Set(columns)) {
+                    throw OptimistError(
+                        .invalidTable,
+                        """
+                        \(layout.name) has a unique index on \(columns.joined(separator: ", ")) that the server's schema does \
+                        not have. Add it there as "@unique", as `optimist schema` writes it, or drop the index.
+                        """)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+/// What the deletion of a row means for every kind of row below it: each line of the tables is one case.
+struct RowBelowTests {
+    /// How a step refers to a project that is deleted.
+    enum Step: String, CaseIterable, Sendable {
+        /// As on the server.
+        case clean
+        /// The user has edited another column.
+        case edited
+        /// The user has moved it here, and not sent that.
+        case moved
+        /// … and sent that, without an answer.
+        case movedAndSent
+        /// The user has made it, and not sent it.
+        case new
+        /// … and sent it, without an answer.
+        case newAndSent
+        /// The server had it, and has lost it.
+        case lost
+        /// The server has deleted it, but the later move lets it outlive that.
+        case outlived
+    }
+
+    private static let layout = TableLayout(
+        number: 1, name: "step", idForm: .bytes,
+        columns: [
+            .init(name: "text", bit: 1, form: .string, isNullable: false),
+            .init(
+                name: "project", bit: 2, form: .string, isNullable: true,
+                reference: Reference(table: "project", onDelete: .cascade)),
+        ], rules: SyncRules())
+
+    private static func below(_ step: Step, _ action: Reference.Action) -> RowBelow {
+        let (text, project) = (layout.columns[0], layout.columns[1])
+        var entry = RowEntry(ref: RowRef(table: 1, id: UUID().databaseValue), generation: 1)
+        // The server wrote the step last in its transaction 5.
+        entry.remote = RemoteRow(generation: 1, seq: 5)
+        entry.remote.clocks.common = Clock(stamp: Stamp(milliseconds: 1_000), device: "Other")
+        let stamp = Stamp(milliseconds: 9_000)
+        func edit(_ dirty: Int64, sent: Int64 = 0) {
+            entry.local = LocalEdit(group: stamp, stamp: stamp, dirty: dirty, sent: sent)
+        }
+        switch step {
+        case .clean: break
+        case .edited: edit(text.mask)
+        case .moved: edit(project.mask)
+        case .movedAndSent: edit(project.mask, sent: project.mask)
+        case .new, .newAndSent:
+            entry.remote = RemoteRow()
+            edit(layout.fullMask, sent: step == .new ? 0 : layout.fullMask)
+        case .lost: entry.restore(in: layout)
+        case .outlived:
+            entry.remote.generation = 2
+            edit(project.mask)
+        }
+        return RowBelow(entry: entry, layout: layout, column: project, onDelete: action)
+    }
+
+    @Test(arguments: [
+        (Step.clean, "goes", "refersToNothing"), (.edited, "goes", "refersToNothing"),
+        (.moved, "returns", "refersToNothing"), (.movedAndSent, "returns", "refersToNothing"),
+        (.new, "goes", "refersToNothing"), (.newAndSent, "goes", "refersToNothing"), (.lost, "goes", "refersToNothing"),
+        (.outlived, "ends", "refersToNothing"),
+    ])
+    func `R2 what a deletion does to a row below`(step: Step, cascade: String, setNull: String) {
+        #expect("\(Self.below(step, .cascade).fate)" == cascade)
+        #expect("\(Self.below(step, .setNull).fate)" == setNull)
+        #expect(Self.below(step, .restrict).fate == .stays)
+    }
+
+    /// Whether the deletion waits: when nothing more is to come, while the row may move, when the deletion is earlier than the
+    /// row below, and while a push is unanswered. Each for a cascade.
+    @Test(arguments: [
+        (Step.clean, [false, true, true, false]), (.edited, [false, true, true, false]),
+        (.moved, [false, false, false, false]), (.movedAndSent, [false, false, false, true]),
+        (.new, [false, false, false, false]), (.newAndSent, [false, false, false, true]),
+        // What the server has lost is looked for at any depth: see DeletionTiming.
+        (.lost, [false, false, false, true]), (.outlived, [false, false, false, false]),
+    ])
+    func `R2 when a deletion waits for a row below`(step: Step, waits: [Bool]) {
+        func isHeldBack(
+            _ action: Reference.Action, at seq: Int64? = 8, isPushUnanswered: Bool = false, mayMove: Bool = false
+        ) -> Bool {
+            Self.below(step, action).holdsBack(
+                deletionAt: seq, isPushUnanswered: isPushUnanswered, mayMove: mayMove)
+        }
+        for seq in [8, nil] as [Int64?] {
+            #expect(
+                [
+                    isHeldBack(.cascade, at: seq), isHeldBack(.cascade, at: seq, mayMove: true),
+                    isHeldBack(.cascade, at: 4),
+                    isHeldBack(.cascade, at: seq, isPushUnanswered: true),
+                ] == waits)
+        }
+        // A page says where a row belongs that lets its reference go: only an unanswered or a later one counts.
+        #expect(
+            [
+                isHeldBack(.setNull), isHeldBack(.setNull, mayMove: true), isHeldBack(.setNull, at: 4),
+                isHeldBack(.setNull, isPushUnanswered: true),
+            ] == [waits[0], false, waits[2], waits[3]])
+    }
+
+    @Test func `R4 the rows below a missing one are found, unless one of them is here as it was`() {
+        func row(_ number: Int64) -> RowRef { RowRef(table: 1, id: number.databaseValue) }
+        var orphans = Orphans()
+        // 9 is missing. Below it are 1, 2 and 3 in a line, and 4 below 2. 5 and 6 are a cycle of their own.
+        for (child, parents) in [(1, [9]), (2, [1]), (3, [2]), (4, [2]), (5, [6]), (6, [5])] as [(Int64, [Int64])] {
+            orphans.add(row(child), below: parents.map(row))
+        }
+        orphans.find { $0 != row(9) }
+        #expect(orphans.missing == [row(1): row(9)])
+        var others = orphans
+        orphans.addRowsBelow { _ in false }
+        #expect(orphans.missing == [row(1): row(9), row(2): row(1), row(3): row(2), row(4): row(2)])
+        others.addRowsBelow { $0 == row(2) }
+        #expect(others.missing == [row(1): row(9), row(2): row(1)], "row 2 is here as it was before the round")
+    }
+}

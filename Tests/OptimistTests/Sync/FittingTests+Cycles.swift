@@ -1,0 +1,277 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+/// Rows that need each other, beside what stands in the way of others.
+extension FittingTests {
+    @Test func `R4 S8 a deletion that has to wait does not keep a cycle out`() async throws {
+        let desk = try Desk(onDelete: "RESTRICT")
+        let store = desk.store
+        let fair = Project(title: "Fair")
+        try await store.take([.project(fair)], to: 1)
+        let visa = Step(text: "Visa", project: fair.id)
+        try await store.write { try visa.insert($0) }
+        try await store.take([.gone("project", fair.id)], from: 1, to: 2)
+        try await store.take([.project(trip, seq: 3, part: tour)], from: 2, to: 3)
+        #expect(try await store.counts().parked == 2)
+        try await store.take([.project(tour, seq: 4, part: trip)], from: 3, to: 4)
+        #expect(try await store.projects() == ["Fair", "Tour", "Trip"])
+        #expect(try await store.counts().parked == 1)
+    }
+
+    @Test func `R4 a cycle that did not fit comes in when what stood in its way is gone`() async throws {
+        try await store.write {
+            try $0.execute(
+                sql: """
+                    CREATE TRIGGER app AFTER INSERT ON project WHEN NEW.title = 'Tour'
+                    BEGIN SELECT RAISE(ABORT, 'not now'); END
+                    """)
+        }
+        try await store.take([.project(trip, part: tour), .project(tour, part: trip)], to: 1)
+        #expect(try await store.counts().parked == 2)
+        try await store.write { try $0.execute(sql: "DROP TRIGGER app") }
+        try await store.take([.step(tickets, seq: 2)], from: 1, to: 2)
+        #expect(try await store.projects() == ["Tour", "Trip"])
+        #expect(try await store.counts().parked == 0)
+    }
+
+    /// That row comes, or the one of the cycle no longer refers to it, or has left the cycle.
+    @Test(arguments: ["comes", "needs it no more", "leaves"])
+    func `R4 a cycle waits for the row that one of it refers to besides`(change: String) async throws {
+        let (north, south) = (Station(), Station())
+        let line = UUID()
+        let device = try Device([Station.self]) { migrator in
+            migrator.registerMigration("station") { db in
+                try db.execute(
+                    sql: """
+                        CREATE TABLE station(id BLOB PRIMARY KEY NOT NULL,
+                        next BLOB REFERENCES station(id), hub BLOB REFERENCES station(id));
+                        """)
+            }
+        }
+        func take(_ rows: [(UUID, JSONObject)], at seq: Int64) async throws {
+            let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone")
+            let rows = rows.map { id, values in
+                PageRow(
+                    table: "station", id: id.uuidString.lowercased(),
+                    content: .row(
+                        RowPatch(generation: 1, clocks: ColumnClocks(common: clock), seq: seq, values: values)))
+            }
+            try await device.store.take(rows, from: Int(seq) - 1, to: Int(seq), of: ["station"])
+        }
+        func wire(_ id: UUID) -> JSON { .string(id.uuidString.lowercased()) }
+        try await take(
+            [
+                (north.id, ["next": wire(south.id), "hub": wire(line)]),
+                (south.id, ["next": wire(north.id), "hub": .null]),
+            ], at: 1)
+        #expect(try await device.store.counts().parked == 2)
+        let row: (UUID, JSONObject) =
+            switch change {
+            case "comes": (line, ["next": .null, "hub": .null])
+            case "leaves": (north.id, ["next": .null, "hub": .null])
+            default: (north.id, ["next": wire(south.id), "hub": .null])
+            }
+        try await take([row], at: 2)
+        #expect(try await device.store.counts().parked == 0)
+        #expect(try await device.store.read { try Station.fetchCount($0) } == (change == "comes" ? 3 : 2))
+    }
+
+    /// The trip is gone, the tour has its title now, and the tickets are moved to that.
+    @Test(arguments: ["RESTRICT", "NO ACTION", "CASCADE", "SET NULL"], [false, true])
+    func `M6 R4 a row takes over the unique value of one that is deleted, with what refers to that`(
+        onDelete: String, isBesideMisfit: Bool
+    ) async throws {
+        let store = try Desk(onDelete: onDelete).store
+        try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
+        try await store.write {
+            try $0.execute(
+                sql: """
+                    CREATE TRIGGER app BEFORE INSERT ON step WHEN NEW.text = 'Visa'
+                    BEGIN SELECT RAISE(ABORT, 'not now'); END
+                    """)
+        }
+        let rows: [PageRow] = [
+            .project(tour, seq: 2, title: "Trip"), .step(tickets, seq: 2, in: tour, stamp: 1_790_000_002_000),
+            .gone("project", trip.id),
+        ]
+        try await store.take(rows + (isBesideMisfit ? [.step(visa, seq: 2)] : []), from: 1, to: 2)
+        #expect(try await store.read { try Project.fetchAll($0).map(\.id) } == [tour.id])
+        #expect(try await store.projects() == ["Trip"])
+        #expect(try await store.read { try Step.fetchAll($0).map(\.project) } == [tour.id])
+        #expect(try await store.counts().parked == (isBesideMisfit ? 1 : 0))
+    }
+
+    @Test(arguments: ["RESTRICT", "CASCADE"])
+    func `M6 R4 a row takes over the unique value of one whose deletion is held back, with the last page`(
+        onDelete: String
+    ) async throws {
+        let store = try Desk(onDelete: onDelete).store
+        try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
+        try await store.take(
+            [.project(tour, seq: 2, title: "Trip"), .gone("project", trip.id)], from: 1, to: 2, hasMore: true)
+        try await store.take([.step(tickets, seq: 3, in: tour, stamp: 1_790_000_002_000)], from: 2, to: 3)
+        #expect(try await store.read { try Project.fetchAll($0).map(\.id) } == [tour.id])
+        #expect(try await store.read { try Step.fetchAll($0).map(\.project) } == [tour.id])
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test
+    func `M6 M7 an edit of a deleted row is in the journal as it was, also if another takes over its unique value`()
+        async throws
+    {
+        let store = try Desk(onDelete: "RESTRICT").store
+        let fair = Project(title: "Fair")
+        try await store.take([.project(trip), .project(fair), .step(tickets, in: trip)], to: 1)
+        try await store.write { [trip] in
+            try $0.execute(sql: "UPDATE project SET part = ? WHERE id = ?", arguments: [fair.id, trip.id])
+        }
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.take(
+            [
+                .project(tour, seq: 2, title: "Trip"), .step(tickets, seq: 2, in: tour, stamp: 1_790_000_002_000),
+                .gone("project", trip.id),
+            ], from: 1, to: 2)
+        try await store.apply([.gone(seq: 2)], of: batch)
+        try await store.take([], from: 2, to: 3)
+        let whole = try await store.read { try String.fetchAll($0, sql: "SELECT whole FROM optimist_journal") }
+        #expect(whole.count == 1)
+        #expect(whole.allSatisfy { $0.contains("\"Trip\"") })
+        #expect(try await store.projects() == ["Fair", "Trip"])
+        #expect(try await store.counts().parked == 0)
+    }
+
+    @Test
+    func
+        `M6 M7 an edit that a next life ends is in the journal as it was, also if another takes over its unique value`()
+        async throws
+    {
+        let store = desk.store
+        try await store.take([.project(trip), .project(tour)], to: 1)
+        try await store.write { [trip] in
+            try $0.execute(sql: "UPDATE project SET title = 'Mine' WHERE id = ?", arguments: [trip.id])
+        }
+        try await store.take(
+            [
+                .project(trip, seq: 2, title: "Tour", stamp: 1_790_000_002_000, generation: 3),
+                .project(tour, seq: 2, title: "Mine", stamp: 1_790_000_002_000),
+            ], from: 1, to: 2)
+        #expect(try await store.read { try Project.fetchOne($0, key: trip.id)?.title } == "Tour")
+        let conflict = try #require(try await store.conflicts().first)
+        #expect(conflict.mine == ["title": "Mine"])
+        let whole = try await store.read { try String.fetchAll($0, sql: "SELECT whole FROM optimist_journal") }
+        #expect(whole.allSatisfy { $0.contains("\"Mine\"") })
+        #expect(try await store.counts().parked == 0)
+    }
+
+    /// A box that is gone takes along one that is there again, and so what is in that waits for its next life. It has just
+    /// exchanged its code for another's, and its name was emptied with that.
+    @Test func `M6 R4 what waits for a next life keeps its unique value, though that was emptied for an exchange`()
+        async throws
+    {
+        let device = try Device([Box.self], migrate: Box.migrate)
+        let (gone, again, inner, other, shelf) = (Box(), Box(), Box(), Box(), Box())
+        try await device.take(
+            [
+                gone.row(1, [:]), again.row(1, ["owner": .string(gone.wireID)]),
+                inner.row(1, ["owner": .string(again.wireID), "name": "inner", "code": "1"]),
+                other.row(1, ["beside": .string(gone.wireID), "name": "other", "code": "2"]),
+            ], at: 1)
+        try await device.take([again.row(2, generation: 3, ["owner": .string(shelf.wireID)])], at: 2)
+        #expect(try await device.store.counts().parked == 1)
+        try await device.take(
+            [
+                inner.row(
+                    3, later: ["code"], ["owner": .string(again.wireID), "name": "inner", "code": "2"]),
+                other.row(3, later: ["code", "beside"], ["beside": .null, "name": "other", "code": "1"]),
+                .gone("box", gone.id, seq: 3),
+            ], at: 3)
+        #expect(try await device.rows("box").values.map { $0["name"] } == ["other"])
+        #expect(try await device.store.counts().parked == 2)
+        try await device.take([shelf.row(4, [:])], at: 4)
+        #expect(Set(try await device.rows("box").values.compactMap { $0["name"] }) == ["inner", "other"])
+        #expect(try await device.store.counts().parked == 0)
+    }
+
+    @Test func `R4 however many rows do not fit, a cycle does`() async throws {
+        let store = desk.store
+        try await store.write {
+            try $0.execute(
+                sql: """
+                    CREATE TRIGGER app BEFORE INSERT ON step WHEN NEW.text LIKE 'Visa%'
+                    BEGIN SELECT RAISE(ABORT, 'not now'); END
+                    """)
+        }
+        let misfits = (0...1_000).map { PageRow.step(Step(text: "Visa \($0)")) }
+        try await store.take(misfits + [.project(trip, part: tour)], to: 1)
+        #expect(try await store.counts().parked == 1_002)
+        try await store.take([.project(tour, part: trip)], from: 1, to: 2)
+        #expect(try await store.projects() == ["Tour", "Trip"])
+        #expect(try await store.counts().parked == 1_001)
+    }
+
+    @Test func `R4 cycles are found, each after those that it needs`() {
+        #expect(Cycles.inOrder(needs: []) == [])
+        #expect(Cycles.inOrder(needs: [[1], [2], []]) == [[2], [1], [0]])
+        #expect(Cycles.inOrder(needs: [[0], [0]]) == [[0], [1]])
+        let cycles = Cycles.inOrder(needs: [[1], [2, 3], [0], [4], [3], [0, 4]]).map { $0.sorted() }
+        #expect(cycles == [[3, 4], [0, 1, 2], [5]])
+    }
+}
+
+private struct Station: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "station"
+    var id = UUID()
+    var next: UUID?
+    var hub: UUID?
+}
+
+private struct Box: Codable, Identifiable, SyncedRecord {
+    static let databaseTableName = "box"
+    var id = UUID()
+    var owner: UUID?
+    var beside: UUID?
+    var name: String?
+    var code: String?
+
+    var wireID: String { id.uuidString.lowercased() }
+
+    static func migrate(_ migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("box") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE box(
+                    id BLOB PRIMARY KEY NOT NULL, owner BLOB REFERENCES box(id) ON DELETE CASCADE,
+                    beside BLOB REFERENCES box(id), name TEXT UNIQUE, code TEXT UNIQUE)
+                    """)
+        }
+    }
+
+    /// - Parameter later: The columns that were written with this transaction, and not with the first.
+    func row(_ seq: Int64, generation: Int = 1, later: [String] = [], _ values: JSONObject) -> PageRow {
+        func clock(_ seq: Int64) -> Clock {
+            Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq), device: "OtherPhone")
+        }
+        var clocks = ColumnClocks(common: clock(later.isEmpty ? seq : 1))
+        for column in later { clocks.exceptions[column] = clock(seq) }
+        return PageRow(
+            table: "box", id: wireID,
+            content: .row(RowPatch(generation: generation, clocks: clocks, seq: seq, values: values)))
+    }
+}
+
+extension Device {
+    fileprivate func take(_ rows: [PageRow], at seq: Int) async throws {
+        #expect(
+            try await store.apply(
+                Page(from: "m.\(seq - 1)", cursor: "m.\(seq)", hasMore: false, rows: rows), to: ["box"],
+                initialCursor: "m.0"))
+    }
+}
