@@ -28,6 +28,7 @@ final class CaptureContext: Sendable {
         var oversize: Oversize?
         var group: Int64?
         var lastPlace: Int64 = 0
+        var unconfirmedPlace: Int64 = 0
         var joins: Set<GroupJoin> = []
     }
 
@@ -127,6 +128,15 @@ final class CaptureContext: Sendable {
     /// thread.
     func count(under launchOrigin: String?) { state.withLock { $0.launchOrigin = launchOrigin } }
 
+    /// Notes that the file already had its edits up to a place when the launch began. Until the server confirms that the file
+    /// did not go back, it may have received any of them (L3).
+    func inherit(through place: Int64) { state.withLock { $0.unconfirmedPlace = place } }
+
+    /// Notes that what may have been sent of the file's edits is known now.
+    func settleInherited() { state.withLock { $0.unconfirmedPlace = 0 } }
+
+    fileprivate var unconfirmedPlace: Int64 { state.withLock { $0.unconfirmedPlace } }
+
     /// The launch's id, if the running transaction counts under it.
     private var origin: String? { state.withLock { $0.origin } }
 
@@ -184,6 +194,10 @@ extension CaptureContext {
         try register("optimist_place", arguments: 0, on: db) { call, _, _ in
             let context = Unmanaged<CaptureContext>.fromOpaque(sqlite3_user_data(call)).takeUnretainedValue()
             sqlite3_result_int64(call, context.place())
+        }
+        try register("optimist_unconfirmed", arguments: 0, on: db) { call, _, _ in
+            let context = Unmanaged<CaptureContext>.fromOpaque(sqlite3_user_data(call)).takeUnretainedValue()
+            sqlite3_result_int64(call, context.unconfirmedPlace)
         }
         try register("optimist_witness", arguments: 1, on: db) { call, _, arguments in
             let context = Unmanaged<CaptureContext>.fromOpaque(sqlite3_user_data(call)).takeUnretainedValue()

@@ -134,12 +134,12 @@ struct CaptureTriggers {
             SELECT tbl, id, generation + 1, optimist_group(NULL), optimist_place(), \(stamp(row)), \(TableLayout.lifeMask)
             FROM optimist_remote WHERE \(isKey(row)) AND generation & 1
             ON CONFLICT(tbl, id) DO UPDATE SET
-            generation = CASE WHEN sent = 0 THEN excluded.generation ELSE generation + (generation & 1) END, \(Self.reset());
+            generation = CASE WHEN \(maybeSent) = 0 THEN excluded.generation ELSE generation + (generation & 1) END, \(Self.reset());
             UPDATE optimist_remote SET clock = 0, clocks = NULL WHERE \(isKey(row)) AND NOT generation & 1
             AND generation > (SELECT e.generation FROM optimist_edit e WHERE \(isKey(row, of: "e.")));
-            UPDATE optimist_edit SET generation = CASE WHEN sent = 0 THEN \(remote) ELSE generation + 1 END,
+            UPDATE optimist_edit SET generation = CASE WHEN \(maybeSent) = 0 THEN \(remote) ELSE generation + 1 END,
             \(Self.reset(stamp: stamp(row), dirty: "\(TableLayout.lifeMask)"))
-            WHERE \(isKey(row)) AND generation & 1 AND (sent <> 0 OR \(remote) > generation);
+            WHERE \(isKey(row)) AND generation & 1 AND (\(maybeSent) <> 0 OR \(remote) > generation);
             DELETE FROM optimist_edit WHERE \(isKey(row)) AND generation & 1;
             DELETE FROM optimist_remote WHERE \(isKey(row)) AND generation = 0
             AND NOT EXISTS (SELECT 1 FROM optimist_edit e WHERE \(isKey(row, of: "e.")))
@@ -206,10 +206,15 @@ struct CaptureTriggers {
 
     private var isNotRestored: String { "stamps ->> '$.\(LocalEdit.life)' IS NULL" }
 
+    /// The columns that the server may have received and has not answered: those that were sent, and every column of an
+    /// edit that is older than the launch, until the server confirms that the file did not go back. An older copy of the app's
+    /// file may have replaced the file, and what is unsent in the copy may have been sent since (L3).
+    private var maybeSent: String { "(CASE WHEN place > optimist_unconfirmed() THEN sent ELSE -1 END)" }
+
     /// Whether the write gives a column the server's value again. The column must have been dirty before: a write to a clean
     /// column takes it away from the server's value.
     private func isBack(_ column: TableLayout.Column) -> String {
-        "CASE WHEN \(changed(column)) AND dirty & ~sent & \(column.mask) <> 0 "
+        "CASE WHEN \(changed(column)) AND dirty & ~\(maybeSent) & \(column.mask) <> 0 "
             + "THEN base ->> '$.\(column.name)' IS quote(NEW.\"\(column.name)\") "
             + "AND generation = (SELECT r.generation FROM optimist_remote r WHERE \(isKey("NEW", of: "r."))) "
             + (column.isCounter ? "AND NOT \(hasUnsentOfOtherOrigins(column)) " : "") + "ELSE 0 END"

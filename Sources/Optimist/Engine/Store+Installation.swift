@@ -21,7 +21,10 @@ extension Store {
             try DeviceIdentity.renew(in: db, makeID: self.surroundings.makeID)
             return true
         }
-        if isCopy { capture.count(under: nil) }
+        if isCopy {
+            capture.count(under: nil)
+            capture.settleInherited()
+        }
         return isCopy
     }
 }

@@ -27,6 +27,7 @@ extension SyncEngine {
                     .protocolError("The remote answered \(answer.verdicts.count) rows of \(batch.sent.count)."),
                     rows: 0, units: 0)
             }
+            store.capture.settleInherited()
             let verdicts = try await store.believable(answer, of: batch)
             let holdsBack = try await store.apply(verdicts, of: batch, in: answer.epoch)
             try await store.correctClock(by: answer.serverTime, roundTrip: duration)

@@ -72,6 +72,7 @@ struct Opening {
         let isNew = try Meta.int(.node, in: db) == nil
         if isNew { try DeviceIdentity.renew(in: db, makeID: surroundings.makeID) }
         if let ceiling = try Meta.int(.stampCeiling, in: db) { capture.resume(from: Stamp(rawValue: ceiling)) }
+        if !isNew { capture.inherit(through: capture.lastStamp.rawValue) }
         try FormerNames(db).follow(synced)
         try FormerNameNote(of: synced).keep(in: db)
         let newCounters = try NewCounters(db)
@@ -149,9 +150,11 @@ enum DeviceIdentity {
         try Set(asked).isSuperset(of: origins(in: db))
     }
 
-    /// Takes a new device id. Pending columns keep their stamps, and confirmed columns keep the old device id.
+    /// Takes a new device id. Pending columns keep their stamps, and confirmed columns keep the old device id. The server may
+    /// have any pending value already, because another copy of the file may have sent it.
     static func renew(in db: Database, makeID: () -> UUID) throws {
         try LaunchOrigin(db).keep()
+        try db.execute(sql: "UPDATE optimist_edit SET sent = sent | dirty")
         try db.execute(sql: "INSERT INTO optimist_node(device, own) VALUES (?, 1)", arguments: [make(makeID)])
         try Meta.set(.node, to: db.lastInsertedRowID, in: db)
     }

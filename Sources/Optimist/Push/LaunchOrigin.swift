@@ -95,12 +95,16 @@ extension Store {
     }
 
     /// Notes that the file did not go back. From now on the device counts under its own id.
-    func confirmedNoRewind() { capture.count(under: nil) }
+    func confirmedNoRewind() {
+        capture.count(under: nil)
+        capture.settleInherited()
+    }
 
     /// Takes a new device id, because another database may go on under the present one (L3). Pending rows stay pending, and
     /// totals stay under the ids that they were counted under.
     func renewDeviceID() async throws {
         try await apply { db in try DeviceIdentity.renew(in: db, makeID: self.surroundings.makeID) }
         capture.count(under: nil)
+        capture.settleInherited()
     }
 }

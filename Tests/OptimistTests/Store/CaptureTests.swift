@@ -207,6 +207,32 @@ struct CaptureTests {
         #expect(try await store.dirtyColumns(todo) == ["content"])
     }
 
+    @Test func `W3 L3 what an earlier launch left unsent stays marked, until the server confirms the file`()
+        async throws
+    {
+        let todo = try await confirmedTodo()
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'x'") }
+        try phone.reopen()
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'Tickets', done = 1") }
+        try await store.write { try $0.execute(sql: "UPDATE todo SET done = 0") }
+        #expect(try await store.dirtyColumns(todo) == ["content", "done"])
+        store.confirmedNoRewind()
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'x', done = 1") }
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'Tickets', done = 0") }
+        #expect(try await store.pendingCount() == 0)
+    }
+
+    @Test
+    func `W3 what is taken back in the launch that wrote it is unmarked, though the server has confirmed nothing`()
+        async throws
+    {
+        _ = try await confirmedTodo()
+        try phone.reopen()
+        try await store.write { try $0.execute(sql: "UPDATE todo SET done = 1") }
+        try await store.write { try $0.execute(sql: "UPDATE todo SET done = 0") }
+        #expect(try await store.pendingCount() == 0)
+    }
+
     @Test func `W4 an edit of one column does not refresh the clock of another`() async throws {
         let todo = try await confirmedTodo()
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'x'") }

@@ -67,8 +67,9 @@ extension RewindTests {
         let backup = backend.backup()
         try await live(a, b)
         backend.restore(backup, as: "e2")
-        backend.write("book", [id(11)], ["title": "Later"], at: 1_790_000_900_000)
-        backend.write("book", [id(13)], nil, at: 1_790_000_900_000)
+        let later = max(a.milliseconds, b.milliseconds) + 1000
+        backend.write("book", [id(11)], ["title": "Later"], at: later)
+        backend.write("book", [id(13)], nil, at: later)
         try await a.write("UPDATE book SET pages = 1 WHERE id = ?", [id(14)])
         for reader in [a, b, a] { try await reader.sync() }
         #expect(backend.rows("book")[id(11).uuidString.lowercased()]?["title"] == "Later")
