@@ -56,6 +56,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "OptimistServer", targets: ["OptimistServer"]),
+        .library(name: "OptimistPostgres", targets: ["OptimistPostgres"]),
         .library(name: "OptimistGazetteer", targets: ["OptimistGazetteer"]),
         .library(name: "OptimistLab", targets: ["OptimistLab"]),
         .library(name: "OptimistProxy", targets: ["OptimistProxy"]),
@@ -101,6 +102,19 @@ let package = Package(
                 .product(name: "OptimistServing", package: "optimist"),
                 .product(name: "OptimistWire", package: "optimist"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings),
+        .systemLibrary(
+            name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        .target(
+            name: "OptimistPostgres",
+            dependencies: [
+                "CLibPQ", "OptimistServer",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "OptimistCore", package: "optimist"),
+                .product(name: "OptimistServing", package: "optimist"),
+                .product(name: "OptimistWire", package: "optimist"),
             ],
             swiftSettings: settings),
         .target(
@@ -152,7 +166,8 @@ let package = Package(
         .executableTarget(
             name: "OptimistCommandLine",
             dependencies: [
-                "OptimistGazetteer", "OptimistLab", "OptimistProxy", "OptimistServer", "OptimistSimulation",
+                "OptimistGazetteer", "OptimistLab", "OptimistPostgres", "OptimistProxy", "OptimistServer",
+                "OptimistSimulation",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
@@ -196,7 +211,7 @@ let package = Package(
         .testTarget(
             name: "OptimistServerTests",
             dependencies: [
-                "OptimistGazetteer", "OptimistServer", "TestForm",
+                "OptimistGazetteer", "OptimistPostgres", "OptimistServer", "TestForm",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from .count import Count, telling
 from .lab import Lab
+from .postgres import Postgres, programs
 from .process import ended
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,15 +79,21 @@ class Run:
         return begun
 
     def carry_out(self, stage):
-        """Runs a stage. Returns its exit status, its output, how long it took, and its processors' time, in seconds."""
+        """Runs a stage. Returns its exit status, its output, how long it took, and its processors' time, in seconds. Without a
+        status it was skipped, and the output says why."""
         started = time.monotonic()
+        if stage.postgres and not programs():
+            return None, "There is no PostgreSQL on this machine.", 0, 0
         log = LOGS / f"{stage.name.replace('/', ' ')}.log"
         with log.open("w") as output:
             environment = {**os.environ, **stage.environment}
             busy = 0
             try:
                 lab = Lab(environment["OPTIMIST"], output) if stage.lab else nullcontext()
-                with lab as address:
+                database = Postgres() if stage.postgres else nullcontext()
+                with lab as address, database:
+                    if stage.postgres:
+                        environment["OPTIMIST_TEST_DATABASE"] = database.url
                     status, busy = self.run(stage, [address] if address else [], output, environment)
                 busy += lab.busy if stage.lab else 0
             except OSError as error:
@@ -109,7 +116,9 @@ class Run:
                 del self.processes[process]
 
     def end(self, stage, status, log, seconds, busy):
-        found = stage.counts(stage.name, status, log)
+        found = stage.counts(stage.name, status, log) if status is not None else Count(skipped=1)
+        if status is None:
+            print(f"{self.at():>6}  {stage.name}: skipped. {log}", flush=True)
         self.ended.add(stage.name)
         if not found.failures:
             self.passed.add(stage.name)

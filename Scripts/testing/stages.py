@@ -38,6 +38,8 @@ class Stage:
     alone: bool = False
     # Whether it needs the address of a new lab, as its last argument.
     lab: bool = False
+    # Whether it needs a PostgreSQL of its own, whose URL is OPTIMIST_TEST_DATABASE in its environment.
+    postgres: bool = False
     environment: dict[str, str] = field(default_factory=dict)
     # Against hanging only, in seconds: no stage takes half as long.
     patience: float | None = 30 * 60
@@ -63,6 +65,10 @@ def stages(level):
     found += [Stage("build", ["swift", "build", *SERVER, "--build-tests"], alone=True)]
     found += unit_tests("", "build", test_program("Server"), level)
     if level != "quick":
+        found += [Stage(
+            "unit tests of the server on PostgreSQL",
+            [*test_program("Server"), "--no-parallel", "--filter", r"^OptimistServerTests\."], count.swift_tests, ["build"],
+            postgres=True, environment=environment(level))]
         found += whole_programs(level)
     if everything:
         found += gates(level)

@@ -61,7 +61,7 @@ public final class InMemoryServer: Sendable {
         workBudget: WorkBudget = .unlimited, now: @escaping @Sendable () -> Date = { Date() }
     ) {
         let settings = ServingSettings(
-            schema: schema, epoch: Self.epoch, makeRowID: { UUID().uuidString.lowercased() }, workBudget: workBudget
+            schema: schema, makeRowID: { UUID().uuidString.lowercased() }, workBudget: workBudget
         ) {
             validate(PushRow($0)).flatMap { SetError($0) }
         }

@@ -12,12 +12,10 @@ final class Served: Sendable {
     static let account = "a1"
     let store: InMemorySyncStore
     private let present: Mutex<Schema>
-    private let epoch: Mutex<String>
     private let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
 
     init(_ schema: Schema = ModelStore.projects) {
         present = Mutex(schema)
-        epoch = Mutex("e1")
         store = InMemorySyncStore(accounts: [Self.account], epoch: "e1")
         store.accept(schema)
     }
@@ -33,7 +31,6 @@ final class Served: Sendable {
         if let backup { store.contents = backup }
         store.begin(epoch: name)
         store.accept(self.schema)
-        epoch.withLock { $0 = name }
     }
 
     /// Answers calls. The account is added to each.
@@ -51,8 +48,7 @@ final class Served: Sendable {
         _ calls: [(String, JSON)], push: Int64? = nil, device: String = "deviceAA", groups: [[String]] = [],
         schemaVersion: Int? = nil, using: [String], createdIDs: [String: String]? = nil
     ) async throws -> Response {
-        let settings = ServingSettings(
-            schema: schema, epoch: epoch.withLock(\.self), makeRowID: { UUID().uuidString.lowercased() })
+        let settings = ServingSettings(schema: schema, makeRowID: { UUID().uuidString.lowercased() })
         let service = JMAPService(store: store, settings: settings, now: { self.now })
         let invocations = calls.enumerated().map { index, call in
             var arguments = call.1.object ?? [:]

@@ -17,7 +17,7 @@ struct ServiceTests {
         schema.types["List"]?.uniqueIndexes = [UniqueIndex(["name"], onCollision: .mergeInto)]
         service = JMAPService(
             store: InMemorySyncStore(accounts: ["a"], epoch: "e1"),
-            settings: ServingSettings(schema: schema, epoch: "e1", makeRowID: { RowKey.id(0xF00) })
+            settings: ServingSettings(schema: schema, makeRowID: { RowKey.id(0xF00) })
         ) { Date(timeIntervalSince1970: 1_800_000_000) }
     }
 
@@ -126,7 +126,7 @@ struct ServiceTests {
         schema.types["Todo"]?.columns["listId"]?.onDelete = .cascade
         let service = JMAPService(
             store: InMemorySyncStore(accounts: ["a"], epoch: "e1"),
-            settings: ServingSettings(schema: schema, epoch: "e1", makeRowID: { RowKey.id(0xF00) })
+            settings: ServingSettings(schema: schema, makeRowID: { RowKey.id(0xF00) })
         ) { Date(timeIntervalSince1970: 1_800_000_000) }
         func send(_ name: String, _ arguments: JSONObject) async throws -> JMAPService.Outcome {
             var arguments = arguments

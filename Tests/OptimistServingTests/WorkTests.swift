@@ -36,7 +36,7 @@ struct WorkTests {
             var schema = ModelStore.projects
             schema.types["Todo"]?.columns["listId"]?.onDelete = .cascade
             let settings = ServingSettings(
-                schema: schema, epoch: "e1", makeRowID: { RowKey.id(0xF00) },
+                schema: schema, makeRowID: { RowKey.id(0xF00) },
                 workBudget: WorkBudget(budget, freeSteps: 512, freeStepsOfUnit: freeStepsOfUnit, now: ticks.now),
                 validate: validate)
             service = JMAPService(store: store, settings: settings) { Date(timeIntervalSince1970: 1_800_000_000) }

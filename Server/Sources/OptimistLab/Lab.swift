@@ -53,7 +53,7 @@ public final class Lab: Sendable {
             photos: configuration.photos, cache: configuration.folder.appending(path: "thumbnails"))
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
-                port: 0, dataDirectory: configuration.folder.appending(path: "server"),
+                port: 0, storage: .directory(configuration.folder.appending(path: "server")),
                 gazetteer: try configuration.gazetteer ?? LabPlaces.gazetteer(in: configuration.folder),
                 routes: content.routes, logger: configuration.logger))
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -39,7 +39,7 @@ extension OptimistServer {
     /// - Throws: An error if there is no such account, or if the database fails.
     public func rows(account: String, type: String, limit: Int = RowSync.Limit.pageRows) async throws -> [InspectedRow]
     {
-        try await store.read(account: account) { snapshot in
+        try await storage.rows.read(account: account) { snapshot in
             let living = try snapshot.livingRows(type: type, after: nil, limit: limit, maxBytes: .max)
             return try living.rows.sorted { $0.place < $1.place }.compactMap { row in
                 let patch = try JSON(parsing: row.content).object.flatMap { RowPatch(json: $0) }

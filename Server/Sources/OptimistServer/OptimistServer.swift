@@ -1,7 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import GRDB
 import Hummingbird
 import HummingbirdCore
 import Logging
@@ -13,86 +12,62 @@ import OptimistWire
 public import ServiceLifecycle
 import Synchronization
 
-/// A sync server with its data in one directory.
+/// A sync server, with its data in one directory or in a database that it shares with others.
 ///
 /// ```swift
-/// let server = try await OptimistServer(configuration: ServerConfiguration(dataDirectory: directory))
+/// let server = try await OptimistServer(configuration: ServerConfiguration(storage: .directory(directory)))
 /// try await server.run()          // until the task is cancelled, or the service group shuts down
 /// ```
 ///
 /// It is a `Service`, so it can run beside others in a `ServiceGroup`, which also gives it its signals.
 public final class OptimistServer: Service {
     private let configuration: ServerConfiguration
-    private let lock: DirectoryLock
-    let database: ServerDatabase
-    let store: SQLiteSyncStore
+    let storage: OpenedStorage
     let registry: Accounts
-    let pokes = Pokes()
+    let pokes: Pokes
     let routes: Routes
     private let binding = Binding()
 
-    /// Opens the data, or makes it, and begins a new epoch. Nothing is listened to yet.
+    /// Opens the data, or makes it. Nothing is listened to yet.
     ///
-    /// - Throws: `OptimistError` with code `unreadableData`, `exposedData`, `newerData`, `dataInUse`, `schemaConflict`,
-    ///   `diskTrouble` or `notAGazetteer`, in a sentence that says what to do. Files that are not this server's are left untouched.
+    /// - Throws: `OptimistError` with code `schemaConflict`, `notAGazetteer`, or as the storage says, in a sentence that says what
+    ///   to do.
     public init(configuration: ServerConfiguration) async throws {
         Self.ignoreBrokenPipes()
         self.configuration = configuration
         let surroundings = configuration.surroundings
         try configuration.schema.checkServable()
         let gazetteer = try configuration.gazetteer.map(Gazetteer.init)
-        let directory = configuration.dataDirectory
-        try PrivateFiles.prepare(directory)
-        lock = try DirectoryLock(directory: directory)
-        let path = directory.appending(path: "optimist.sqlite").path
-        PrivateFiles.makeDatabase(at: path)
-        let keys: ServerKeys
-        (database, keys) = try OptimistError.explainingDisk(of: directory) {
-            let database = try ServerDatabase(
-                path: path,
-                epoch: "e" + surroundings.makeID().uuidString.lowercased().replacing("-", with: "").prefix(12),
-                day: Expiry.day(of: surroundings.now()))
-            try SchemaRegister.accept(
-                configuration.schema, accepting: configuration.acceptedChanges, in: database.pool)
-            let keys = try ServerKeys(directory: directory)
-            try PrivateFiles.closeFiles(in: directory)
-            return (database, keys)
-        }
-        let file = DatabaseFile(path, logger: configuration.logger)
-        let commits = GroupCommit(writer: database.pool, now: configuration.workBudget.now) { try file.check() }
-        store = SQLiteSyncStore(database, commits: commits)
+        storage = try await configuration.storage.open(configuration)
+        pokes = Pokes(channel: storage.channel)
         registry = Accounts(
-            store: AccountStore(reader: database.pool, commits: commits), keys: keys,
+            storage: storage,
             access: AccessTokens(
-                key: keys.access, lifetime: Int(configuration.accessTokenLifetime.components.seconds)),
+                key: storage.keys.access, lifetime: Int(configuration.accessTokenLifetime.components.seconds)),
             passwords: Passwords(cost: configuration.passwordCost), pokes: pokes,
             settings: configuration.accountSettings,
             forgetful: configuration.deliverReset == nil ? nil : ForgottenPasswords(),
             log: SecurityLog(logger: configuration.logger), surroundings: surroundings)
         let service = JMAPService(
-            store: store,
+            store: storage.rows,
             settings: ServingSettings(
-                schema: configuration.schema, epoch: database.epoch,
-                makeRowID: { surroundings.makeID().uuidString.lowercased() },
+                schema: configuration.schema, makeRowID: { surroundings.makeID().uuidString.lowercased() },
                 tombstoneDays: configuration.tombstoneDays, workBudget: configuration.workBudget),
             now: surroundings.now)
         routes = Routes(
             service: service, accounts: registry, pokes: pokes, gazetteer: gazetteer, surroundings: surroundings,
             memory: MemoryRoom(memory: configuration.memoryLimit), isBehindProxy: configuration.isBehindProxy,
             publicOrigin: configuration.publicOrigin, bodyDeadline: TimeAmount(configuration.bodyTimeout),
-            readiness: try Readiness(database: path, file: file, now: surroundings.now))
+            trouble: storage.trouble)
     }
 
     /// Listens and answers until the task is cancelled, ``shutdown()`` is called, or the service group shuts down.
     ///
     /// - Throws: `OptimistError` with code `addressInUse` when the port is taken.
     public func run() async throws {
-        let application = application(upTo: Self.maxConnections())
         let group = ServiceGroup(
             configuration: .init(
-                services: ([application, housekeeping, controlSocket] as [any Service] + resetDelivery).map {
-                    .init(service: $0)
-                },
+                services: services.map { .init(service: $0) },
                 logger: configuration.logger))
         defer { binding.fail(CancellationError()) }
         guard binding.begin(group) else { return }
@@ -112,6 +87,17 @@ public final class OptimistServer: Service {
             binding.fail(error)
             throw error
         }
+    }
+
+    private var services: [any Service] {
+        var services: [any Service] = [application(upTo: Self.maxConnections()), housekeeping] + resetDelivery
+        if let file = storage.controlSocket {
+            services.append(ControlSocket(accounts: registry, file: file, logger: configuration.logger))
+        }
+        if let channel = storage.channel {
+            services.append(OtherProcesses(channel: channel, service: routes.service, accounts: registry, pokes: pokes))
+        }
+        return services
     }
 
     /// - Parameter maxConnections: Further ones wait until others end, in the system's queue.
@@ -144,12 +130,6 @@ public final class OptimistServer: Service {
     /// far as the system allows: some begin with 256.
     public static func maxConnections() -> Int { FileLimit.connections(under: FileLimit.raise()) }
 
-    private var controlSocket: ControlSocket {
-        ControlSocket(
-            accounts: registry, file: AccountOffice.socket(in: configuration.dataDirectory),
-            logger: configuration.logger)
-    }
-
     private var resetDelivery: [any Service] {
         guard let forgetful = registry.forgetful, let deliver = configuration.deliverReset else { return [] }
         return [
@@ -159,8 +139,8 @@ public final class OptimistServer: Service {
 
     private var housekeeping: Housekeeping {
         Housekeeping(
-            sweep: TombstoneSweep(store: store, tombstoneDays: configuration.tombstoneDays), accounts: registry,
-            surroundings: configuration.surroundings, logger: configuration.logger)
+            sweep: TombstoneSweep(store: storage.rows, tombstoneDays: configuration.tombstoneDays), accounts: registry,
+            alone: storage.alone, surroundings: configuration.surroundings, logger: configuration.logger)
     }
 
     /// The port that is listened to. Waits until the server has started.
@@ -193,8 +173,10 @@ extension ServerConfiguration {
         Accounts.Settings(
             refreshLifetimeSeconds: Double(refreshTokenLifetime.components.seconds),
             allowsOneDeviceOnly: allowsOneDeviceOnly, signUp: signUp,
-            attemptsPerAddress: AttemptLimiter(burst: signInBurstPerAddress, interval: .seconds(2)),
-            attemptsPerAccount: AttemptLimiter(burst: signInBurstPerAccount, interval: .seconds(10)),
-            resetsPerAddress: AttemptLimiter(burst: 3, interval: .seconds(600)))
+            attempts: [
+                .address: AttemptRate(burst: signInBurstPerAddress, interval: .seconds(2)),
+                .account: AttemptRate(burst: signInBurstPerAccount, interval: .seconds(10)),
+                .reset: AttemptRate(burst: 3, interval: .seconds(600)),
+            ])
     }
 }

@@ -12,9 +12,8 @@ public struct ServerConfiguration: Sendable {
     public var host: String
     /// The port. Zero: any free one, see ``OptimistServer/port``. Default: 8090.
     public var port: Int
-    /// The directory of the data. The server makes it if it is missing, readable by its owner only. It closes an
-    /// existing directory to others if it holds nothing else.
-    public var dataDirectory: URL
+    /// Where the data is: ``ServerStorage/directory(_:)``, or a database that several servers share.
+    public var storage: ServerStorage
     /// The types and columns of the rows. Default: the planner's.
     public var schema: Schema
     /// The changes of the schema since the version that was served before, of those that may take something from apps
@@ -81,7 +80,7 @@ public struct ServerConfiguration: Sendable {
 
     /// Makes a configuration, unchecked: the server checks it when it starts. Each property says its default.
     public init(
-        host: String = "127.0.0.1", port: Int = 8090, dataDirectory: URL, schema: Schema = .planner,
+        host: String = "127.0.0.1", port: Int = 8090, storage: ServerStorage, schema: Schema = .planner,
         acceptedChanges: [SchemaChange] = [],
         accessTokenLifetime: Duration = .seconds(15 * 60), refreshTokenLifetime: Duration = .seconds(60 * 86_400),
         allowsOneDeviceOnly: Bool = false, signUp: SignUpMode = .open,
@@ -95,7 +94,7 @@ public struct ServerConfiguration: Sendable {
     ) {
         self.host = host
         self.port = port
-        self.dataDirectory = dataDirectory
+        self.storage = storage
         self.schema = schema
         self.acceptedChanges = acceptedChanges
         self.accessTokenLifetime = accessTokenLifetime

@@ -16,6 +16,8 @@ extension OptimistError.Code {
     public static let dataInUse = Self("dataInUse")
     /// The schema contradicts the data, or asks for what the server cannot do.
     public static let schemaConflict = Self("schemaConflict")
+    /// The secret for tokens is missing, cannot be read, or is not the one that the other processes have.
+    public static let wrongSecret = Self("wrongSecret")
     /// Another program listens where the server was told to.
     public static let addressInUse = Self("addressInUse")
 }

@@ -110,9 +110,9 @@ final class World: Sendable {
         return nil
     }
 
-    private static func open(_ mount: DiskMount, _ surroundings: Surroundings, _ mounted: Mounted) throws -> (
-        any SyncStore, epoch: String
-    ) {
+    private static func open(
+        _ mount: DiskMount, _ surroundings: Surroundings, _ mounted: Mounted
+    ) throws -> any SyncStore {
         let epoch = "e" + surroundings.makeID().uuidString.lowercased().prefix(8)
         mounted.epoch = epoch
         let database = try ServerDatabase(
@@ -123,7 +123,7 @@ final class World: Sendable {
                     "INSERT OR IGNORE INTO optimist_accounts(account_id, email, password, created_at) VALUES (?, '', '', '')",
                 arguments: [SimulatedServer.account])
         }
-        return (WatchedStore(store: SQLiteSyncStore(database, commits: nil), committed: { mounted.committed() }), epoch)
+        return WatchedStore(store: SQLiteSyncStore(database, commits: nil), committed: { mounted.committed() })
     }
 
     // MARK: - State
@@ -182,6 +182,8 @@ final class World: Sendable {
 private struct WatchedStore: SyncStore {
     let store: SQLiteSyncStore
     let committed: @Sendable () -> Void
+
+    var epoch: String { store.epoch }
 
     func read<Answer: Sendable>(
         account: String, _ work: @escaping @Sendable (any AccountSnapshot) throws -> Answer

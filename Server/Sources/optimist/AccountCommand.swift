@@ -10,7 +10,8 @@ struct AccountCommand: ParsableCommand {
         commandName: "account", abstract: "List, invite, reset, sign out and delete the accounts of a server.",
         discussion: """
             A server that runs takes the order at a socket in its data directory, which only the directory's owner can \
-            open, and its devices hear of it at once. Otherwise the order is carried out in the directory.
+            open, and its devices hear of it at once. Otherwise the order is carried out in the directory. With --database \
+            it is carried out in the database, and the servers tell the devices.
             """,
         subcommands: [List.self, Invite.self, Reset.self, Sessions.self, EndSessions.self, Delete.self])
 

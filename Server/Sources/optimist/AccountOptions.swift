@@ -3,9 +3,11 @@
 import ArgumentParser
 import AsyncHTTPClient
 import Foundation
+import Logging
 import NIOCore
 import NIOHTTP1
 import OptimistCore
+import OptimistPostgres
 import OptimistServer
 import OptimistWire
 
@@ -14,6 +16,8 @@ struct AccountOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Where the server's data lies.", valueName: "directory"))
     var data: String?
 
+    @OptionGroup var shared: DatabaseOptions
+
     @Flag(help: "Print JSON.")
     var json = false
 
@@ -21,6 +25,12 @@ struct AccountOptions: ParsableArguments {
     ///
     /// - Parameter lines: What a person reads.
     func carryOut(_ order: AccountOrder, lines: (JSON) -> [String]) async throws {
+        if let database = shared.shared {
+            return try await explainingErrors(of: "account", at: database.place) {
+                let opening = PostgresOpening(database: database, logger: Logger(label: "optimist.account"))
+                show(try await opening.carryOut(order, shared.readSecret()), lines)
+            }
+        }
         let directory =
             data.map { URL(filePath: $0, directoryHint: .isDirectory) }
             ?? DataDirectory.standard.appending(path: "server")
@@ -31,8 +41,12 @@ struct AccountOptions: ParsableArguments {
             } catch let error as OptimistError where error.code == .dataInUse {
                 answer = try await Self.ask(AccountOffice.socket(in: directory), order)
             }
-            for line in json ? [answer.description] : lines(answer) { say(line) }
+            show(answer, lines)
         }
+    }
+
+    private func show(_ answer: JSON, _ lines: (JSON) -> [String]) {
+        for line in json ? [answer.description] : lines(answer) { say(line) }
     }
 
     /// Gives the order to the server that has the directory.

@@ -9,6 +9,7 @@ struct OptimistCommand: AsyncParsableCommand {
         abstract: "Apps whose screens never wait for the network: the server, the lab and the tools.",
         subcommands: [
             LabCommand.self, ServeCommand.self, AccountCommand.self, InspectCommand.self, SchemaCommand.self,
-            SimulateCommand.self, ProxyCommand.self, GazetteerCommand.self, BenchCommand.self,
+            SecretCommand.self, EpochCommand.self, CopyCommand.self, SimulateCommand.self, ProxyCommand.self,
+            GazetteerCommand.self, BenchCommand.self,
         ])
 }

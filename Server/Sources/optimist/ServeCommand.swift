@@ -4,12 +4,13 @@ import ArgumentParser
 import Foundation
 import Logging
 import OptimistCore
+import OptimistPostgres
 import OptimistServer
 import OptimistWire
 import ServiceLifecycle
 import UnixSignals
 
-/// `optimist serve`: a sync server with its data in one directory. Needs no configuration.
+/// `optimist serve`: a sync server. With its data in one directory it needs no configuration.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Run a sync server.",
@@ -54,6 +55,14 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("Where the data lies.", valueName: "directory"))
     var data: String?
+
+    @OptionGroup var shared: DatabaseOptions
+
+    @Flag(help: "Make or migrate the tables of the database, and end.")
+    var migrateOnly = false
+
+    @Flag(help: "Give the database another secret than it had: everybody must sign in again.")
+    var replaceSecret = false
 
     @Option(help: ArgumentHelp("The schema. Default: schema.json in the data directory.", valueName: "file"))
     var schema: String?
@@ -116,6 +125,13 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if let database = shared.shared {
+            guard data == nil else { throw ValidationError("Name --data or --database, not both.") }
+            return try await explainingErrors(of: "serve", at: database.place) { try await serve(database) }
+        }
+        if migrateOnly || replaceSecret {
+            throw ValidationError("--migrate-only and --replace-secret are for a server with --database.")
+        }
         let directory =
             data.map { URL(filePath: $0, directoryHint: .isDirectory) }
             ?? DataDirectory.standard.appending(path: "server")
@@ -124,11 +140,38 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func serve(_ directory: URL) async throws {
         let schema = try SchemaFile(path: self.schema, directory: directory).read()
+        try await serve(.directory(directory), schema, at: directory.path)
+    }
+
+    private func serve(_ database: PostgresDatabase) async throws {
+        let opening = PostgresOpening(database: database, logger: logger)
+        if migrateOnly {
+            try await opening.migrate()
+            return say("The tables of \(database.place) are up to date.")
+        }
+        guard let schema else {
+            throw OptimistError(
+                .schemaConflict,
+                "Name the schema with --schema FILE. `optimist schema` writes one from an app's tables.")
+        }
+        let secret = try shared.readSecret()
+        if replaceSecret { try await opening.replaceSecret(by: secret) }
+        try await serve(
+            .postgres(database, secret: secret), SchemaFile.Named(path: schema, option: "--schema").read(),
+            at: database.place)
+    }
+
+    private var logger: Logger {
         var logger = Logger(label: "optimist.server", factory: { StreamLogHandler.standardError(label: $0) })
         logger.logLevel = logLevel
+        return logger
+    }
+
+    private func serve(_ storage: ServerStorage, _ schema: Schema, at place: String) async throws {
+        let logger = logger
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
-                host: host, port: port, dataDirectory: directory, schema: schema,
+                host: host, port: port, storage: storage, schema: schema,
                 acceptedChanges: accept, allowsOneDeviceOnly: oneDevice,
                 signUp: signUp, deliverReset: resetHook.map { ResetHook(program: $0).deliver },
                 isBehindProxy: behindProxy, tombstoneDays: tombstoneDays,
@@ -146,7 +189,7 @@ struct ServeCommand: AsyncParsableCommand {
             say("Optimist serves http://\(host):\(port) with the schema \"\(schema.id)\", version \(schema.version).")
             let room = OptimistServer.maxConnections()
             say("It holds at most \(room) connections, which the limit of open files allows (ulimit -n).")
-            say("Its data is in \(directory.path). Stop it with Ctrl-C.")
+            say("Its data is in \(place). Stop it with Ctrl-C.")
             try await tasks.waitForAll()
         }
     }

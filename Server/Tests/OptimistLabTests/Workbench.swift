@@ -34,7 +34,7 @@ struct Workbench: Sendable {
         let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         var configuration = ServerConfiguration(
-            port: 0, dataDirectory: folder.appending(path: "server"), logger: quiet)
+            port: 0, storage: .directory(folder.appending(path: "server")), logger: quiet)
         // A session's own time is real here: nothing in the server may take long on a busy machine.
         configuration.passwordCost = .trivial
         configuration.workBudget = .unlimited

@@ -107,7 +107,8 @@ struct AccountCareTests {
         }
     }
 
-    @Test func `a reset token gives one new password in its time, ends all sessions, and is stored as a hash`()
+    @Test(.embedded)
+    func `a reset token gives one new password in its time, ends all sessions, and is stored as a hash`()
         async throws
     {
         try await site.serving { server, http async throws in
@@ -223,7 +224,7 @@ struct AccountCareTests {
             let refresh = try await http.form(
                 "/auth/token", "grant_type=refresh_token&refresh_token=\(tablet.refresh)")
             #expect(refresh.json["error"] == "invalid_grant" && refresh.json["reason"] == "account_deleted")
-            #expect(try await left(of: phone.account, server).isEmpty)
+            #expect(try await left(of: phone.account).isEmpty)
             #expect(try await server.rows(account: other.account, type: "todo").count == 1)
             let again = try await http.signUp()
             #expect(again.account != phone.account)
@@ -237,7 +238,7 @@ struct AccountCareTests {
             _ = try await server.call(phone, "todo/set", ["create": [RowKey.id(1): ["content": "a"]]], push: 1)
             // As if the server had stopped in between: the account is gone, and its rows are still there.
             _ = try await server.registry.store.delete(account: phone.account, if: nil, at: 1_800_000_000)
-            let left = try await left(of: phone.account, server)
+            let left = try await left(of: phone.account)
             #expect(
                 left == ["optimist_rows", "optimist_pushes", "optimist_account_days", "optimist_account_epochs"])
             return phone
@@ -245,27 +246,24 @@ struct AccountCareTests {
         try await site.serving { server, http async throws in
             #expect(try await reason(http, phone) == "account_deleted")
             await site.clock.sleepers(atLeast: 1)
-            #expect(try await left(of: phone.account, server).isEmpty)
+            #expect(try await left(of: phone.account).isEmpty)
         }
     }
 
     /// The tables in which an account still has something.
-    private func left(of account: String, _ server: OptimistServer) async throws -> [String] {
+    private func left(of account: String) async throws -> [String] {
         let tables = [
             "optimist_accounts", "optimist_sessions", "optimist_resets", "optimist_index", "optimist_rows",
             "optimist_pushes", "optimist_account_days", "optimist_account_epochs",
         ]
-        return try await server.database.pool.read { db in
-            try tables.filter { table in
-                try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table) WHERE account_id = ?", arguments: [account])
-                    != 0
-            }
-        }
+        var left: [String] = []
+        for table in tables where try await site.count(of: table, account: account) > 0 { left.append(table) }
+        return left
     }
 
     // MARK: - The operator
 
-    @Test func `orders of an operator are carried out whether or not a server runs`() async throws {
+    @Test(.embedded) func `orders of an operator are carried out whether or not a server runs`() async throws {
         let account = try await site.serving { server, http async throws in
             let phone = try await http.signUp()
             let refusal = await #expect(throws: OptimistError.self) {
@@ -283,7 +281,7 @@ struct AccountCareTests {
         }
         let list = try await AccountOffice.carryOut(.list, in: site.directory)
         #expect(list["accounts"]?.array?.first?["id"]?.string == account)
-        let epochs = try await DatabaseQueue(path: site.database.path).read { db in
+        let epochs = try await DatabaseQueue(path: site.file.path).read { db in
             try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_epochs")
         }
         #expect(epochs == 1, "no server was started for it")
@@ -296,7 +294,9 @@ struct AccountCareTests {
         #expect(refusal?.code == .unreadableData)
     }
 
-    @Test func `a running server's socket takes orders, and only the directory's owner can open it`() async throws {
+    @Test(.embedded) func `a running server's socket takes orders, and only the directory's owner can open it`()
+        async throws
+    {
         try await site.serving { _, http async throws in
             _ = try await http.signUp()
             let socket = AccountOffice.socket(in: site.directory)
@@ -313,11 +313,11 @@ struct AccountCareTests {
     }
 
     /// A file that a server of version 2 wrote: an account with one session and one row.
-    @Test func `a file of version 2 is taken on with its accounts, sessions and rows`() async throws {
+    @Test(.embedded) func `a file of version 2 is taken on with its accounts, sessions and rows`() async throws {
         let file = try #require(
             Bundle.module.url(forResource: "server-2", withExtension: "sqlite", subdirectory: "Fixtures"))
         try FileManager.default.createDirectory(at: site.directory, withIntermediateDirectories: true)
-        try FileManager.default.copyItem(at: file, to: site.database)
+        try FileManager.default.copyItem(at: file, to: site.file)
         try await site.serving(schema: .projects) { server, http async throws in
             let answer = try await http.post("/auth/sign-in", JSON.entry("ann@example.org", device: "tablet"))
             let tablet = try Person(answer.json)

@@ -141,6 +141,15 @@ struct AccountTests {
             #expect(limited.headers["retry-after"].first.flatMap { Int($0) }.map { $0 > 0 } == true)
             #expect(try await http.post("/auth/sign-in", JSON.entry("b@example.org")).status == 400)
             #expect(try await http.post("/auth/sign-in", JSON.entry("c@example.org")).status == 429)
+        }
+    }
+
+    @Test(.embedded) func `attempts to sign in are allowed again with time`() async throws {
+        try await site.serving(change: { $0.signInBurstPerAccount = 1 }) { _, http async throws in
+            _ = try await http.signUp()
+            let wrong = JSON.entry("a@example.org", password: "wrong horse")
+            #expect(try await http.post("/auth/sign-in", wrong).status == 400)
+            #expect(try await http.post("/auth/sign-in", JSON.entry("a@example.org")).status == 429)
             site.clock.advance(by: .seconds(11))
             #expect(try await http.post("/auth/sign-in", JSON.entry("a@example.org")).status == 200)
         }

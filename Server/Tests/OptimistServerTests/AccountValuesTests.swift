@@ -67,7 +67,7 @@ struct AccountValuesTests {
     }
 
     @Test func `attempts are limited by key, and allowed again with time`() {
-        var limiter = AttemptLimiter(burst: 2, interval: .seconds(8))
+        var limiter = AttemptLimiter(AttemptRate(burst: 2, interval: .seconds(8)))
         #expect(limiter.attempt("a", now: .zero) == nil)
         #expect(limiter.attempt("a", now: .zero) == nil)
         #expect(limiter.attempt("a", now: .seconds(4)) == .seconds(4))

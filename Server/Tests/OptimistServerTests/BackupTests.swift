@@ -9,7 +9,7 @@ import Testing
 @testable import OptimistServer
 
 /// A server that is started from an old copy of its file.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.embedded, .timeLimit(.minutes(20)))
 struct BackupTests {
     @Test func `L3: a restored server is forked for states beyond the backup, and healed by its devices`() async throws
     {

@@ -9,7 +9,7 @@ import Testing
 @testable import OptimistServer
 
 /// The data directory: who can read it, and what is noticed while the server runs.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.embedded, .timeLimit(.minutes(20)))
 struct DataFileTests {
     let site = Site()
 
@@ -60,8 +60,8 @@ struct DataFileTests {
                 let person = try await http.signUp()
                 #expect(try await http.get("/readyz").status == 200)
                 let aside = site.directory.appending(path: "aside")
-                try FileManager.default.moveItem(at: site.database, to: aside)
-                if isReplaced { try FileManager.default.copyItem(at: aside, to: site.database) }
+                try FileManager.default.moveItem(at: site.file, to: aside)
+                if isReplaced { try FileManager.default.copyItem(at: aside, to: site.file) }
                 let create: JSON = ["create": ["k": ["content": "x"]]]
                 let refusal = await #expect(throws: RequestProblem.self) {
                     try await server.call(person, "todo/set", create)
@@ -79,7 +79,7 @@ struct DataFileTests {
         try await site.serving { _, http async throws in
             var configuration = Configuration()
             configuration.allowsUnsafeTransactions = true
-            let other = try DatabaseQueue(path: site.database.path, configuration: configuration)
+            let other = try DatabaseQueue(path: site.file.path, configuration: configuration)
             try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
             let locked = try await http.get("/readyz")
             #expect(locked.status == 503 && locked.json["detail"]?.string?.contains("locked") == true)

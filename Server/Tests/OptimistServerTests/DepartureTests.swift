@@ -12,7 +12,7 @@ import Testing
 @testable import OptimistServer
 
 /// What becomes of the requests of clients that leave before they are answered.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.embedded, .timeLimit(.minutes(20)))
 struct DepartureTests {
     let site = Site()
 
@@ -22,8 +22,8 @@ struct DepartureTests {
     {
         try await site.serving { server, side async throws in
             let person = try await side.knownPerson()
-            let commits = server.registry.store.commits
-            let gate = await server.database.pool.hold()
+            let commits = try server.commits
+            let gate = try await server.database.pool.hold()
             defer { gate.signal() }
             var visitors: [Visitor] = []
             // As many as a session may have under way.
@@ -56,10 +56,10 @@ struct DepartureTests {
             let person = try await side.knownPerson()
             let visitor = try await Visitor(port: server.port)
             for number in 1...3 {
-                let gate = await server.database.pool.hold()
+                let gate = try await server.database.pool.hold()
                 defer { gate.signal() }
                 try await visitor.ask(side.creating(number, of: person), of: person)
-                while server.registry.store.commits.waitingCount < 1 { await Task.yield() }
+                while try server.commits.waitingCount < 1 { await Task.yield() }
                 gate.signal()
                 #expect(await visitor.answer() == 200)
             }
@@ -72,11 +72,11 @@ struct DepartureTests {
     {
         try await site.serving { server, side async throws in
             let person = try await side.knownPerson()
-            let gate = await server.database.pool.hold()
+            let gate = try await server.database.pool.hold()
             defer { gate.signal() }
             let visitor = try await Visitor(port: server.port)
             for number in 1...2 { try await visitor.ask(side.creating(number, of: person), of: person) }
-            while server.registry.store.commits.waitingCount < 1 { await Task.yield() }
+            while try server.commits.waitingCount < 1 { await Task.yield() }
             try await visitor.leave(.closesItsSide)
             for _ in 1...2 { #expect(await visitor.answer() == 503) }
             gate.signal()

@@ -12,7 +12,7 @@ import Testing
 @testable import OptimistServer
 
 /// A disk without room.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.embedded, .timeLimit(.minutes(20)))
 struct DiskTroubleTests {
     private let file: StoreFile
 
@@ -127,11 +127,9 @@ struct DiskTroubleTests {
 
     @Test func `the problem that a client hears names the disk, and says when to come again`() {
         let full = DatabaseError(resultCode: .SQLITE_FULL)
-        #expect(RequestProblem(full).status == 503 && full.retryAfterSeconds == 30)
-        #expect(RequestProblem(full).detail.contains("full"))
+        #expect(full.retryAfterSeconds == 30 && full.detail.contains("full"))
         let broken = DatabaseError(resultCode: .SQLITE_IOERR_WRITE)
-        #expect(RequestProblem(broken).status == 503 && broken.retryAfterSeconds == 5)
-        #expect(RequestProblem(broken).detail.contains("fails"))
-        #expect(RequestProblem(DatabaseError(resultCode: .SQLITE_BUSY)).status == 503)
+        #expect(broken.retryAfterSeconds == 5 && broken.detail.contains("fails"))
+        #expect(DatabaseError(resultCode: .SQLITE_BUSY).detail.contains("cannot be reached"))
     }
 }

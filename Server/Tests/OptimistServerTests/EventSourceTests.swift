@@ -31,7 +31,7 @@ struct EventSourceTests {
                 site.clock.advance(by: .milliseconds(50))
                 return false
             }
-            #expect(states == ["\(server.database.epoch).0", "\(server.database.epoch).1"])
+            #expect(states == ["\(server.epoch).0", "\(server.epoch).1"])
         }
     }
 
@@ -47,7 +47,7 @@ struct EventSourceTests {
                 site.clock.advance(by: .milliseconds(50))
                 return false
             }
-            #expect(states.last == "\(server.database.epoch).5")
+            #expect(states.last == "\(server.epoch).5")
         }
     }
 

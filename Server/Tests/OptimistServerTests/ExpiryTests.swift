@@ -8,7 +8,7 @@ import Testing
 @testable import OptimistServer
 
 /// Snapshots, deleted rows and their end, in the embedded database.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.embedded, .timeLimit(.minutes(20)))
 struct ExpiryTests {
     private let file: StoreFile
 

@@ -32,7 +32,7 @@ struct HTTPTests {
                 SessionResource(json: await http.get("/.well-known/jmap", token: person.access).json))
             #expect(session.primaryAccount == person.account && session.username == "a@example.org")
             #expect(session.accounts[person.account] == .planner)
-            #expect(session.apiURL == http.base + "/jmap/" && session.epoch == server.database.epoch)
+            #expect(session.apiURL == http.base + "/jmap/" && session.epoch == server.epoch)
             let answer = try await http.post("/jmap/", create(person.account), token: person.access)
             let response = try #require(Response(json: answer.json))
             #expect(response.sessionState == session.state)

@@ -131,7 +131,7 @@ struct MemoryTests {
             }
             let held = server.routes.memory.share(of: "another")
             held.keep(answer: server.routes.memory.limit)
-            var (state, pages, rows) = ("\(server.database.epoch).0", 0, 0)
+            var (state, pages, rows) = ("\(server.epoch).0", 0, 0)
             while pages < 20 {
                 let answer = try await http.post("/jmap/", changes(person, since: state), token: person.access)
                 #expect(answer.status == 200)

@@ -116,7 +116,7 @@ struct PlaceTests {
         }
     }
 
-    @Test func `a file that is no gazetteer is refused before anything is listened to`() async throws {
+    @Test(.embedded) func `a file that is no gazetteer is refused before anything is listened to`() async throws {
         let error = await #expect(throws: OptimistError.self) {
             try await site.open { $0.gazetteer = site.directory.appending(path: "nowhere.sqlite") }
         }

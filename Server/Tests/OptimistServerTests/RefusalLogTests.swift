@@ -57,17 +57,19 @@ struct RefusalLogTests {
         }
     }
 
-    @Test(arguments: [
-        ("sign-in", "sign_in_refused"), ("password", "password_refused"), ("delete-account", "password_refused"),
-        ("reset-password", "reset_refused"),
-    ])
+    @Test(
+        .embedded,
+        arguments: [
+            ("sign-in", "sign_in_refused"), ("password", "password_refused"), ("delete-account", "password_refused"),
+            ("reset-password", "reset_refused"),
+        ])
     func `an account whose password changes while another is being checked refuses that one, in one line`(
         operation: String, event: String
     ) async throws {
         try await site.serving(change: { $0.logger = book.logger }) { server, http async throws in
             let phone = try await http.signUp()
             #expect(try await http.get("/.well-known/jmap", token: phone.access).status == 200)
-            let (accounts, commits) = (server.registry, server.registry.store.commits)
+            let (accounts, commits) = (server.registry, try server.commits)
             let account = try #require(try await accounts.store.account(email: "a@example.org"))
             let token = try #require(await server.carryOut(.reset(email: "a@example.org"))["token"])
             let bodies: [String: JSON] = [
@@ -77,7 +79,7 @@ struct RefusalLogTests {
                 "reset-password": ["token": token, "newPassword": "battery staple"],
             ]
             let body = try #require(bodies[operation])
-            let gate = await server.database.pool.hold()
+            let gate = try await server.database.pool.hold()
             defer { gate.signal() }
             let changing = Task {
                 try await accounts.store.setPassword(of: account, to: "another", keeping: nil, at: 0)

@@ -8,7 +8,7 @@ import Testing
 @testable import OptimistServer
 
 /// A schema that calls things otherwise than the one before.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.embedded, .timeLimit(.minutes(20)))
 struct RenameTests {
     private let site: StoreFile
     private let first = Schema(

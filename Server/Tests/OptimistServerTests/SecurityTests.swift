@@ -150,12 +150,14 @@ struct SecurityTests {
         }
     }
 
-    @Test(arguments: [
-        ("127.0.0.1", Exposure.loopback), ("127.1.2.3", .loopback), ("localhost", .loopback), ("::1", .loopback),
-        ("0.0.0.0", .network), ("::", .network), ("192.168.1.5", .network), ("127.0.0.1.example.org", .network),
-    ])
+    @Test(
+        .embedded,
+        arguments: [
+            ("127.0.0.1", Exposure.loopback), ("127.1.2.3", .loopback), ("localhost", .loopback), ("::1", .loopback),
+            ("0.0.0.0", .network), ("::", .network), ("192.168.1.5", .network), ("127.0.0.1.example.org", .network),
+        ])
     func `an address that others reach is known as one`(host: String, exposure: Exposure) {
-        var configuration = ServerConfiguration(host: host, dataDirectory: site.directory)
+        var configuration = ServerConfiguration(host: host, storage: .directory(site.directory))
         #expect(configuration.exposure == exposure)
         configuration.isBehindProxy = true
         #expect(configuration.exposure == (exposure == .loopback ? .loopback : .pastProxy))

@@ -2,6 +2,7 @@
 
 import AsyncHTTPClient
 import Foundation
+import GRDB
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -12,15 +13,28 @@ import OptimistWire
 import Synchronization
 import Testing
 
+@testable import OptimistPostgres
 @testable import OptimistServer
 
 /// A server with a directory of its own, and the time in the test's hands.
 final class Site: Sendable {
     let directory: URL
+    /// Nil: the data is in the directory.
+    let database: PostgresDatabase?
     let clock = ManualClock()
     private let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
 
-    init() { directory = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)") }
+    init() {
+        directory = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
+        database = SharedDatabase.isUsed ? try? SharedDatabase.make() : nil
+    }
+
+    private var storage: ServerStorage {
+        get throws {
+            guard let database else { return .directory(directory) }
+            return .postgres(database, secret: try ServerKeys(secret: SharedDatabase.secret))
+        }
+    }
 
     deinit { try? FileManager.default.removeItem(at: directory) }
 
@@ -30,12 +44,24 @@ final class Site: Sendable {
             at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }
 
-    var database: URL { directory.appending(path: "optimist.sqlite") }
+    var file: URL { directory.appending(path: "optimist.sqlite") }
 
     /// Suspends until so many tasks are asleep beside the server's housekeeping.
     func sleepers(atLeast count: Int) async { await clock.sleepers(atLeast: count + 1) }
 
     func advance(by seconds: Double) { time.withLock { $0 += seconds } }
+
+    /// How many rows of a table an account has.
+    func count(of table: String, account: String) async throws -> Int {
+        let sql = "SELECT count(*) FROM \(table) WHERE account_id ="
+        if let database {
+            let connection = try PostgresConnection(database.url)
+            return try connection.query(SharedDatabase.Statement(sql: "\(sql) $1"), [.text(account)]).int(0, 0)
+        }
+        return try await DatabaseQueue(path: file.path).read {
+            try Int.fetchOne($0, sql: "\(sql) ?", arguments: [account]) ?? 0
+        }
+    }
 
     /// Opens the server. Nothing is listened to.
     ///
@@ -44,7 +70,7 @@ final class Site: Sendable {
         schema: Schema = .planner, waits: Bool = true, change: (inout ServerConfiguration) -> Void = { _ in }
     ) async throws -> OptimistServer {
         var configuration = ServerConfiguration(
-            port: 0, dataDirectory: directory, schema: schema,
+            port: 0, storage: try storage, schema: schema,
             surroundings: Surroundings(clock: clock, now: { [self] in time.withLock(\.self) }),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         configuration.passwordCost = .trivial
@@ -221,5 +247,20 @@ struct HTTPSide: Sendable {
                 if try await body(field("event"), JSON(parsing: field("data").utf8)) { return }
             }
         }
+    }
+}
+
+extension OptimistServer {
+    /// The epoch that a server of an embedded store began with its start.
+    var epoch: String { storage.rows.epoch }
+
+    /// The embedded store's file.
+    var database: ServerDatabase {
+        get throws { try #require(storage.rows as? SQLiteSyncStore, "This server has no file.").database }
+    }
+
+    /// The embedded store's writer.
+    var commits: GroupCommit {
+        get throws { try #require(storage.accounts as? SQLiteAccountStore, "This server has no file.").commits }
     }
 }

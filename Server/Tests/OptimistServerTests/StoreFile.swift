@@ -42,7 +42,7 @@ final class StoreFile: Sendable {
         let commits = GroupCommit(writer: database.pool) { .zero }
         let store = SQLiteSyncStore(database, commits: commits)
         let settings = ServingSettings(
-            schema: schema, epoch: epoch, makeRowID: { UUID().uuidString.lowercased() }, workBudget: .unlimited)
+            schema: schema, makeRowID: { UUID().uuidString.lowercased() }, workBudget: .unlimited)
         let noon = Date(timeIntervalSince1970: Double(day) * 86_400 + 43_200)
         return Opened(
             database: database, store: store, commits: commits,

@@ -11,7 +11,7 @@ import Testing
 @testable import OptimistServer
 
 /// The embedded database: what opens, what lasts, what is refused.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.embedded, .timeLimit(.minutes(20)))
 struct StoreTests {
     let site = Site()
 
@@ -68,19 +68,19 @@ struct StoreTests {
 
     @Test func `data of a later version is refused, with advice, and untouched`() async throws {
         try await site.open().database.pool.close()
-        try await DatabaseQueue(path: site.database.path).writeWithoutTransaction { db in
+        try await DatabaseQueue(path: site.file.path).writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA journal_mode = DELETE; PRAGMA user_version = 99")
         }
-        let before = try Data(contentsOf: site.database)
+        let before = try Data(contentsOf: site.file)
         let refusal = await #expect(throws: OptimistError.self) { _ = try await site.open() }
         #expect(refusal?.code == .newerData)
         #expect(refusal?.message.contains("later version") == true)
-        #expect(try Data(contentsOf: site.database) == before)
+        #expect(try Data(contentsOf: site.file) == before)
     }
 
     @Test func `a file whose making was cut short is opened, and made anew`() async throws {
         try site.makeDirectory()
-        let (half, file) = (site.directory.appending(path: "half.sqlite").path, site.database.path)
+        let (half, file) = (site.directory.appending(path: "half.sqlite").path, site.file.path)
         try await DatabaseQueue(path: half).writeWithoutTransaction { db in
             // More than the cache holds: a part is in the file, and the journal says how to take it back.
             try db.execute(sql: "PRAGMA cache_size = 1; BEGIN; CREATE TABLE t AS SELECT randomblob(100000) AS b")
@@ -102,10 +102,10 @@ struct StoreTests {
     @Test func `a file that is no database is refused, with advice, and untouched`() async throws {
         try site.makeDirectory()
         let junk = Data(repeating: 0x41, count: 8192)
-        try junk.write(to: site.database)
+        try junk.write(to: site.file)
         let refusal = await #expect(throws: OptimistError.self) { _ = try await site.open() }
         #expect(refusal?.code == .unreadableData)
-        #expect(try Data(contentsOf: site.database) == junk)
+        #expect(try Data(contentsOf: site.file) == junk)
     }
 
     @Test(arguments: [
@@ -120,11 +120,11 @@ struct StoreTests {
 
     @Test func `another program's database is refused and untouched`() async throws {
         try site.makeDirectory()
-        try await DatabaseQueue(path: site.database.path).write { try $0.execute(sql: "CREATE TABLE theirs (x)") }
-        let before = try Data(contentsOf: site.database)
+        try await DatabaseQueue(path: site.file.path).write { try $0.execute(sql: "CREATE TABLE theirs (x)") }
+        let before = try Data(contentsOf: site.file)
         let refusal = await #expect(throws: OptimistError.self) { _ = try await site.open() }
         #expect(refusal?.code == .unreadableData)
-        #expect(try Data(contentsOf: site.database) == before)
+        #expect(try Data(contentsOf: site.file) == before)
     }
 
     @Test func `a schema with a higher version replaces the former; any other change is refused`() async throws {
@@ -149,7 +149,7 @@ struct StoreTests {
         let file = try #require(
             Bundle.module.url(forResource: "server-1", withExtension: "sqlite", subdirectory: "Fixtures"))
         try site.makeDirectory()
-        try FileManager.default.copyItem(at: file, to: site.database)
+        try FileManager.default.copyItem(at: file, to: site.file)
         var schema = Schema.projects
         schema.version = 2
         schema.types["Todo"]?.columns["listId"]?.onDelete = .cascade

@@ -7,21 +7,21 @@ import Testing
 
 @testable import OptimistServer
 
-/// What the embedded store and the one in memory do alike.
+/// What the store with a database and the one in memory do alike.
 @Suite(.timeLimit(.minutes(20)))
 struct StoresTests {
-    enum Kind: CaseIterable { case embedded, inMemory }
+    enum Kind: CaseIterable { case durable, inMemory }
 
     private static let composed: JSON = "Caf\u{E9}"
     private static let decomposed: JSON = "Cafe\u{301}"
 
-    private let file: StoreFile
+    private let place: StorePlace
 
-    init() throws { file = try StoreFile() }
+    init() throws { place = try StorePlace() }
 
-    private func store(_ kind: Kind) throws -> any SyncStore {
+    private func store(_ kind: Kind) async throws -> any SyncStore {
         switch kind {
-        case .embedded: return try file.open(epoch: "e1").store
+        case .durable: return try await place.open(epoch: "e1", schema: Self.schema)
         case .inMemory: return InMemorySyncStore(accounts: [StoreFile.account], epoch: "e1")
         }
     }
@@ -35,7 +35,7 @@ struct StoresTests {
     }
 
     private func set(_ type: String, _ arguments: JSONObject, in store: any SyncStore) async throws -> SetAnswer {
-        let settings = ServingSettings(schema: Self.schema, epoch: "e1", makeRowID: { UUID().uuidString.lowercased() })
+        let settings = ServingSettings(schema: Self.schema, makeRowID: { UUID().uuidString.lowercased() })
         let service = JMAPService(store: store, settings: settings, now: { Date(timeIntervalSince1970: 1_800_000_000) })
         var arguments = arguments
         arguments.append("accountId", .string(StoreFile.account))
@@ -51,7 +51,7 @@ struct StoresTests {
     func `M6 a text that only looks like another one is another value, and is free when its row takes the other`(
         kind: Kind
     ) async throws {
-        let store = try store(kind)
+        let store = try await store(kind)
         func list(_ number: Int, _ name: JSON) -> JSONObject { ["create": [RowKey.list(number).id: ["name": name]]] }
         _ = try await set("List", list(1, Self.composed), in: store)
         _ = try await set("List", ["update": [RowKey.list(1).id: ["name": Self.decomposed]]], in: store)
@@ -64,7 +64,7 @@ struct StoresTests {
     func `M6 rows whose texts only look the same live beside each other, in one push and in two`(
         kind: Kind, isOne: Bool
     ) async throws {
-        let store = try store(kind)
+        let store = try await store(kind)
         let rows: [JSONObject.Member] = [
             (RowKey.list(1).id, ["name": Self.composed]), (RowKey.list(2).id, ["name": Self.decomposed]),
         ]
@@ -80,7 +80,7 @@ struct StoresTests {
 
     @Test(arguments: Kind.allCases)
     func `R1 a page reads nothing of what a deleted row has kept`(kind: Kind) async throws {
-        let store = try store(kind)
+        let store = try await store(kind)
         let id = RowKey.todo(1).id
         _ = try await set("Todo", ["create": [id: ["content": "kept"]]], in: store)
         _ = try await set("Todo", ["destroy": [.string(id)]], in: store)
@@ -93,7 +93,7 @@ struct StoresTests {
 
     @Test(arguments: Kind.allCases)
     func `R1 R6 the totals behind counters count for the room of a page`(kind: Kind) async throws {
-        let store = try store(kind)
+        let store = try await store(kind)
         let totals = (10..<30).map { number -> JSON in
             let clock = Clock.at(1, "device\(number)")
             return ["@total": 1, "origin": .string(clock.device), "@hlc": .string(clock.description)]

@@ -10,7 +10,7 @@ import Testing
 @testable import OptimistServer
 
 /// Whose write comes when.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.embedded, .timeLimit(.minutes(20)))
 struct WriteTurnsTests {
     let site = Site()
 

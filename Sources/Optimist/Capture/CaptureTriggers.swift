@@ -127,17 +127,19 @@ struct CaptureTriggers {
     /// An `INSERT` that reads its own table costs SQLite a temporary table each time, so there is one statement for each case.
     /// The server must delete a row that it has alive, and a row that was sent or has outlived its end. Others leave no trace.
     private func ended(_ row: String) -> String {
-        let remote = "(SELECT r.generation FROM optimist_remote r WHERE \(isKey(row, of: "r.")))"
+        let remote = "(SELECT r.generation + (r.generation & 1) FROM optimist_remote r WHERE \(isKey(row, of: "r.")))"
         return """
             \(adopted(row));
             INSERT INTO optimist_edit(tbl, id, generation, grp, place, stamp, dirty)
             SELECT tbl, id, generation + 1, optimist_group(NULL), optimist_place(), \(stamp(row)), \(TableLayout.lifeMask)
             FROM optimist_remote WHERE \(isKey(row)) AND generation & 1
             ON CONFLICT(tbl, id) DO UPDATE SET
-            generation = CASE WHEN \(maybeSent) = 0 THEN excluded.generation ELSE generation + (generation & 1) END, \(Self.reset());
+            generation = max(CASE WHEN \(maybeSent) = 0 THEN 0 ELSE generation + (generation & 1) END, excluded.generation),
+            \(Self.reset());
             UPDATE optimist_remote SET clock = 0, clocks = NULL WHERE \(isKey(row)) AND NOT generation & 1
             AND generation > (SELECT e.generation FROM optimist_edit e WHERE \(isKey(row, of: "e.")));
-            UPDATE optimist_edit SET generation = CASE WHEN \(maybeSent) = 0 THEN \(remote) ELSE generation + 1 END,
+            UPDATE optimist_edit SET
+            generation = max(CASE WHEN \(maybeSent) = 0 THEN 0 ELSE generation + 1 END, coalesce(\(remote), 0)),
             \(Self.reset(stamp: stamp(row), dirty: "\(TableLayout.lifeMask)"))
             WHERE \(isKey(row)) AND generation & 1 AND (\(maybeSent) <> 0 OR \(remote) > generation);
             DELETE FROM optimist_edit WHERE \(isKey(row)) AND generation & 1;

@@ -12,6 +12,16 @@ extension RowEntry {
         _ sent: SentRow, _ verdict: Verdict, push: Int64, device: String, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Rendering {
+        let rendering = try apply(verdict, to: sent, push: push, device: device, in: layout, quote: quote)
+        // A row that was taken away here while its push was on its way is in the life that the server gave it.
+        if !isPending { generation = remote.generation }
+        return rendering
+    }
+
+    private mutating func apply(
+        _ verdict: Verdict, to sent: SentRow, push: Int64, device: String, in layout: TableLayout,
+        quote: (TableLayout.Column, JSON) throws -> String
+    ) rethrows -> Rendering {
         // The server has since forgotten the life in which the row was sent: see ``moveUnsent(to:_:in:quote:)``.
         if isAlive, sent.generation > generation { return Rendering() }
         // The server has lost the row. It did not delete it.

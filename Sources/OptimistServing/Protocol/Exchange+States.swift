@@ -14,7 +14,7 @@ extension Exchange {
             throw MethodError("cannotCalculateChanges", "That is no state of this server.")
         }
         var known = KnownState(state: state)
-        if state.epoch != settings.epoch || state > self.state {
+        if state.epoch != snapshot.epoch || state > self.state {
             let epochs = try snapshot.epochs()
             guard epochs.contain(state) else {
                 let why = "The server's data has gone back since that state."
@@ -36,7 +36,7 @@ extension Exchange {
 
     /// The state that the server gives a client for a position.
     func state(at place: LogPosition, begun: Int64? = nil) -> SyncState {
-        var state = place.state(epoch: settings.epoch)
+        var state = place.state(epoch: snapshot.epoch)
         state.begun = begun
         // After this answer the client no longer starts from nothing, even if the account is empty.
         if state.isInitial { state.begun = 0 }

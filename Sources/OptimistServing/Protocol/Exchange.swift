@@ -47,14 +47,14 @@ struct Exchange {
         createdIDs = request.createdIDs ?? [:]
         vocabulary = Vocabulary(settings.schema, version: request.schemaVersion)
         origins = Set(request.origins.isEmpty ? request.device.map { [$0] } ?? [] : request.origins)
-        opening = SyncState(epoch: settings.epoch, seq: snapshot.seq)
+        opening = SyncState(epoch: snapshot.epoch, seq: snapshot.seq)
         self.room = room
         pageRoom = min(AnswerLimit.pageBytes, room?.beginAnswer() ?? .max)
     }
 
     var schema: Schema { settings.schema }
     var isPush: Bool { request.isPush }
-    var state: SyncState { SyncState(epoch: settings.epoch, seq: snapshot.seq) }
+    var state: SyncState { SyncState(epoch: snapshot.epoch, seq: snapshot.seq) }
 
     /// Carries out every call, in order.
     ///

@@ -30,9 +30,11 @@ public final class JMAPService: Sendable {
     /// The schema that requests are checked against.
     public var schema: Schema { settings.schema }
     /// The current epoch of the store.
-    public var epoch: String { settings.epoch }
+    public var epoch: String { store.epoch }
     /// A text that changes whenever the session resource does.
-    public var sessionState: String { "\(epoch)-\(schema.version)" }
+    public var sessionState: String { sessionState(in: epoch) }
+
+    private func sessionState(in epoch: String) -> String { "\(epoch)-\(schema.version)" }
 
     /// The result of a request.
     public struct Outcome: Sendable {
@@ -132,7 +134,7 @@ public final class JMAPService: Sendable {
             text += ",\"createdIds\":".utf8
             JSONObject(ids.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }).write(to: &text)
         }
-        text += ",\"sessionState\":\"\(sessionState)\",\"serverTime\":\"\(now().utcText)\"}".utf8
+        text += ",\"sessionState\":\"\(sessionState(in: done.state.epoch))\",\"serverTime\":\"\(now().utcText)\"}".utf8
         return text
     }
 }
@@ -144,8 +146,7 @@ extension JMAPService {
     ///
     /// - Throws: ``StoreError/noAccount``, or the store's error.
     public func state(of account: String) async throws -> SyncState {
-        let seq = try await store.read(account: account) { $0.seq }
-        return SyncState(epoch: epoch, seq: seq)
+        try await store.read(account: account) { SyncState(epoch: $0.epoch, seq: $0.seq) }
     }
 
     /// The session resource of an account, with the URLs of this project's own server.

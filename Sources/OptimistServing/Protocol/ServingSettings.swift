@@ -12,8 +12,6 @@ public struct ServingSettings: Sendable {
 
     /// The types and columns that clients may write. The caller must have checked the schema: see `Schema.check()`.
     public var schema: Schema
-    /// The current epoch of the store, 1 to 64 ASCII letters and digits. Pass a new one whenever the store may have gone back.
-    public var epoch: String
     /// Makes the id, a lower-case UUID, of a row whose client did not choose one.
     public var makeRowID: @Sendable () -> String
     /// How many days the server remembers deleted rows. Pass the same number to ``TombstoneSweep``. Default: 90.
@@ -29,19 +27,17 @@ public struct ServingSettings: Sendable {
     ///
     /// - Parameters:
     ///   - schema: The types and columns.
-    ///   - epoch: The current epoch of the store.
     ///   - makeRowID: Makes a lower-case UUID. Called on any thread.
     ///   - tombstoneDays: How many days the server remembers deleted rows. Default: 90.
     ///   - pageRows: The most rows in one page. At least 1. Default: 20,000.
     ///   - workBudget: How long one request may keep others from writing. Default: ``WorkBudget/standard``.
     ///   - validate: Checks each write. Default: allows everything that the schema allows.
     public init(
-        schema: Schema, epoch: String, makeRowID: @escaping @Sendable () -> String,
+        schema: Schema, makeRowID: @escaping @Sendable () -> String,
         tombstoneDays: Int = RowSync.Limit.tombstoneDays, pageRows: Int = RowSync.Limit.maxPageRows,
         workBudget: WorkBudget = .standard, validate: @escaping Validation = { _ in nil }
     ) {
         self.schema = schema
-        self.epoch = epoch
         self.makeRowID = makeRowID
         self.tombstoneDays = tombstoneDays
         self.pageRows = max(1, pageRows)

@@ -34,6 +34,8 @@ public final class InMemorySyncStore: SyncStore {
         set { state.withLock { $0 = newValue } }
     }
 
+    public var epoch: String { state.withLock { $0.epochs.last ?? "" } }
+
     /// Begins an epoch, as every start of a server does.
     public func begin(epoch: String) { state.withLock { $0.epochs.append(epoch) } }
 
@@ -108,6 +110,7 @@ final class InMemoryTransaction: AccountTransaction {
 
     var seq: Int64 { account.notes.seq }
     var floor: Int64 { account.notes.floor }
+    var epoch: String { epochNames.last ?? "" }
 
     func epochs() -> Epochs { Epochs(names: epochNames, firstSeqs: account.notes.epochs, seq: seq) }
 

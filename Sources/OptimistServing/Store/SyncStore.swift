@@ -7,6 +7,9 @@ public import OptimistWire
 /// A store keeps the rows of each account in the order of their transactions. It decides nothing: between a
 /// transaction's reads and its writes, the value `SetEvaluation` works out what a push does.
 public protocol SyncStore: Sendable {
+    /// The current epoch of the database, as far as this process knows: 1 to 64 ASCII letters and digits. A new one begins
+    /// whenever the database may have gone back.
+    var epoch: String { get }
     /// Runs `work` on one snapshot of an account, outside the event loops.
     ///
     /// - Throws: What `work` throws, ``StoreError/noAccount``, or the database's error.
@@ -44,6 +47,8 @@ public protocol AccountSnapshot {
     var seq: Int64 { get }
     /// The last transaction whose deleted rows the store has forgotten. No device can continue from a state before it.
     var floor: Int64 { get }
+    /// The current epoch of the database.
+    var epoch: String { get }
     /// Whether the store has anything to forget.
     ///
     /// - Throws: The database's error.

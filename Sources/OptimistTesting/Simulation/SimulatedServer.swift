@@ -22,8 +22,8 @@ public final class SimulatedServer: Sendable {
         case stream(HTTPResponse, SimulatedStream)
     }
 
-    /// Opens the rows for one start of the server: the store, and the name of the epoch that begins with it.
-    public typealias Opening = @Sendable (SimulatedProcess, Surroundings) throws -> (any SyncStore, epoch: String)
+    /// Opens the rows for one start of the server, and begins an epoch.
+    public typealias Opening = @Sendable (SimulatedProcess, Surroundings) throws -> any SyncStore
 
     private struct Running {
         var process: SimulatedProcess
@@ -70,9 +70,8 @@ public final class SimulatedServer: Sendable {
         let memory = InMemorySyncStore(accounts: [SimulatedServer.account], epoch: "e0")
         self.open =
             open ?? { _, surroundings in
-                let epoch = "e" + surroundings.makeID().uuidString.lowercased().prefix(8)
-                memory.begin(epoch: epoch)
-                return (memory, epoch)
+                memory.begin(epoch: "e" + surroundings.makeID().uuidString.lowercased().prefix(8))
+                return memory
             }
     }
 
@@ -104,13 +103,13 @@ public final class SimulatedServer: Sendable {
         state.withLock { $0.processes.append(process) }
         process.onDeath { [weak self] in self?.died(process) }
         let surroundings = process.surroundings(seed: seed &+ UInt64(count) &* 0x9E37_79B9)
-        let (store, epoch) = try open(process, surroundings)
+        let store = try open(process, surroundings)
         guard process.isAlive else { return }
         if let memory = store as? InMemorySyncStore { memory.accept(schema) }
         let service = JMAPService(
             store: store,
             settings: ServingSettings(
-                schema: schema, epoch: epoch, makeRowID: { surroundings.makeID().uuidString.lowercased() },
+                schema: schema, makeRowID: { surroundings.makeID().uuidString.lowercased() },
                 pageRows: pageRows, workBudget: .unlimited, validate: validate),
             now: surroundings.now)
         state.withLock { $0.running = Running(process: process, store: store, service: service) }

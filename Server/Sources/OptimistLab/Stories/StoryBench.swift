@@ -33,7 +33,7 @@ package struct StoryBench: Sendable {
         let content = try LabContent(photos: nil, cache: folder)
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
-                port: 0, dataDirectory: folder.appending(path: "server"), signInBurstPerAddress: 1_000,
+                port: 0, storage: .directory(folder.appending(path: "server")), signInBurstPerAddress: 1_000,
                 gazetteer: try LabPlaces.gazetteer(in: folder),
                 routes: content.routes, logger: logger))
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -31,14 +31,26 @@ public enum AccountOffice {
                 .unreadableData, "There is no server's data in \(directory.path). Name its directory with --data.")
         }
         let lock = try DirectoryLock(directory: directory)
-        defer { withExtendedLifetime(lock) {} }
-        let keys = try ServerKeys(directory: directory)
         let database = try ServerDatabase(path: file.path, epoch: nil, day: Expiry.day(of: surroundings.now()))
-        let configuration = ServerConfiguration(dataDirectory: directory, surroundings: surroundings)
+        let commits = GroupCommit(writer: database.pool)
+        let storage = OpenedStorage(
+            rows: SQLiteSyncStore(database, commits: commits),
+            accounts: SQLiteAccountStore(reader: database.pool, commits: commits),
+            attempts: LocalAttempts(elapsed: surroundings.clock.stopwatch()),
+            keys: try ServerKeys(directory: directory),
+            trouble: { nil }, retained: lock)
+        return try await carryOut(order, in: storage, surroundings)
+    }
+
+    /// Carries out an order in data that has been opened.
+    package static func carryOut(
+        _ order: AccountOrder, in storage: OpenedStorage, _ surroundings: Surroundings = Surroundings()
+    ) async throws -> JSON {
+        let configuration = ServerConfiguration(storage: ServerStorage { _ in storage }, surroundings: surroundings)
         let accounts = Accounts(
-            store: AccountStore(reader: database.pool, commits: GroupCommit(writer: database.pool)), keys: keys,
-            access: AccessTokens(key: keys.access, lifetime: 1), passwords: Passwords(cost: .standard),
-            pokes: Pokes(), settings: configuration.accountSettings, forgetful: nil,
+            storage: storage, access: AccessTokens(key: storage.keys.access, lifetime: 1),
+            passwords: Passwords(cost: .standard), pokes: Pokes(channel: storage.channel),
+            settings: configuration.accountSettings, forgetful: nil,
             log: SecurityLog(logger: Logger(label: "optimist.account") { _ in SwiftLogNoOpLogHandler() }),
             surroundings: surroundings)
         return try await accounts.carryOut(order)

@@ -76,10 +76,16 @@ extension Accounts {
     ///
     /// - Parameter caller: The caller who has ended it. Nil: an operator.
     func announce(_ account: String, _ session: String, _ reason: SessionEnd, _ caller: Caller?) {
-        directory.end(session, reason)
-        pokes.ended(account: account, session: session, reason: reason)
+        hear(account, session, reason)
+        pokes.announce(.ended(account: account, session: session, reason: reason))
         log.note(
             reason == .reuseDetected ? .tokenReused : .sessionEnded, caller, account: account, session: session,
             end: reason)
+    }
+
+    /// Takes note that a session has ended, in this process or another.
+    func hear(_ account: String, _ session: String, _ reason: SessionEnd) {
+        directory.end(session, reason)
+        pokes.ended(account: account, session: session, reason: reason)
     }
 }

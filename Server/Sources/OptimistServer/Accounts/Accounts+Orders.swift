@@ -61,7 +61,7 @@ extension Accounts {
         }
     }
 
-    private func account(_ email: String) async throws -> AccountStore.Account {
+    private func account(_ email: String) async throws -> StoredAccount {
         guard let account = try await store.account(email: email) else { throw OptimistError.noAccount }
         return account
     }

@@ -2,20 +2,18 @@
 
 import Foundation
 import OptimistWire
-import Synchronization
 
 /// The acts of a signed-in user on the account: another password, the list of sessions, the end.
 extension Accounts {
     /// Checks that it is still the owner who holds the device.
     ///
     /// Wrong passwords count as those of a sign-in do.
-    private func confirm(_ identity: Identity, password: String, _ caller: Caller) async throws -> AccountStore.Account
-    {
-        try limit(caller)
+    private func confirm(_ identity: Identity, password: String, _ caller: Caller) async throws -> StoredAccount {
+        try await limit(caller)
         guard let account = try await store.account(id: identity.account) else { throw deleted }
-        try limit(account: account.email)
+        try await limit(account: account.email)
         guard try await isRight(password, account.password) else { throw AuthRefusal.wrongOwnPassword }
-        byAccount.withLock { $0.forgive(account.email.lowercased()) }
+        try await forgive(account.email)
         return account
     }
 
@@ -46,7 +44,7 @@ extension Accounts {
     }
 
     /// - Parameter account: See ``AccountStore/delete(account:if:at:)``.
-    func delete(_ id: String, if account: AccountStore.Account?, _ caller: Caller?) async throws -> Bool {
+    func delete(_ id: String, if account: StoredAccount?, _ caller: Caller?) async throws -> Bool {
         guard let sessions = try await store.delete(account: id, if: account, at: time) else { return false }
         log.note(.accountDeleted, caller, account: id)
         for session in sessions { announce(id, session, .accountDeleted, caller) }

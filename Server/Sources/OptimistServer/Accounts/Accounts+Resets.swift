@@ -2,7 +2,6 @@
 
 import Foundation
 import OptimistWire
-import Synchronization
 
 /// Getting in again without the password.
 extension Accounts {
@@ -15,11 +14,9 @@ extension Accounts {
     /// - Throws: ``AuthRefusal``, when nothing delivers tokens or too many were asked for.
     func forget(_ email: String, from caller: Caller) async throws {
         try await refusing(as: .resetRefused, caller) { _ in
-            try limit(caller)
+            try await limit(caller)
             guard let forgetful else { throw AuthRefusal.noResets }
-            if let wait = resetsByAddress.withLock({ $0.attempt(email.lowercased(), now: elapsed()) }) {
-                throw AuthRefusal.tooMany(wait)
-            }
+            try await limit(.reset, email.lowercased())
             forgetful.add(email)
         }
     }
@@ -40,7 +37,7 @@ extension Accounts {
     /// A password that is refused does not use up the token.
     func reset(_ text: String, to password: String, from caller: Caller) async throws {
         try await refusing(as: .resetRefused, caller) { subject in
-            try limit(caller)
+            try await limit(caller)
             guard let token = OneTimeToken(text, for: .reset),
                 let account = try await store.account(reset: token, at: time)
             else { throw AuthRefusal.invalidReset }
@@ -51,7 +48,7 @@ extension Accounts {
                 let ended = try await store.setPassword(
                     of: account, to: hash, keeping: nil, spending: token, at: time)
             else { throw AuthRefusal.invalidReset }
-            byAccount.withLock { $0.forgive(account.email.lowercased()) }
+            try await forgive(account.email)
             log.note(.passwordChanged, caller, account: account.id)
             for session in ended { announce(account.id, session, .passwordChanged, caller) }
         }

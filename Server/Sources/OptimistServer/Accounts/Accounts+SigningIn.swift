@@ -2,7 +2,6 @@
 
 import Foundation
 import OptimistWire
-import Synchronization
 
 extension Accounts {
     /// The input of a sign-up or a sign-in, and the device.
@@ -36,10 +35,10 @@ extension Accounts {
 
     func signUp(_ entry: Entry, from caller: Caller) async throws -> JSON {
         try await refusing(as: .signUpRefused, caller) { _ in
-            try limit(caller)
+            try await limit(caller)
             let invitation = try await admission(entry)
             try PasswordRules.check(entry.password, email: entry.email)
-            let account = AccountStore.Account(
+            let account = StoredAccount(
                 id: "a" + makeID().plainText.prefix(16), email: entry.email, password: try await hash(entry.password))
             let session = newSession(account.id, entry)
             try await store.add(account, session, spending: invitation, at: now())
@@ -66,14 +65,14 @@ extension Accounts {
 
     func signIn(_ entry: Entry, from caller: Caller) async throws -> JSON {
         try await refusing(as: .signInRefused, caller) { subject in
-            try limit(caller)
-            try limit(account: entry.email)
+            try await limit(caller)
+            try await limit(account: entry.email)
             let account = try await store.account(email: entry.email)
             subject.account = account?.id
             guard try await isRight(entry.password, account?.password), let account else {
                 throw AuthRefusal.wrongPassword
             }
-            byAccount.withLock { $0.forgive(entry.email.lowercased()) }
+            try await forgive(entry.email)
             let session = newSession(account.id, entry)
             // Nil: the password was changed, or the account deleted, while the one that was typed was being checked.
             guard let ended = try await store.begin(session, of: account, isOnlyOne: settings.allowsOneDeviceOnly)
@@ -83,16 +82,17 @@ extension Accounts {
         }
     }
 
-    func limit(_ caller: Caller) throws {
-        guard let wait = byAddress.withLock({ $0.attempt(caller.throttleKey, now: elapsed()) }) else { return }
+    func limit(_ caller: Caller) async throws { try await limit(.address, caller.throttleKey) }
+
+    /// - Parameter email: An address with or without an account: the limit does not tell the caller which.
+    func limit(account email: String) async throws { try await limit(.account, email.lowercased()) }
+
+    func limit(_ kind: AttemptKind, _ key: String) async throws {
+        guard let rate = settings.attempts[kind], let wait = try await attempts.attempt(kind, key, rate) else { return }
         throw AuthRefusal.tooMany(wait)
     }
 
-    /// - Parameter email: An address with or without an account: the limit does not tell the caller which.
-    func limit(account email: String) throws {
-        guard let wait = byAccount.withLock({ $0.attempt(email.lowercased(), now: elapsed()) }) else { return }
-        throw AuthRefusal.tooMany(wait)
-    }
+    func forgive(_ email: String) async throws { try await attempts.forgive(.account, email.lowercased()) }
 
     func hash(_ password: String) async throws -> String {
         do { return try await passwords.hash(password) } catch is Passwords.Busy { throw AuthRefusal.busy }

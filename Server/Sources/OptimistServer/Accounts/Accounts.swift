@@ -3,7 +3,6 @@
 import Foundation
 import OptimistCore
 import OptimistWire
-import Synchronization
 
 /// Signing up, signing in, and knowing who asks.
 final class Accounts: Sendable {
@@ -12,13 +11,11 @@ final class Accounts: Sendable {
         /// Whether signing in on one device ends the sessions of all others.
         var allowsOneDeviceOnly: Bool
         var signUp: SignUpMode
-        var attemptsPerAddress: AttemptLimiter
-        var attemptsPerAccount: AttemptLimiter
-        /// Limits messages with a reset token to one email address.
-        var resetsPerAddress: AttemptLimiter
+        var attempts: [AttemptKind: AttemptRate]
     }
 
-    let store: AccountStore
+    let store: any AccountStore
+    let attempts: any AttemptStore
     let keys: ServerKeys
     let access: AccessTokens
     let passwords: Passwords
@@ -26,39 +23,36 @@ final class Accounts: Sendable {
     let settings: Settings
     let now: @Sendable () -> Date
     let makeID: @Sendable () -> UUID
-    let elapsed: @Sendable () -> Duration
-    let directory = SessionDirectory()
-    let byAddress: Mutex<AttemptLimiter>
-    let byAccount: Mutex<AttemptLimiter>
-    let resetsByAddress: Mutex<AttemptLimiter>
+    let directory: SessionDirectory
     let log: SecurityLog
     /// The users who have asked for a reset token. Nil: nothing delivers them.
     let forgetful: ForgottenPasswords?
 
-    /// - Parameter forgetful: Nil: only an operator hands out reset tokens.
+    /// - Parameters:
+    ///   - storage: Where accounts are kept.
+    ///   - forgetful: Nil: only an operator hands out reset tokens.
     init(
-        store: AccountStore, keys: ServerKeys, access: AccessTokens, passwords: Passwords, pokes: Pokes,
-        settings: Settings, forgetful: ForgottenPasswords?, log: SecurityLog, surroundings: Surroundings
+        storage: OpenedStorage, access: AccessTokens, passwords: Passwords, pokes: Pokes, settings: Settings,
+        forgetful: ForgottenPasswords?, log: SecurityLog, surroundings: Surroundings
     ) {
-        self.store = store
-        self.keys = keys
+        store = storage.accounts
+        attempts = storage.attempts
+        keys = storage.keys
         self.access = access
         self.passwords = passwords
         self.pokes = pokes
         self.settings = settings
         now = surroundings.now
         makeID = surroundings.makeID
-        elapsed = surroundings.clock.stopwatch()
-        byAddress = Mutex(settings.attemptsPerAddress)
-        byAccount = Mutex(settings.attemptsPerAccount)
-        resetsByAddress = Mutex(settings.resetsPerAddress)
+        directory = SessionDirectory(
+            lifetime: storage.standingLifetime, elapsed: surroundings.clock.stopwatch())
         self.forgetful = forgetful
         self.log = log
     }
 
     func email(of account: String) async throws -> String? { try await store.account(id: account)?.email }
 
-    func all() async throws -> [AccountStore.Account] { try await store.accounts() }
+    func all() async throws -> [StoredAccount] { try await store.accounts() }
 
     var time: Double { now().timeIntervalSince1970 }
 }
@@ -116,14 +110,6 @@ extension Accounts {
 extension UUID {
     /// Its hexadecimal digits in lower case.
     var plainText: String { uuidString.lowercased().replacing("-", with: "") }
-}
-
-extension Swift.Clock where Duration == Swift.Duration {
-    /// Returns a function that says how much time has passed since now.
-    fileprivate func stopwatch() -> @Sendable () -> Duration {
-        let start = now
-        return { start.duration(to: self.now) }
-    }
 }
 
 extension Date {

@@ -2,10 +2,7 @@
 
 /// Lets so many attempts through at once, and then one every so often: a token bucket for each key.
 struct AttemptLimiter: Sendable {
-    /// How many attempts may follow each other at once.
-    var burst: Int
-    /// How long until one more is allowed.
-    var interval: Duration
+    private let rate: AttemptRate
 
     private struct Bucket {
         var used: Double
@@ -15,10 +12,7 @@ struct AttemptLimiter: Sendable {
     /// The most keys that are remembered. The least loaded are forgotten first.
     private let maxKeys = 10_000
 
-    init(burst: Int, interval: Duration) {
-        self.burst = burst
-        self.interval = interval
-    }
+    init(_ rate: AttemptRate) { self.rate = rate }
 
     /// Takes note of an attempt.
     ///
@@ -26,20 +20,20 @@ struct AttemptLimiter: Sendable {
     /// - Returns: How long to wait, or nil if the attempt may go ahead.
     mutating func attempt(_ key: String, now: Duration) -> Duration? {
         var bucket = buckets[key] ?? Bucket(used: 0, updated: now)
-        bucket.used = max(0, bucket.used - (now - bucket.updated) / interval)
+        bucket.used = max(0, bucket.used - (now - bucket.updated) / rate.interval)
         bucket.updated = now
-        let free = Double(burst) - bucket.used
+        let free = Double(rate.burst) - bucket.used
         if free >= 1 { bucket.used += 1 }
         buckets[key] = bucket
         if buckets.count > maxKeys { forget(now) }
-        return free >= 1 ? nil : interval * (1 - free)
+        return free >= 1 ? nil : rate.interval * (1 - free)
     }
 
     /// Forgets a key's attempts, after one that succeeded.
     mutating func forgive(_ key: String) { buckets[key] = nil }
 
     private mutating func forget(_ now: Duration) {
-        buckets = buckets.filter { $0.value.used > (now - $0.value.updated) / interval }
+        buckets = buckets.filter { $0.value.used > (now - $0.value.updated) / rate.interval }
         guard buckets.count > maxKeys else { return }
         let kept = buckets.sorted { $0.value.used > $1.value.used }.prefix(maxKeys / 2)
         buckets = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })

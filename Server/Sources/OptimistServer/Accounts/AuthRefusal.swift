@@ -5,7 +5,7 @@ import OptimistWire
 /// Why a sign-in, a sign-up or a refresh was refused.
 ///
 /// > Source: RFC 6749 §5.2. The `reason` is ours.
-struct AuthRefusal: Error, Hashable, Sendable {
+package struct AuthRefusal: Error, Hashable, Sendable {
     var status: Int
     var error: String
     var description: String
@@ -35,11 +35,11 @@ struct AuthRefusal: Error, Hashable, Sendable {
         status: 403, error: "access_denied", description: "Signing up here takes an invitation.",
         reason: "invitation_needed")
 
-    static let invalidInvitation = Self(
+    package static let invalidInvitation = Self(
         status: 403, error: "access_denied", description: "This invitation was used already, or has expired.",
         reason: "invalid_invitation")
 
-    static let emailTaken = invalidRequest("This address is already in use.", reason: "email_taken")
+    package static let emailTaken = invalidRequest("This address is already in use.", reason: "email_taken")
 
     static let invalidReset = invalidRequest(
         "This token was used already, or has expired. Ask for another.", reason: "invalid_reset")

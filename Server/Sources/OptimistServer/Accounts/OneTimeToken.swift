@@ -1,25 +1,25 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Crypto
-import Foundation
+package import Foundation
 import OptimistWire
 
 /// A token that works once: an invitation to sign up, or permission to choose a new password.
 ///
 /// It is 256 random bits. The database keeps a hash of it, so a copy of the database contains no usable token.
-struct OneTimeToken: Hashable, Sendable {
-    enum Purpose: String, Sendable {
+package struct OneTimeToken: Hashable, Sendable {
+    package enum Purpose: String, Sendable {
         case invitation = "i1"
         case reset = "p1"
     }
 
     /// What its owner is given.
-    let text: String
+    package let text: String
     /// Whose password it resets. Empty for an invitation.
-    let account: String
+    package let account: String
 
     /// Makes one.
-    init(for purpose: Purpose, account: String = "") {
+    package init(for purpose: Purpose, account: String = "") {
         self.account = account
         text = "\(purpose.rawValue).\(account).\(Base64URL.encode(randomBytes(32)))"
     }
@@ -34,5 +34,5 @@ struct OneTimeToken: Hashable, Sendable {
     }
 
     /// The hash that is stored.
-    var hash: Data { Data(SHA256.hash(data: Data(text.utf8))) }
+    package var hash: Data { Data(SHA256.hash(data: Data(text.utf8))) }
 }

@@ -5,23 +5,48 @@ import Synchronization
 /// The sessions that have ended, and how far each has been confirmed, without asking the database.
 ///
 /// Every end passes through here before it is answered, so an access token stops working at once, not when it expires.
+///
+/// Where several processes share the data, another one may have ended a session. A standing then counts for a while only.
 final class SessionDirectory: Sendable {
     struct Standing: Hashable, Sendable {
         var confirmed: Int
         var ended: SessionEnd?
+        /// When it was read from the database.
+        var readAt: Duration = .zero
     }
 
     private let standings = Mutex<[String: Standing]>([:])
     private let maxSessions = 200_000
 
-    subscript(session: String) -> Standing? { standings.withLock { $0[session] } }
+    private let lifetime: Duration?
+    private let elapsed: @Sendable () -> Duration
 
-    /// Notes a record of the database. Entries that are here already are newer.
+    /// - Parameters:
+    ///   - lifetime: For how long a standing counts. Nil: for ever.
+    ///   - elapsed: The time since any fixed moment.
+    init(lifetime: Duration?, elapsed: @escaping @Sendable () -> Duration) {
+        self.lifetime = lifetime
+        self.elapsed = elapsed
+    }
+
+    /// What is known of a session. Nil: the database has to be asked. A session that has ended stays so.
+    subscript(session: String) -> Standing? {
+        guard let known = standings.withLock({ $0[session] }) else { return nil }
+        guard known.ended == nil, let lifetime else { return known }
+        return elapsed() - known.readAt < lifetime ? known : nil
+    }
+
+    /// Notes a record of the database. What is known already is newer, unless its time has passed.
     func learn(_ record: SessionRecord) -> Standing {
-        standings.withLock { standings in
-            if let known = standings[record.id] { return known }
+        let time = elapsed()
+        return standings.withLock { standings in
+            if let known = standings[record.id],
+                known.ended != nil || lifetime.map({ time - known.readAt < $0 }) ?? true
+            {
+                return known
+            }
             if standings.count >= maxSessions { standings = standings.filter { $0.value.ended != nil } }
-            let standing = Standing(confirmed: record.confirmed, ended: record.ended)
+            let standing = Standing(confirmed: record.confirmed, ended: record.ended, readAt: time)
             standings[record.id] = standing
             return standing
         }

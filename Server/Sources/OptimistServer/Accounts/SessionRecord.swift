@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 /// Why a session is over. On the wire: the `reason` beside `invalid_grant`.
-enum SessionEnd: String, Sendable {
+package enum SessionEnd: String, Sendable {
     case refreshExpired = "refresh_expired"
     case signedInElsewhere = "signed_in_elsewhere"
     case revoked
@@ -18,22 +18,39 @@ enum SessionEnd: String, Sendable {
 /// one before, and gets the same successor again, until that successor has been used. A successor counts as used when
 /// it is presented itself, or when an access token that came with it is: a client that presents the older token after
 /// that has a copy of it.
-struct SessionRecord: Sendable, Equatable {
-    var account: String
-    var id: String
-    var deviceID: String
-    var deviceName: String
+package struct SessionRecord: Sendable, Equatable {
+    package var account: String
+    package var id: String
+    package var deviceID: String
+    package var deviceName: String
     /// Goes into the tokens, so that neither the server's key alone nor a copy of the database alone makes one.
-    var salt: [UInt8]
+    package var salt: [UInt8]
     /// The number of the newest refresh token.
-    var generation: Int
+    package var generation: Int
     /// The newest number with an access token that has been used.
-    var confirmed: Int
+    package var confirmed: Int
     /// When the newest refresh token was made, in seconds since 1970.
-    var refreshedAt: Double
-    var ended: SessionEnd?
+    package var refreshedAt: Double
+    package var ended: SessionEnd?
     /// The time of the sign-in, in seconds since 1970. Nil: before servers noted that.
-    var begunAt: Double?
+    package var begunAt: Double?
+
+    package init(
+        account: String, id: String, deviceID: String, deviceName: String, salt: [UInt8], generation: Int,
+        confirmed: Int,
+        refreshedAt: Double, ended: SessionEnd? = nil, begunAt: Double? = nil
+    ) {
+        self.account = account
+        self.id = id
+        self.deviceID = deviceID
+        self.deviceName = deviceName
+        self.salt = salt
+        self.generation = generation
+        self.confirmed = confirmed
+        self.refreshedAt = refreshedAt
+        self.ended = ended
+        self.begunAt = begunAt
+    }
 
     /// Decides what becomes of a refresh token, whose signature is right.
     ///

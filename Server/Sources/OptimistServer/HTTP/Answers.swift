@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import GRDB
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -71,10 +70,9 @@ struct ProblemMiddleware: RouterMiddleware {
         } catch let error as any HTTPResponseError {
             let status = error.status
             return Response(RequestProblem(type: "about:blank", status: status.code, detail: status.reasonPhrase))
-        } catch let error as DatabaseError {
-            context.logger.error(
-                "The database failed", metadata: ["sqlite.code": "\(error.extendedResultCode.rawValue)"])
-            var response = Response(RequestProblem(error))
+        } catch let error as any StorageFailure {
+            context.logger.error("The database failed", metadata: ["\(error.code.name)": "\(error.code.value)"])
+            var response = Response(RequestProblem(type: "about:blank", status: 503, detail: error.detail))
             response.headers[.retryAfter] = String(error.retryAfterSeconds)
             return response
         } catch is CancellationError {

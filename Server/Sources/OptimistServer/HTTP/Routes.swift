@@ -22,7 +22,8 @@ struct Routes: Sendable {
     /// Nil: the one that a request came to.
     let publicOrigin: String?
     let bodyDeadline: TimeAmount
-    let readiness: Readiness
+    /// What is wrong with the data at this moment, in a sentence, or nil.
+    let trouble: @Sendable () async -> String?
 
     /// Adds every route of the server.
     func add(to router: Router<ServerContext>) {
@@ -32,7 +33,7 @@ struct Routes: Sendable {
         router.add(middleware: RequestCheck())
         router.get("/healthz") { _, _ in Response(body: Array("{\"status\":\"ok\"}".utf8)) }
         router.get("/readyz") { _, _ in
-            guard let trouble = await readiness.trouble() else {
+            guard let trouble = await trouble() else {
                 return Response(body: Array("{\"status\":\"ready\"}".utf8))
             }
             throw RequestProblem(type: "about:blank", status: 503, detail: trouble)
@@ -92,6 +93,7 @@ struct Routes: Sendable {
         let outcome = try await service.answer(body, account: account, room: room)
         if !outcome.changedTypes.isEmpty {
             pokes.changed(account: account, types: outcome.changedTypes, state: outcome.state)
+            pokes.announce(.changed(account: account, types: outcome.changedTypes, state: outcome.state))
         }
         return outcome.response
     }

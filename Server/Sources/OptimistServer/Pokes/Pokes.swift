@@ -8,12 +8,23 @@ import Synchronization
 final class Pokes: Sendable {
     private struct Listeners {
         var byAccount: [String: [ObjectIdentifier: Listener]] = [:]
+        /// The last transaction of each account that listens, as far as its listeners were told.
+        var told: [String: Int64] = [:]
     }
 
     private let listeners = Mutex(Listeners())
 
     /// How many connections listen.
     var count: Int { listeners.withLock { $0.byAccount.values.reduce(0) { $0 + $1.count } } }
+
+    /// Nil: no other process has the data.
+    private let channel: (any ProcessChannel)?
+
+    /// - Parameter channel: Carries what happens here to the other processes. Nil: there are none.
+    init(channel: (any ProcessChannel)? = nil) { self.channel = channel }
+
+    /// Tells the other processes what happened here.
+    func announce(_ announcement: Announcement) { channel?.announce(announcement) }
 
     /// The most connections that may listen to one account, so that forgotten streams do not fill the memory.
     private static let maxListeners = 200
@@ -34,12 +45,23 @@ final class Pokes: Sendable {
         listeners.withLock { listeners in
             listeners.byAccount[listener.account]?[ObjectIdentifier(listener)] = nil
             if listeners.byAccount[listener.account]?.isEmpty == true { listeners.byAccount[listener.account] = nil }
+            if listeners.byAccount[listener.account] == nil { listeners.told[listener.account] = nil }
         }
+    }
+
+    /// The accounts that somebody listens to, with the last transaction that the listeners were told of.
+    var listening: [String: Int64] {
+        listeners.withLock { listeners in listeners.byAccount.mapValues { _ in 0 }.merging(listeners.told) { $1 } }
     }
 
     /// Tells an account's listeners that rows of some types have changed.
     func changed(account: String, types: Set<String>, state: SyncState) {
-        for listener in listeners(of: account) { listener.changed(types, state) }
+        let found = listeners.withLock { listeners in
+            guard let found = listeners.byAccount[account]?.values else { return [Listener]() }
+            listeners.told[account] = max(state.seq, listeners.told[account] ?? 0)
+            return Array(found)
+        }
+        for listener in found { listener.changed(types, state) }
     }
 
     /// Tells the listeners of a session that it has ended.

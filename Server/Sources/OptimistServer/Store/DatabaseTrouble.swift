@@ -1,32 +1,24 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import GRDB
+package import GRDB
 import OptimistCore
 import OptimistServing
 import OptimistWire
 
-extension RequestProblem {
-    /// What a client hears when the database could not do its part: nothing was stored, and the same may work later.
-    init(_ error: DatabaseError) {
-        switch error.resultCode {
-        case .SQLITE_FULL:
-            self.init(
-                type: "about:blank", status: 503,
-                detail: "The server's disk is full. Nothing was stored: try again later.")
-        case .SQLITE_IOERR:
-            self.init(
-                type: "about:blank", status: 503,
-                detail: "The server's disk fails at this moment. Nothing was stored: try again later.")
-        default:
-            self.init(type: "about:blank", status: 503, detail: "The data cannot be reached at this moment.")
+extension DatabaseError: StorageFailure {
+    package var detail: String {
+        switch resultCode {
+        case .SQLITE_FULL: "The server's disk is full. Nothing was stored: try again later."
+        case .SQLITE_IOERR: "The server's disk fails at this moment. Nothing was stored: try again later."
+        default: "The data cannot be reached at this moment."
         }
     }
-}
 
-extension DatabaseError {
-    /// After how many seconds to try again. Room on a disk is made by people.
-    var retryAfterSeconds: Int { resultCode == .SQLITE_FULL ? 30 : 5 }
+    /// Room on a disk is made by people.
+    package var retryAfterSeconds: Int { resultCode == .SQLITE_FULL ? 30 : 5 }
+
+    package var code: (name: String, value: String) { ("sqlite.code", "\(extendedResultCode.rawValue)") }
 }
 
 extension OptimistError {

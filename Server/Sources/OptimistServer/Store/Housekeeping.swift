@@ -9,6 +9,8 @@ import ServiceLifecycle
 struct Housekeeping: Service {
     let sweep: TombstoneSweep
     let accounts: Accounts
+    /// Carries it out unless another process is at it.
+    let alone: @Sendable (@Sendable () async -> Void) async -> Void
     let surroundings: Surroundings
     let logger: Logger
 
@@ -17,7 +19,7 @@ struct Housekeeping: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
-                await tidy()
+                await alone { await tidy() }
                 try? await surroundings.clock.sleep(for: Self.interval)
             }
         }

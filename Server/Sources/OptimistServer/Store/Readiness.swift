@@ -4,46 +4,27 @@ import Foundation
 import GRDB
 import OptimistWire
 
-/// Whether the server can store the rows that it receives. It tries a write: to a program that only reads, a database
-/// on a full disk, or locked by another program, looks in order.
-actor Readiness {
+/// Tries whether the server can store the rows that it receives. To a program that only reads, a database on a full disk, or
+/// locked by another program, looks in order.
+struct Readiness: Sendable {
     private let file: DatabaseFile
     private let database: DatabaseQueue
     private let scratch: URL
-    private let now: @Sendable () -> Date
-    private var running: Task<String?, Never>?
-    private var last: (trouble: String?, time: Date)?
 
     /// How long a database may be locked before that is trouble, in seconds.
     private static let patience = 2.0
-    /// For how long an answer is good, in seconds: anybody may ask, and each try is a write to the disk.
-    private static let freshness = 1.0
 
     /// - Parameter database: The path of a database that is open already.
-    init(database path: String, file: DatabaseFile, now: @escaping @Sendable () -> Date) throws {
+    init(database path: String, file: DatabaseFile) throws {
         var configuration = Configuration()
         configuration.busyMode = .timeout(Self.patience)
         database = try DatabaseQueue(path: path, configuration: configuration)
         scratch = URL(filePath: path).deletingLastPathComponent().appending(path: ".optimist.probe")
         self.file = file
-        self.now = now
     }
 
     /// Returns what is wrong, in a sentence, or nil.
-    func trouble() async -> String? {
-        if let running { return await running.value }
-        let time = now()
-        if let last, abs(time.timeIntervalSince(last.time)) < Self.freshness { return last.trouble }
-        // Those who ask at the same time share one try, so it belongs to none of them.
-        let task = Task { await attempt(at: time) }
-        running = task
-        let trouble = await task.value
-        running = nil
-        last = (trouble, time)
-        return trouble
-    }
-
-    private func attempt(at time: Date) async -> String? {
+    func attempt(at time: Date) async -> String? {
         do {
             try file.check()
             try await database.write { db in
@@ -58,7 +39,7 @@ actor Readiness {
         } catch let error as DatabaseError where [.SQLITE_BUSY, .SQLITE_LOCKED].contains(error.resultCode) {
             return "Another program has locked the data."
         } catch let error as DatabaseError {
-            return RequestProblem(error).detail
+            return error.detail
         } catch {
             return "Nothing can be written to the server's disk."
         }

@@ -6,7 +6,7 @@ import OptimistWire
 
 /// The embedded store: one SQLite file, one writer with group commit, several readers.
 package struct SQLiteSyncStore: SyncStore {
-    private let database: ServerDatabase
+    let database: ServerDatabase
     private let commits: GroupCommit?
 
     /// - Parameter commits: Lets writes share a commit. Nil: everything runs at once on the caller's thread, one write after
@@ -15,6 +15,8 @@ package struct SQLiteSyncStore: SyncStore {
         self.database = database
         self.commits = commits
     }
+
+    package var epoch: String { database.epoch }
 
     package func read<Answer: Sendable>(
         account: String, _ work: @escaping @Sendable (any AccountSnapshot) throws -> Answer
@@ -60,7 +62,7 @@ final class SQLiteAccount: AccountTransaction {
     private(set) var seq: Int64
     var floor: Int64
     /// The epoch in which the account last changed.
-    private var epoch: String?
+    private var lastEpoch: String?
     /// The day on which the account last changed.
     var lastDay: Int?
 
@@ -72,10 +74,12 @@ final class SQLiteAccount: AccountTransaction {
         self.account = account
         epochNames = epochs
         seq = row[0]
-        epoch = row[1]
+        lastEpoch = row[1]
         floor = row[2]
         lastDay = row[3]
     }
+
+    var epoch: String { epochNames.last ?? "" }
 
     func epochs() throws -> Epochs {
         let query = try db.cachedStatement(
@@ -242,13 +246,13 @@ final class SQLiteAccount: AccountTransaction {
 
     /// Notes where the account stood before its first change in this epoch.
     private func beginEpochIfNeeded() throws {
-        guard let present = epochNames.last, epoch != present else { return }
+        guard let present = epochNames.last, lastEpoch != present else { return }
         try db.execute(
             sql: "INSERT INTO optimist_account_epochs (account_id, epoch, first_seq) VALUES (?, ?, ?)",
             arguments: [account, present, seq])
         try db.execute(
             sql: "UPDATE optimist_accounts SET epoch = ? WHERE account_id = ?", arguments: [present, account])
-        epoch = present
+        lastEpoch = present
     }
 }
 

@@ -1,12 +1,11 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import GRDB
 import OptimistCore
 import OptimistServing
-import OptimistWire
+package import OptimistWire
 
 /// Whether an operator has agreed to what a new version of the schema takes from apps and rows.
-struct SchemaConsent {
+package struct SchemaConsent {
     private let schema: Schema
     /// The version that was served before this one. Nil: none.
     private let before: Int?
@@ -19,10 +18,14 @@ struct SchemaConsent {
     private let isServed: Bool
 
     /// - Parameters:
+    ///   - schema: The new version.
     ///   - known: The versions that the data was served with, the latest first.
-    ///   - db: The rows, by the new version's names and indexes.
-    init(
-        to schema: Schema, from known: [SchemaRegister.Version], _ accepted: [SchemaChange], _ db: Database
+    ///   - accepted: The changes that the operator has agreed to.
+    ///   - collisions: Counts the rows of a type that have the same values in a unique index as another row of their account,
+    ///     by the new version's names.
+    package init(
+        to schema: Schema, from known: [SchemaRegister.Version], _ accepted: [SchemaChange],
+        collisions: (String, UniqueIndex) throws -> Int
     ) throws {
         self.schema = schema
         self.accepted = accepted
@@ -35,7 +38,7 @@ struct SchemaConsent {
         for (type, index) in difference.newIndexes {
             let change = SchemaChange(.unique, type, columns: index.columns)
             possible.insert(change)
-            let count = isServed ? 0 : try Self.collisions(type, index, db)
+            let count = isServed ? 0 : try collisions(type, index)
             if count == 0 { continue }
             let place = "\(type).\(index.columns.joined(separator: "+"))"
             costly.append(
@@ -55,17 +58,8 @@ struct SchemaConsent {
         }
     }
 
-    private static func collisions(_ type: String, _ index: UniqueIndex, _ db: Database) throws -> Int {
-        let sql = """
-            SELECT coalesce(sum(rows), 0) FROM (
-                SELECT count(*) AS rows FROM optimist_index WHERE type = ? AND name = ?
-                GROUP BY account_id, key HAVING count(*) > 1)
-            """
-        return try Int.fetchOne(db, sql: sql, arguments: [type, index.name]) ?? 0
-    }
-
     /// - Throws: ``OptimistError`` with code `schemaConflict` that tells all changes, and the options that accept them.
-    func check() throws {
+    package func check() throws {
         let strangers = accepted.filter { !possible.contains($0) }
         if !strangers.isEmpty { throw OptimistError(.schemaConflict, sentence(on: strangers)) }
         let open = costly.filter { !accepted.contains($0.change) }

@@ -2,10 +2,11 @@
 
 import GRDB
 import OptimistCore
-import OptimistWire
+import OptimistServing
+package import OptimistWire
 
 /// Keeps the app's schema beside the data, and refuses one that would contradict it.
-enum SchemaRegister {
+package enum SchemaRegister {
     /// Accepts a schema at the start of the server, and makes a readable view of each of its types.
     ///
     /// - Parameter accepted: The changes from the version before that may take something from apps or rows.
@@ -15,36 +16,65 @@ enum SchemaRegister {
     {
         try writer.write { db in
             let known = try versions(of: schema.id, db)
-            let content = String(decoding: schema.json.canonicalBytes, as: UTF8.self)
-            if let latest = known.first, let objection = objection(to: schema, content, latest: latest) {
-                throw OptimistError(.schemaConflict, objection)
-            }
-            if known.isEmpty, let other = try String.fetchOne(db, sql: "SELECT id FROM optimist_schemas LIMIT 1") {
-                throw OptimistError(
-                    .schemaConflict,
-                    "This data belongs to the app \"\(other)\", not to \"\(schema.id)\". Choose another data directory."
-                )
-            }
+            try check(
+                schema, known: known, otherApp: try String.fetchOne(db, sql: "SELECT id FROM optimist_schemas LIMIT 1"))
             try db.execute(
                 sql: "INSERT OR IGNORE INTO optimist_schemas (id, version, content) VALUES (?, ?, ?)",
-                arguments: [schema.id, schema.version, content])
+                arguments: [schema.id, schema.version, content(of: schema)])
             if let latest = known.first { try SchemaRenames.apply(schema, from: latest.version, db) }
             try makeViews(schema, db)
             try RowIndex.keepUp(with: schema, db)
-            try SchemaConsent(to: schema, from: known, accepted, db).check()
+            try SchemaConsent(to: schema, from: known, accepted) { try collisions($0, $1, db) }.check()
         }
     }
 
     /// A version that the data was served with.
-    struct Version {
-        var version: Int
-        var content: String
+    package struct Version: Sendable {
+        package var version: Int
+        package var content: String
+
+        package init(version: Int, content: String) {
+            self.version = version
+            self.content = content
+        }
+    }
+
+    /// The text by which the data remembers a schema.
+    package static func content(of schema: Schema) -> String {
+        String(decoding: schema.json.canonicalBytes, as: UTF8.self)
+    }
+
+    /// Refuses a schema that contradicts those that the data was served with.
+    ///
+    /// - Parameters:
+    ///   - schema: The schema.
+    ///   - known: The versions of the app's schema that the data was served with, the latest first.
+    ///   - otherApp: The id of any schema that the data was served with.
+    package static func check(_ schema: Schema, known: [Version], otherApp: String?) throws {
+        if let latest = known.first, let objection = objection(to: schema, content(of: schema), latest: latest) {
+            throw OptimistError(.schemaConflict, objection)
+        }
+        if known.isEmpty, let otherApp {
+            throw OptimistError(
+                .schemaConflict,
+                "This data belongs to the app \"\(otherApp)\", not to \"\(schema.id)\". Choose another place for the data."
+            )
+        }
     }
 
     /// The latest first.
     private static func versions(of id: String, _ db: Database) throws -> [Version] {
         let sql = "SELECT version, content FROM optimist_schemas WHERE id = ? ORDER BY version DESC"
         return try Row.fetchAll(db, sql: sql, arguments: [id]).map { Version(version: $0[0], content: $0[1]) }
+    }
+
+    private static func collisions(_ type: String, _ index: UniqueIndex, _ db: Database) throws -> Int {
+        let sql = """
+            SELECT coalesce(sum(rows), 0) FROM (
+                SELECT count(*) AS rows FROM optimist_index WHERE type = ? AND name = ?
+                GROUP BY account_id, key HAVING count(*) > 1)
+            """
+        return try Int.fetchOne(db, sql: sql, arguments: [type, index.name]) ?? 0
     }
 
     private static func objection(to schema: Schema, _ content: String, latest: Version) -> String? {

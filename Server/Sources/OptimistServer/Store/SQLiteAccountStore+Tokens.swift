@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 
 /// Invitations and reset tokens: hashes, each with the time at which it ends, in seconds since 1970.
-extension AccountStore {
+extension SQLiteAccountStore {
     func keep(invitation: OneTimeToken, until end: Double) async throws {
         try await commits.write { db in
             try db.execute(
@@ -28,8 +28,6 @@ extension AccountStore {
         return db.changesCount == 1
     }
 
-    /// Keeps a reset token. Those that the account has already stay good: else anybody who knows an address could make
-    /// what an operator has handed out worthless.
     func keep(reset: OneTimeToken, until end: Double) async throws {
         try await commits.write { db in
             try db.execute(
@@ -38,8 +36,7 @@ extension AccountStore {
         }
     }
 
-    /// The account whose password a token resets. Nil: the token is unknown, or its time has passed.
-    func account(reset: OneTimeToken, at time: Double) async throws -> Account? {
+    func account(reset: OneTimeToken, at time: Double) async throws -> StoredAccount? {
         let isGood = try await reader.read { db in
             try Bool.fetchOne(
                 db,
@@ -58,7 +55,6 @@ extension AccountStore {
         return db.changesCount == 1
     }
 
-    /// Removes the tokens whose time has passed.
     func forgetTokens(endedBefore time: Double) async throws {
         try await commits.write { db in
             try db.execute(sql: "DELETE FROM optimist_invitations WHERE ends_at <= ?", arguments: [time])

@@ -4,10 +4,7 @@ import Foundation
 import GRDB
 
 /// What the owner of an account does with it: other sessions, another password, the end.
-extension AccountStore {
-    /// The account's sessions that have not ended, the one that was used last first.
-    ///
-    /// - Parameter time: Those that were refreshed before it have lain too long, in seconds since 1970.
+extension SQLiteAccountStore {
     func sessions(of account: String, refreshedSince time: Double) async throws -> [SessionRecord] {
         try await reader.read { db in
             try Row.fetchAll(
@@ -20,7 +17,6 @@ extension AccountStore {
         }
     }
 
-    /// How many sessions that have not ended each account has.
     func sessionCounts(refreshedSince time: Double) async throws -> [String: Int] {
         try await reader.read { db in
             let rows = try Row.fetchAll(
@@ -33,15 +29,8 @@ extension AccountStore {
         }
     }
 
-    /// Gives an account another password, makes its reset tokens worthless, and ends its other sessions.
-    ///
-    /// - Parameters:
-    ///   - account: As it was read when the old password or the reset token was checked.
-    ///   - session: The one that goes on. Nil: none does.
-    ///   - reset: A token that this uses up.
-    /// - Returns: The ids of the sessions that ended. Nil, and nothing is stored: the account or the token is not as it was.
     func setPassword(
-        of account: Account, to password: String, keeping session: String?, spending reset: OneTimeToken? = nil,
+        of account: StoredAccount, to password: String, keeping session: String?, spending reset: OneTimeToken?,
         at time: Double
     ) async throws -> [String]? {
         try await commits.write { db in
@@ -62,14 +51,7 @@ extension AccountStore {
 
     // MARK: - Deleting
 
-    /// Removes an account with its sessions. From then on nothing of it can be read or written. Its rows are still to be
-    /// erased.
-    ///
-    /// Its id is remembered, for as long as its devices may ask what became of it.
-    ///
-    /// - Parameter account: As it was read when its password was checked. Nil: whatever its password is.
-    /// - Returns: The ids of its sessions. Nil: it is no longer there, or has another password.
-    func delete(account id: String, if account: Account?, at time: Double) async throws -> [String]? {
+    func delete(account id: String, if account: StoredAccount?, at time: Double) async throws -> [String]? {
         try await commits.write { db in
             if let account, try !isUnchanged(account, db) { return nil }
             try db.execute(sql: "DELETE FROM optimist_accounts WHERE account_id = ?", arguments: [id])
@@ -91,16 +73,12 @@ extension AccountStore {
         }
     }
 
-    /// Deleted accounts with some data left.
     func accountsToErase() async throws -> [String] {
         try await reader.read { db in
             try String.fetchAll(db, sql: "SELECT account_id FROM optimist_deleted_accounts WHERE is_erased = 0")
         }
     }
 
-    /// Removes what a deleted account had, a few rows in each transaction: other accounts write in between.
-    ///
-    /// Data that is left when the server stops is removed after the next start.
     func erase(account: String) async throws {
         for table in Self.accountTables {
             var isLast = false
@@ -121,7 +99,6 @@ extension AccountStore {
         }
     }
 
-    /// Forgets accounts that were deleted before a time, in seconds since 1970.
     func forgetAccounts(deletedBefore time: Double) async throws {
         try await commits.write { db in
             try db.execute(

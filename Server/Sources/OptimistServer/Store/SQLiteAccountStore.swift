@@ -3,46 +3,36 @@
 import Foundation
 import GRDB
 
-/// Where accounts and sessions are kept.
-struct AccountStore: Sendable {
+/// The accounts and sessions of the embedded store.
+struct SQLiteAccountStore: AccountStore {
     let reader: any DatabaseReader
     let commits: GroupCommit
 
-    struct Account: Sendable {
-        var id: String
-        var email: String
-        var password: String
-    }
-
-    func account(email: String) async throws -> Account? {
+    func account(email: String) async throws -> StoredAccount? {
         try await reader.read { db in
             try Row.fetchOne(
                 db, sql: "SELECT account_id, email, password FROM optimist_accounts WHERE email = ?", arguments: [email]
-            ).map(Account.init)
+            ).map(StoredAccount.init)
         }
     }
 
-    func account(id: String) async throws -> Account? {
+    func account(id: String) async throws -> StoredAccount? {
         try await reader.read { db in
             try Row.fetchOne(
                 db, sql: "SELECT account_id, email, password FROM optimist_accounts WHERE account_id = ?",
                 arguments: [id]
-            ).map(Account.init)
+            ).map(StoredAccount.init)
         }
     }
 
-    /// All accounts, for the operator.
-    func accounts() async throws -> [Account] {
+    func accounts() async throws -> [StoredAccount] {
         try await reader.read { db in
             try Row.fetchAll(db, sql: "SELECT account_id, email, password FROM optimist_accounts ORDER BY email")
-                .map(Account.init)
+                .map(StoredAccount.init)
         }
     }
 
-    /// Adds an account and its first session, and uses up an invitation.
-    ///
-    /// - Throws: ``AuthRefusal`` if the invitation is not valid or the address is taken. Then nothing is stored.
-    func add(_ account: Account, _ session: SessionRecord, spending invitation: OneTimeToken?, at date: Date)
+    func add(_ account: StoredAccount, _ session: SessionRecord, spending invitation: OneTimeToken?, at date: Date)
         async throws
     {
         try await commits.write { db in
@@ -59,14 +49,7 @@ struct AccountStore: Sendable {
         }
     }
 
-    /// Adds a session, and ends those that it takes the place of.
-    ///
-    /// - Parameters:
-    ///   - account: Whose password was just checked.
-    ///   - isOnlyOne: Whether it ends every other session of the account, or only those of the same device.
-    /// - Returns: The ids of the sessions that ended. Nil, and nothing is stored: the account was deleted or given another
-    ///   password meanwhile.
-    func begin(_ session: SessionRecord, of account: Account, isOnlyOne: Bool) async throws -> [String]? {
+    func begin(_ session: SessionRecord, of account: StoredAccount, isOnlyOne: Bool) async throws -> [String]? {
         try await commits.write { db in
             guard try isUnchanged(account, db) else { return nil }
             let ended = try String.fetchAll(
@@ -85,7 +68,6 @@ struct AccountStore: Sendable {
         try await reader.read { db in try find(account, id, db) }
     }
 
-    /// Lets `change` decide about a session, and stores what it decided.
     func change<Value: Sendable>(
         account: String, session id: String, _ change: @escaping @Sendable (inout SessionRecord) throws -> Value
     ) async throws -> (record: SessionRecord, value: Value)? {
@@ -98,7 +80,6 @@ struct AccountStore: Sendable {
         }
     }
 
-    /// Removes the sessions that were last refreshed before a time, in seconds since 1970.
     func forgetSessions(refreshedBefore time: Double) async throws {
         try await commits.write { db in
             try db.execute(sql: "DELETE FROM optimist_sessions WHERE refreshed_at < ?", arguments: [time])
@@ -106,7 +87,7 @@ struct AccountStore: Sendable {
     }
 
     /// Whether an account is as it was read: it is there, with the same password.
-    func isUnchanged(_ account: Account, _ db: Database) throws -> Bool {
+    func isUnchanged(_ account: StoredAccount, _ db: Database) throws -> Bool {
         try String.fetchOne(
             db, sql: "SELECT password FROM optimist_accounts WHERE account_id = ?", arguments: [account.id])
             == account.password
@@ -139,7 +120,7 @@ struct AccountStore: Sendable {
     }
 }
 
-extension AccountStore.Account {
+extension StoredAccount {
     fileprivate init(_ row: Row) { self.init(id: row[0], email: row[1], password: row[2]) }
 }
 

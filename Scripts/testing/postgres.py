@@ -1,0 +1,66 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""A PostgreSQL of the tests' own, in a temporary directory and behind a Unix socket."""
+
+import glob
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+
+def programs():
+    """The directory of PostgreSQL's programs. None: there is none on this machine."""
+    found = shutil.which("initdb")
+    places = [str(Path(found).resolve().parent)] if found else []
+    places += sorted(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda place: int(place.split("/")[-2]), reverse=True)
+    places += glob.glob("/opt/homebrew/opt/postgresql@*/bin") + glob.glob("/usr/local/opt/postgresql@*/bin")
+    return next((place for place in places if os.access(f"{place}/initdb", os.X_OK)), None)
+
+
+class Postgres:
+    """A cluster, made anew. As root it runs as the system's user for it: PostgreSQL refuses to run as root."""
+
+    def __init__(self, is_durable=False, settings=()):
+        self.bin = programs()
+        if not self.bin:
+            raise FileNotFoundError("PostgreSQL is not installed")
+        self.folder = Path(tempfile.mkdtemp(prefix="optimist-pg-"))
+        self.data = self.folder / "data"
+        self.port = 5432
+        self.settings = list(settings) + ([] if is_durable else ["fsync=off", "full_page_writes=off"])
+        if os.geteuid() == 0:
+            shutil.chown(self.folder, "postgres", "postgres")
+        self.run("initdb", "--pgdata", str(self.data), "--username", "optimist", "--auth", "trust", "--encoding", "UTF8",
+                 "--locale", "C", "--no-sync")
+        self.run("pg_ctl", "--pgdata", str(self.data), "--wait", "--log", str(self.folder / "log"), "-o", self.options,
+                 "start")
+        self.run("createdb", "--host", str(self.folder), "--username", "optimist", "optimist")
+
+    @property
+    def options(self):
+        settings = [f"unix_socket_directories={self.folder}", "listen_addresses=", "max_connections=200", *self.settings]
+        return " ".join(f"-c {setting}" for setting in settings)
+
+    def run(self, program, *arguments):
+        as_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+        done = subprocess.run(
+            [*as_user, f"{self.bin}/{program}", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            cwd="/")
+        if done.returncode:
+            raise OSError(f"{program}: {done.stdout}")
+        return done.stdout
+
+    @property
+    def url(self):
+        """The URL of an empty database."""
+        return f"postgres:///optimist?host={self.folder}&user=optimist"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self.run("pg_ctl", "--pgdata", str(self.data), "--mode", "immediate", "stop")
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)

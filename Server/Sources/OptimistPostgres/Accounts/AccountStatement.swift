@@ -1,0 +1,83 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// The statements about the password, the sessions and the reset tokens of one account, and about its end. Its id is the first
+/// parameter, and each names it for every table that it touches.
+enum AccountStatement: String, PostgresStatement, CaseIterable {
+    case byID, lock, add, setPassword, delete
+    case session, save, sessions, sessionCount, endReplaced, endOthers, deleteSessions, forgetSessions
+    case addReset, holdsReset, spendReset, clearResets, forgetResets
+    case eraseIndex, eraseRows, erasePushes, eraseDays, eraseEpochs
+
+    var sql: String {
+        switch self {
+        case .byID: "SELECT account_id, email, password FROM optimist_accounts WHERE account_id = $1"
+        case .lock: "SELECT account_id, email, password FROM optimist_accounts WHERE account_id = $1 FOR UPDATE"
+        case .add: "INSERT INTO optimist_accounts (account_id, email, password, created_at) VALUES ($1, $2, $3, $4)"
+        case .setPassword: "UPDATE optimist_accounts SET password = $2 WHERE account_id = $1"
+        case .delete: "DELETE FROM optimist_accounts WHERE account_id = $1"
+        case .session, .save, .sessions, .sessionCount, .endReplaced, .endOthers, .deleteSessions, .forgetSessions:
+            aboutSessions
+        case .addReset: "INSERT INTO optimist_resets (account_id, hash, ends_at) VALUES ($1, $2, $3)"
+        case .holdsReset:
+            "SELECT EXISTS (SELECT 1 FROM optimist_resets WHERE account_id = $1 AND hash = $2 AND ends_at > $3)"
+        case .spendReset: "DELETE FROM optimist_resets WHERE account_id = $1 AND hash = $2 AND ends_at > $3"
+        case .clearResets: "DELETE FROM optimist_resets WHERE account_id = $1"
+        case .forgetResets: "DELETE FROM optimist_resets WHERE account_id = $1 AND ends_at <= $2"
+        case .eraseIndex: Self.erase("optimist_index", "type, name, key, id")
+        case .eraseRows: Self.erase("optimist_rows", "type, id")
+        case .erasePushes: Self.erase("optimist_pushes", "device")
+        case .eraseDays: Self.erase("optimist_account_days", "day")
+        case .eraseEpochs: Self.erase("optimist_account_epochs", "epoch")
+        }
+    }
+
+    /// What removes a deleted account's rows, some at a time.
+    static let erasing: [AccountStatement] = [.eraseIndex, .eraseRows, .erasePushes, .eraseDays, .eraseEpochs]
+
+    private static func erase(_ table: String, _ key: String) -> String {
+        """
+        DELETE FROM \(table) WHERE account_id = $1 AND (\(key)) IN
+            (SELECT \(key) FROM \(table) WHERE account_id = $1 LIMIT $2)
+        """
+    }
+
+    /// What a session is made of, in the order that its initializer reads.
+    private static let columns = """
+        account_id, session_id, device_id, device_name, salt, generation, confirmed, refreshed_at, ended, begun_at
+        """
+
+    private var aboutSessions: String {
+        switch self {
+        case .session: "SELECT \(Self.columns) FROM optimist_sessions WHERE account_id = $1 AND session_id = $2"
+        case .save:
+            """
+            INSERT INTO optimist_sessions (\(Self.columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+            ON CONFLICT (account_id, session_id) DO UPDATE SET device_id = excluded.device_id,
+                device_name = excluded.device_name, salt = excluded.salt, generation = excluded.generation,
+                confirmed = excluded.confirmed, refreshed_at = excluded.refreshed_at, ended = excluded.ended,
+                begun_at = excluded.begun_at
+            """
+        case .sessions:
+            """
+            SELECT \(Self.columns) FROM optimist_sessions WHERE account_id = $1 AND ended IS NULL AND refreshed_at >= $2
+            ORDER BY refreshed_at DESC, session_id
+            """
+        case .sessionCount:
+            """
+            SELECT count(*) FROM optimist_sessions WHERE account_id = $1 AND ended IS NULL AND refreshed_at >= $2
+            """
+        case .endReplaced:
+            """
+            UPDATE optimist_sessions SET ended = $2 WHERE account_id = $1 AND ended IS NULL
+            AND ($3::boolean OR device_id = $4) RETURNING session_id
+            """
+        case .endOthers:
+            """
+            UPDATE optimist_sessions SET ended = $2 WHERE account_id = $1 AND ended IS NULL
+            AND session_id IS DISTINCT FROM $3 RETURNING session_id
+            """
+        case .deleteSessions: "DELETE FROM optimist_sessions WHERE account_id = $1 RETURNING session_id"
+        default: "DELETE FROM optimist_sessions WHERE account_id = $1 AND refreshed_at < $2"
+        }
+    }
+}

@@ -1,0 +1,296 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistServer
+
+/// The accounts and sessions of a PostgreSQL database. What is decided about an account is decided under its lock.
+struct PostgresAccountStore: AccountStore {
+    let pool: PostgresPool
+
+    func account(email: String) async throws -> StoredAccount? {
+        try await pool.run { connection in
+            let found = try connection.query(SharedStatement.addressOf, [.text(Self.address(email))])
+            return found.count == 0 ? nil : try Self.account(found.text(0, 0), connection)
+        }
+    }
+
+    func account(id: String) async throws -> StoredAccount? {
+        try await pool.run { try Self.account(id, $0) }
+    }
+
+    func accounts() async throws -> [StoredAccount] {
+        try await pool.run { connection in
+            let ids = try connection.query(SharedStatement.accounts)
+            return try (0..<ids.count).compactMap { try Self.account(ids.text($0, 0), connection) }
+        }
+    }
+
+    /// An email address as it is looked up: in lower case, where ASCII has one.
+    private static func address(_ email: String) -> String { email.lowercasedInASCII.shortKey }
+
+    private static func account(_ id: String, _ connection: PostgresConnection) throws -> StoredAccount? {
+        StoredAccount(try connection.query(AccountStatement.byID, [.text(id)]))
+    }
+
+    func add(
+        _ account: StoredAccount, _ session: SessionRecord, spending invitation: OneTimeToken?, at date: Date
+    ) async throws {
+        let time = date.timeIntervalSince1970
+        try await transaction(of: account.id) { connection in
+            if let invitation {
+                let spent = try connection.query(
+                    SharedStatement.spendInvitation, [.bytes(Array(invitation.hash)), .double(time)])
+                guard spent.changedCount == 1 else { throw AuthRefusal.invalidInvitation }
+            }
+            let added = try connection.query(
+                SharedStatement.addAddress, [.text(Self.address(account.email)), .text(account.id)])
+            guard added.changedCount == 1 else { throw AuthRefusal.emailTaken }
+            try connection.enqueue(
+                AccountStatement.add,
+                [.text(account.id), .text(account.email), .text(account.password), .text(date.utcText)])
+            try Self.save(session, connection)
+        }
+    }
+
+    /// Runs `work` in a transaction.
+    private func transaction<Value: Sendable>(
+        of account: String, _ work: @escaping @Sendable (PostgresConnection) throws -> Value
+    ) async throws -> Value {
+        try await pool.run(of: account) { try $0.transaction { try work($0) } }
+    }
+
+    /// Runs `work` in a transaction that holds the account's lock.
+    ///
+    /// - Parameter account: As it was read before. Nil: whatever it is.
+    /// - Returns: Nil if the account is gone, or has another password than it had.
+    private func locking<Value: Sendable>(
+        _ id: String, if account: StoredAccount? = nil,
+        _ work: @escaping @Sendable (StoredAccount, PostgresConnection) throws -> Value?
+    ) async throws -> Value? {
+        try await transaction(of: id) { connection in
+            guard let present = StoredAccount(try connection.query(AccountStatement.lock, [.text(id)])),
+                account == nil || account?.password == present.password
+            else { return nil }
+            return try work(present, connection)
+        }
+    }
+
+    // MARK: - Sessions
+
+    func begin(_ session: SessionRecord, of account: StoredAccount, isOnlyOne: Bool) async throws -> [String]? {
+        try await locking(account.id, if: account) { _, connection in
+            let ended = try connection.query(
+                AccountStatement.endReplaced,
+                [
+                    .text(account.id), .text(SessionEnd.signedInElsewhere.rawValue), .bool(isOnlyOne),
+                    .text(session.deviceID),
+                ])
+            try Self.save(session, connection)
+            return ended.texts
+        }
+    }
+
+    func session(account: String, id: String) async throws -> SessionRecord? {
+        try await pool.run { try Self.session(account, id, $0) }
+    }
+
+    func change<Value: Sendable>(
+        account: String, session id: String, _ change: @escaping @Sendable (inout SessionRecord) throws -> Value
+    ) async throws -> (record: SessionRecord, value: Value)? {
+        try await locking(account) { _, connection in
+            guard var record = try Self.session(account, id, connection) else { return nil }
+            let former = record
+            let value = try change(&record)
+            if record != former { try Self.save(record, connection) }
+            return (record, value)
+        }
+    }
+
+    func sessions(of account: String, refreshedSince time: Double) async throws -> [SessionRecord] {
+        try await pool.run { connection in
+            let rows = try connection.query(AccountStatement.sessions, [.text(account), .double(time)])
+            return (0..<rows.count).map { SessionRecord(rows, $0) }
+        }
+    }
+
+    func sessionCounts(refreshedSince time: Double) async throws -> [String: Int] {
+        try await pool.run { connection in
+            let ids = try connection.query(SharedStatement.accounts).texts
+            return Dictionary(
+                uniqueKeysWithValues: try ids.map { id in
+                    let count = try connection.query(AccountStatement.sessionCount, [.text(id), .double(time)])
+                    return (id, count.int(0, 0))
+                })
+        }
+    }
+
+    func forgetSessions(refreshedBefore time: Double) async throws {
+        try await forEachAccount { id in
+            try await pool.run(of: id) {
+                _ = try $0.query(AccountStatement.forgetSessions, [.text(id), .double(time)])
+            }
+        }
+    }
+
+    /// Goes through the accounts, some at a time.
+    private func forEachAccount(_ body: (String) async throws -> Void) async throws {
+        var last = ""
+        while true {
+            let ids = try await pool.run { [last] connection in
+                try connection.query(SharedStatement.accountIDs, [.text(last), .int(500)]).texts
+            }
+            for id in ids {
+                try Task.checkCancellation()
+                try await body(id)
+            }
+            guard let next = ids.last else { return }
+            last = next
+        }
+    }
+
+    private static func session(
+        _ account: String, _ id: String, _ connection: PostgresConnection
+    ) throws -> SessionRecord? {
+        let rows = try connection.query(AccountStatement.session, [.text(account), .text(id)])
+        return rows.count == 0 ? nil : SessionRecord(rows, 0)
+    }
+
+    private static func save(_ session: SessionRecord, _ connection: PostgresConnection) throws {
+        try connection.enqueue(AccountStatement.save, session.values)
+    }
+
+    // MARK: - Passwords and the end
+
+    func setPassword(
+        of account: StoredAccount, to password: String, keeping session: String?, spending reset: OneTimeToken?,
+        at time: Double
+    ) async throws -> [String]? {
+        try await locking(account.id, if: account) { _, connection in
+            if let reset {
+                let spent = try connection.query(
+                    AccountStatement.spendReset, [.text(account.id), .bytes(Array(reset.hash)), .double(time)])
+                guard spent.changedCount == 1 else { return nil }
+            }
+            try connection.enqueue(AccountStatement.setPassword, [.text(account.id), .text(password)])
+            try connection.enqueue(AccountStatement.clearResets, [.text(account.id)])
+            return try connection.query(
+                AccountStatement.endOthers,
+                [.text(account.id), .text(SessionEnd.passwordChanged.rawValue), .text(session)]
+            ).texts
+        }
+    }
+
+    func delete(account id: String, if account: StoredAccount?, at time: Double) async throws -> [String]? {
+        try await locking(id, if: account) { present, connection in
+            try connection.enqueue(AccountStatement.delete, [.text(id)])
+            try connection.enqueue(SharedStatement.dropAddress, [.text(Self.address(present.email)), .text(id)])
+            try connection.enqueue(SharedStatement.addDeleted, [.text(id), .double(time)])
+            try connection.enqueue(AccountStatement.clearResets, [.text(id)])
+            return try connection.query(AccountStatement.deleteSessions, [.text(id)]).texts
+        }
+    }
+
+    func isDeleted(account: String) async throws -> Bool {
+        try await pool.run { try $0.query(SharedStatement.isDeleted, [.text(account)]).bool(0, 0) }
+    }
+
+    func accountsToErase() async throws -> [String] {
+        try await pool.run { try $0.query(SharedStatement.unerased).texts }
+    }
+
+    func erase(account: String) async throws {
+        for statement in AccountStatement.erasing {
+            var isLast = false
+            while !isLast {
+                isLast = try await pool.run(of: account) { connection in
+                    let gone = try connection.query(statement, [.text(account), .int(Self.erasedAtOnce)])
+                    return gone.changedCount < Self.erasedAtOnce
+                }
+            }
+        }
+        try await pool.run { _ = try $0.query(SharedStatement.setErased, [.text(account)]) }
+    }
+
+    private static let erasedAtOnce = 2_000
+
+    func forgetAccounts(deletedBefore time: Double) async throws {
+        try await pool.run { _ = try $0.query(SharedStatement.forgetDeleted, [.double(time)]) }
+    }
+
+    // MARK: - Invitations and reset tokens
+
+    func keep(invitation: OneTimeToken, until end: Double) async throws {
+        try await pool.run {
+            _ = try $0.query(SharedStatement.addInvitation, [.bytes(Array(invitation.hash)), .double(end)])
+        }
+    }
+
+    func holds(invitation: OneTimeToken, at time: Double) async throws -> Bool {
+        try await pool.run {
+            try $0.query(SharedStatement.holdsInvitation, [.bytes(Array(invitation.hash)), .double(time)]).bool(0, 0)
+        }
+    }
+
+    func keep(reset: OneTimeToken, until end: Double) async throws {
+        _ = try await locking(reset.account) { _, connection in
+            try connection.query(
+                AccountStatement.addReset, [.text(reset.account), .bytes(Array(reset.hash)), .double(end)]
+            ).changedCount
+        }
+    }
+
+    func account(reset: OneTimeToken, at time: Double) async throws -> StoredAccount? {
+        try await pool.run { connection in
+            let isGood = try connection.query(
+                AccountStatement.holdsReset, [.text(reset.account), .bytes(Array(reset.hash)), .double(time)])
+            return isGood.bool(0, 0) ? try Self.account(reset.account, connection) : nil
+        }
+    }
+
+    func forgetTokens(endedBefore time: Double) async throws {
+        try await pool.run { _ = try $0.query(SharedStatement.forgetInvitations, [.double(time)]) }
+        try await forEachAccount { id in
+            try await pool.run(of: id) {
+                _ = try $0.query(AccountStatement.forgetResets, [.text(id), .double(time)])
+            }
+        }
+    }
+}
+
+extension StoredAccount {
+    /// Nil: there is no row.
+    fileprivate init?(_ rows: PostgresRows) {
+        if rows.count == 0 { return nil }
+        self.init(id: rows.text(0, 0), email: rows.text(0, 1), password: rows.text(0, 2))
+    }
+}
+
+extension SessionRecord {
+    /// The parameters that store it.
+    var values: [PostgresValue] {
+        [
+            .text(account), .text(id), .text(deviceID), .text(deviceName), .bytes(salt), .int(generation),
+            .int(confirmed),
+            .double(refreshedAt), .text(ended?.rawValue), begunAt.map { .double($0) } ?? .null,
+        ]
+    }
+
+    fileprivate init(_ rows: PostgresRows, _ row: Int) {
+        self.init(
+            account: rows.text(row, 0), id: rows.text(row, 1), deviceID: rows.text(row, 2),
+            deviceName: rows.text(row, 3), salt: rows.bytea(row, 4), generation: rows.int(row, 5),
+            confirmed: rows.int(row, 6), refreshedAt: rows.double(row, 7),
+            ended: rows.textIfAny(row, 8).map { SessionEnd(rawValue: $0) ?? .revoked },
+            begunAt: rows.doubleIfAny(row, 9))
+    }
+}
+
+extension PostgresRows {
+    /// The first column.
+    var texts: [String] { (0..<count).map { text($0, 0) } }
+}
+
+extension Date {
+    /// RFC 3339 with milliseconds.
+    fileprivate var utcText: String { formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)) }
+}

@@ -1,0 +1,36 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistServer
+
+/// Attempts to sign in, counted for all processes by the clock of the database.
+struct PostgresAttempts: AttemptStore {
+    let pool: PostgresPool
+
+    func attempt(_ kind: AttemptKind, _ key: String, _ rate: AttemptRate) async throws -> Duration? {
+        let interval = rate.interval.seconds
+        return try await pool.run { connection in
+            let rows = try connection.query(
+                SharedStatement.attempt,
+                [.text(kind.rawValue), .text(key.shortKey), .double(Double(rate.burst)), .double(interval)])
+            guard rows.bool(0, 1) else { return nil }
+            return .seconds(interval * max(0, rows.double(0, 0) - Double(rate.burst - 1)))
+        }
+    }
+
+    func forgive(_ kind: AttemptKind, _ key: String) async throws {
+        try await pool.run {
+            _ = try $0.query(SharedStatement.forgive, [.text(kind.rawValue), .text(key.shortKey)])
+        }
+    }
+
+    /// Removes what no longer limits anybody: after a day every bucket is empty.
+    func tidy() async throws {
+        try await pool.run { _ = try $0.query(SharedStatement.forgetAttempts, [.double(86_400)]) }
+    }
+}
+
+extension Duration {
+    fileprivate var seconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
+    }
+}

@@ -1,0 +1,28 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// The statements that only a copy needs. Those of an account name it for every table that they touch.
+enum CopyStatement: String, PostgresStatement, CaseIterable {
+    case account, addAccount, addPush, rows, dropSetting
+
+    /// Whether the statement is bound to the account in its first parameter.
+    var isOfAccount: Bool { self != .dropSetting }
+
+    var sql: String {
+        switch self {
+        case .account: "SELECT seq FROM optimist_accounts WHERE account_id = $1"
+        case .addAccount:
+            """
+            INSERT INTO optimist_accounts
+                (account_id, email, password, created_at, seq, epoch, floor, day, schema_version)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+            """
+        case .addPush: "INSERT INTO optimist_pushes (account_id, device, number, day) VALUES ($1, $2, $3, $4)"
+        case .rows:
+            """
+            SELECT type, id, generation, seq, ordinal, born_seq, content, hidden FROM optimist_rows
+            WHERE account_id = $1 AND (type, id) > ($2, $3) ORDER BY type, id LIMIT $4
+            """
+        case .dropSetting: "DELETE FROM optimist_settings WHERE name = $1"
+        }
+    }
+}

@@ -1,0 +1,213 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+package import Foundation
+import OptimistCore
+import OptimistServer
+import OptimistServing
+
+/// Moves the data of an embedded server into an empty database, account by account.
+///
+/// An account is there as a whole or not at all, and is compared with its source before that counts. So a copy that was
+/// interrupted goes on where it was. Until it has ended no server starts on the database. Devices go on as if nothing had
+/// happened: accounts, transactions, sessions and epochs are the same.
+package struct EmbeddedCopy: Sendable {
+    private let source: EmbeddedExport
+    private let opening: PostgresOpening
+
+    /// What was copied so far.
+    package struct Progress: Sendable {
+        package var accounts = 0
+        package var rows = 0
+        /// The accounts that an earlier run had copied.
+        package var found = 0
+    }
+
+    /// - Parameters:
+    ///   - directory: The data of a server that does not run.
+    ///   - opening: The database.
+    /// - Throws: `OptimistError`, if the directory cannot be read.
+    package init(from directory: URL, to opening: PostgresOpening) throws {
+        source = try EmbeddedExport(directory: directory)
+        self.opening = opening
+    }
+
+    /// The setting that says that a copy has begun and not ended.
+    static let setting = "copy"
+
+    /// - Throws: `OptimistError` with code `dataInUse` if a copy into the database has not ended, or ``PostgresError``.
+    static func refuseUnfinished(_ connection: PostgresConnection) throws {
+        guard try connection.query(SharedStatement.setting, [.text(setting)]).count == 1 else { return }
+        throw OptimistError(
+            .dataInUse, "A copy into this database has not ended. Run `optimist copy` again: it goes on where it was.")
+    }
+
+    /// Copies all there is.
+    ///
+    /// - Parameter progress: Called after each account, on another thread.
+    /// - Returns: What was copied.
+    /// - Throws: `OptimistError` with code `dataInUse` if the database holds other data, or as the database says.
+    package func run(_ progress: @escaping @Sendable (Progress) -> Void) async throws -> Progress {
+        let (source, database) = (source, opening.database)
+        return try await opening.explaining {
+            let connection = try PostgresSetup(database).connect()
+            try PostgresTables.migrate(connection)
+            let common = try source.common()
+            try Self.begin(common, source.keys, connection)
+            var done = Progress()
+            let version = common.schemas.map(\.version).max() ?? 0
+            for id in try source.accounts() {
+                if try connection.query(CopyStatement.account, [.text(id)]).count == 1 {
+                    done.found += 1
+                } else {
+                    done.rows += try Self.copy(id, from: source, version, connection)
+                }
+                done.accounts += 1
+                progress(done)
+            }
+            _ = try connection.query(CopyStatement.dropSetting, [.text(Self.setting)])
+            return done
+        }
+    }
+
+    /// Copies what belongs to no account.
+    private static func begin(
+        _ common: EmbeddedExport.Common, _ keys: ServerKeys, _ connection: PostgresConnection
+    ) throws {
+        try connection.transaction { connection in
+            _ = try connection.query(SharedStatement.lockSetup)
+            let begun = try connection.query(SharedStatement.setting, [.text(setting)])
+            let mark = common.epochs.last ?? ""
+            if begun.count == 1, begun.text(0, 0) == mark { return }
+            let isEmpty = try connection.query(SharedStatement.accountIDs, [.text(""), .int(1)]).count == 0
+            guard isEmpty, begun.count == 0, try connection.query(SharedStatement.epochs).count == 0 else {
+                throw OptimistError(
+                    .dataInUse,
+                    """
+                    The database holds other data already. Name an empty one, or another schema of it with \
+                    ?options=-csearch_path%3DNAME. Nothing was copied.
+                    """)
+            }
+            try connection.enqueue(SharedStatement.keepSetting, [.text(setting), .text(mark)])
+            try connection.enqueue(SharedStatement.keepSetting, [.text("secret"), .text(keys.fingerprint)])
+            for epoch in common.epochs { try connection.enqueue(SharedStatement.addEpoch, [.text(epoch), .null]) }
+            for schema in common.schemas {
+                try connection.enqueue(
+                    SharedStatement.addSchema, [.text(schema.id), .int(schema.version), .text(schema.content)])
+            }
+            for invitation in common.invitations {
+                try connection.enqueue(
+                    SharedStatement.addInvitation, [.bytes(Array(invitation.hash)), .double(invitation.endsAt)])
+            }
+            for deleted in common.deleted {
+                try connection.enqueue(SharedStatement.addDeleted, [.text(deleted.account), .double(deleted.at)])
+                if deleted.isErased { try connection.enqueue(SharedStatement.setErased, [.text(deleted.account)]) }
+            }
+        }
+    }
+
+    /// - Returns: How many rows the account has.
+    private static func copy(
+        _ id: String, from source: EmbeddedExport, _ version: Int, _ connection: PostgresConnection
+    ) throws -> Int {
+        let account = try source.account(id)
+        return try connection.transaction { connection in
+            try add(account, version, connection)
+            var count = 0
+            try forEachPage({ try source.rows(of: id, after: $0, limit: pageRows) }) { page in
+                for row in page { try connection.enqueue(RowStatement.upsert1, row.values(of: id)) }
+                count += page.count
+            }
+            for (key, entry) in try source.index(of: id) {
+                try connection.enqueue(
+                    RowStatement.addIndex1,
+                    [.text(id), .text(key.type), .text(entry.index), .text(entry.key.text.shortKey), .text(key.id)])
+            }
+            try compare(id, source, connection)
+            return count
+        }
+    }
+
+    private static let pageRows = 1_000
+
+    private static func forEachPage(
+        _ next: (EmbeddedExport.StoredBytes?) throws -> [EmbeddedExport.StoredBytes],
+        _ body: ([EmbeddedExport.StoredBytes]) throws -> Void
+    ) throws {
+        var last: EmbeddedExport.StoredBytes?
+        while true {
+            let page = try next(last)
+            if page.isEmpty { return }
+            try body(page)
+            last = page.last
+        }
+    }
+
+    private static func add(
+        _ account: EmbeddedExport.Account, _ version: Int, _ connection: PostgresConnection
+    ) throws {
+        let id = account.stored.id
+        let address = account.stored.email.lowercasedInASCII.shortKey
+        try connection.enqueue(SharedStatement.addAddress, [.text(address), .text(id)])
+        try connection.enqueue(
+            CopyStatement.addAccount,
+            [
+                .text(id), .text(account.stored.email), .text(account.stored.password), .text(account.createdAt),
+                .int(account.seq), .text(account.epoch), .int(account.floor), .int(account.day), .int(version),
+            ])
+        for epoch in account.epochs {
+            try connection.enqueue(RowStatement.beginEpoch, [.text(id), .text(epoch.name), .int(epoch.firstSeq)])
+        }
+        for day in account.days {
+            try connection.enqueue(RowStatement.addDay, [.text(id), .int(day.day), .int(day.firstSeq)])
+        }
+        for push in account.pushes {
+            try connection.enqueue(
+                CopyStatement.addPush, [.text(id), .text(push.device), .int(push.number), .int(push.day)])
+        }
+        for session in account.sessions { try connection.enqueue(AccountStatement.save, session.values) }
+        for reset in account.resets {
+            try connection.enqueue(
+                AccountStatement.addReset, [.text(id), .bytes(Array(reset.hash)), .double(reset.endsAt)])
+        }
+    }
+
+    /// Reads an account's rows again on both sides.
+    ///
+    /// - Throws: `OptimistError` with code `unreadableData` if they differ.
+    private static func compare(_ id: String, _ source: EmbeddedExport, _ connection: PostgresConnection) throws {
+        func copied(after last: EmbeddedExport.StoredBytes?) throws -> [EmbeddedExport.StoredBytes] {
+            let rows = try connection.query(
+                CopyStatement.rows,
+                [.text(id), .text(last?.type ?? ""), .text(last?.id ?? ""), .int(pageRows)])
+            return (0..<rows.count).map { EmbeddedExport.StoredBytes(rows, $0) }
+        }
+        var last: EmbeddedExport.StoredBytes?
+        while true {
+            let (here, there) = (try source.rows(of: id, after: last, limit: pageRows), try copied(after: last))
+            guard here == there else {
+                throw OptimistError(
+                    .unreadableData,
+                    "The rows of account \(id) are not the same after the copy. It was taken back: run the copy again.")
+            }
+            guard let end = here.last else { return }
+            last = end
+        }
+    }
+}
+
+extension EmbeddedExport.StoredBytes {
+    fileprivate init(_ rows: PostgresRows, _ row: Int) {
+        self.init(
+            type: rows.text(row, 0), id: rows.text(row, 1), generation: rows.int(row, 2), seq: rows.int64(row, 3),
+            ordinal: rows.int(row, 4), bornSeq: rows.int64(row, 5), content: rows.bytes(row, 6),
+            hidden: rows.bytesIfAny(row, 7))
+    }
+
+    fileprivate func values(of account: String) -> [PostgresValue] {
+        [
+            .text(account), .int(seq), .text(type), .text(id), .int(generation), .int(ordinal), .int(bornSeq),
+            .utf8(content),
+            hidden.map { .utf8($0) } ?? .null,
+        ]
+    }
+}

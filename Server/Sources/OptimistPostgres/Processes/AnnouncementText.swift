@@ -1,0 +1,82 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistServer
+import OptimistWire
+
+/// Announcements as the payloads of PostgreSQL's notifications.
+struct AnnouncementText {
+    /// Which process writes, so that it does not hear itself.
+    let sender: String
+    /// > Source: PostgreSQL, "NOTIFY": a payload is shorter than 8000 bytes.
+    static let maxBytes = 7_900
+
+    /// The payloads that carry some announcements, as few as can be. Changes of one account are one entry. An announcement that
+    /// has no room by itself names no types, and stands for all.
+    func payloads(_ announcements: [Announcement]) -> [String] {
+        var payloads: [String] = []
+        var (entries, size) = ([JSON](), 0)
+        for entry in Self.merged(announcements).map(Self.json) {
+            let bytes = entry.description.utf8.count + 1
+            if size + bytes > Self.maxBytes - 64, !entries.isEmpty {
+                payloads.append(text(entries))
+                (entries, size) = ([], 0)
+            }
+            entries.append(entry)
+            size += bytes
+        }
+        if !entries.isEmpty { payloads.append(text(entries)) }
+        return payloads
+    }
+
+    private func text(_ entries: [JSON]) -> String { JSON.array([.string(sender)] + entries).description }
+
+    /// One entry for each account that has changed, with its last state, and one for each end.
+    private static func merged(_ announcements: [Announcement]) -> [Announcement] {
+        var places: [String: Int] = [:]
+        var merged: [Announcement] = []
+        for announcement in announcements {
+            guard case .changed(let account, let types, let state) = announcement else {
+                merged.append(announcement)
+                continue
+            }
+            if let place = places[account], case .changed(_, let former, let earlier) = merged[place] {
+                let last = earlier.seq > state.seq ? earlier : state
+                merged[place] = .changed(account: account, types: former.union(types), state: last)
+            } else {
+                places[account] = merged.count
+                merged.append(announcement)
+            }
+        }
+        return merged
+    }
+
+    private static func json(_ announcement: Announcement) -> JSON {
+        switch announcement {
+        case .changed(let account, let types, let state):
+            let names = JSON.array(types.sorted().map(JSON.string))
+            return ["c", .string(account), .string(state.description), names]
+        case .ended(let account, let session, let reason):
+            return ["e", .string(account), .string(session), .string(reason.rawValue)]
+        }
+    }
+
+    /// Reads a payload. Empty: it is this process's own, or of a form that this version does not know.
+    func announcements(in payload: String) -> [Announcement] {
+        guard let entries = (try? JSON(parsing: payload.utf8))?.array, entries.first?.string != sender else {
+            return []
+        }
+        return entries.dropFirst().compactMap { entry in
+            guard let parts = entry.array, parts.count == 4, let account = parts[1].string, let third = parts[2].string
+            else { return nil }
+            switch parts[0] {
+            case "c":
+                let types = Set(parts[3].array?.compactMap(\.string) ?? [])
+                return SyncState(third).map { .changed(account: account, types: types, state: $0) }
+            case "e":
+                let reason = parts[3].string.flatMap(SessionEnd.init) ?? .revoked
+                return .ended(account: account, session: third, reason: reason)
+            default: return nil
+            }
+        }
+    }
+}

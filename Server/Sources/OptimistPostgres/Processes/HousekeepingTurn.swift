@@ -1,0 +1,40 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Dispatch
+import Synchronization
+
+/// Lets one process at a time do the housekeeping: the one that holds an advisory lock, which ends with its connection.
+struct HousekeepingTurn {
+    let database: PostgresDatabase
+
+    /// Carries out `work` unless another process is at it, or the database cannot be reached.
+    func carryOut(_ work: @Sendable () async -> Void, _ attempts: PostgresAttempts) async {
+        guard let holder = await Self.lock(database) else { return }
+        await work()
+        // What fails is tried again the next time.
+        try? await attempts.tidy()
+        holder.release()
+    }
+
+    /// A connection that holds the lock.
+    private final class Holder: Sendable {
+        private let connection = Mutex<PostgresConnection?>(nil)
+
+        /// Nil: another process has the lock, or the database cannot be reached.
+        init?(_ database: PostgresDatabase) {
+            let isOurs = connection.withLock { connection in
+                connection = try? PostgresSetup(database).connect()
+                return (try? connection?.query(SharedStatement.tryHousekeeping).bool(0, 0)) == true
+            }
+            if !isOurs { return nil }
+        }
+
+        func release() { DispatchQueue.global().async { [self] in connection.withLock { $0 = nil } } }
+    }
+
+    private static func lock(_ database: PostgresDatabase) async -> Holder? {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: Holder(database)) }
+        }
+    }
+}

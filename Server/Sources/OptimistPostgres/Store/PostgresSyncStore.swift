@@ -1,0 +1,59 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistServing
+import OptimistWire
+
+/// The rows of the accounts in a PostgreSQL database, which any number of processes share.
+///
+/// The account's lock is the lock of its row. A seq is given under it, so a later seq never commits first.
+struct PostgresSyncStore: SyncStore {
+    let pool: PostgresPool
+    let known: DatabaseEpochs
+    let schema: Schema
+    /// Whether everything runs at once on the caller's thread, so that a simulation decides the order.
+    var isSynchronous = false
+
+    var epoch: String { known.present }
+
+    func read<Answer: Sendable>(
+        account: String, _ work: @escaping @Sendable (any AccountSnapshot) throws -> Answer
+    ) async throws -> Answer {
+        let answer: Answer? = try await run(of: nil) { connection in
+            try connection.transaction(.beginSnapshot) { connection in
+                let found = try PostgresAccount(connection, account: account, locking: false, epochs: known)
+                return try found.isConverted(to: schema) ? work(found) : nil
+            }
+        }
+        if let answer { return answer }
+        // The rows have to get the present names first.
+        return try await write(account: account) { try work($0) }
+    }
+
+    func write<Answer: Sendable>(
+        account: String, _ work: @escaping @Sendable (any AccountTransaction) throws -> Answer
+    ) async throws -> Answer {
+        try await run(of: account) { connection in
+            try connection.transaction { connection in
+                let found = try PostgresAccount(connection, account: account, locking: true, epochs: known)
+                try found.convert(to: schema)
+                return try work(found)
+            }
+        }
+    }
+
+    func accounts(after id: String?, limit: Int) async throws -> [String] {
+        try await run(of: nil) { connection in
+            let rows = try connection.query(SharedStatement.accountIDs, [.text(id ?? ""), .int(limit)])
+            return (0..<rows.count).map { rows.text($0, 0) }
+        }
+    }
+
+    private func run<Value: Sendable>(
+        of owner: String?, _ work: @escaping @Sendable (PostgresConnection) throws -> Value
+    ) async throws -> Value {
+        isSynchronous ? try runNow(work) : try await pool.run(of: owner, work)
+    }
+
+    /// Under a name that an async function cannot mistake for an asynchronous one.
+    private func runNow<Value>(_ work: (PostgresConnection) throws -> Value) throws -> Value { try pool.runNow(work) }
+}

@@ -1,0 +1,120 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+import OptimistServer
+
+/// The tables, and the version that they have.
+///
+/// Every table with an account's data begins its key with the account's id, so that the tables can be spread over machines by
+/// it. Texts are compared by their bytes, as the embedded store compares them.
+enum PostgresTables {
+    /// The version of the tables below. A database of a later version is refused untouched.
+    static let version = 1
+
+    /// Makes the tables, or brings those of an earlier version up to the present one. Of processes that start at the same time
+    /// one does so, and the others wait for it.
+    ///
+    /// - Throws: `OptimistError` with code `newerData` or `unreadableData`, or ``PostgresError``.
+    static func migrate(_ connection: PostgresConnection) throws {
+        if try found(connection) == version { return }
+        try connection.transaction { connection in
+            _ = try connection.query(SharedStatement.lockSetup)
+            switch try found(connection) {
+            case version: break
+            case nil:
+                try connection.script(script)
+            case let other?:
+                throw OptimistError(
+                    .newerData,
+                    """
+                    The database was written by a later version of the server (\(other), this one knows \(version)). Start \
+                    the later version, or name another database. Nothing has been changed.
+                    """, remedy: .update)
+            }
+        }
+    }
+
+    /// The version of the tables that are there. Nil: none are.
+    ///
+    /// - Throws: `OptimistError` with code `unreadableData` if the tables of that name are another program's.
+    private static func found(_ connection: PostgresConnection) throws -> Int? {
+        if try !connection.query(TableStatement.exists).bool(0, 0) { return nil }
+        if let version = try version(connection) { return version }
+        throw OptimistError(
+            .unreadableData,
+            """
+            The database has a table "optimist_settings" that this server did not write. Name another database, or another \
+            schema with ?options=-csearch_path%3DNAME. It has not been changed.
+            """)
+    }
+
+    /// Nil: the table is not ours.
+    private static func version(_ connection: PostgresConnection) throws -> Int? {
+        let rows: PostgresRows
+        do { rows = try connection.query(SharedStatement.setting, [.text("version")]) } catch {
+            // Another table has other columns. Without the right to read ours, that is what to say.
+            if error.state?.hasPrefix("42") == true, error.state != "42501" { return nil }
+            throw error
+        }
+        return rows.count == 1 ? Int(rows.text(0, 0)) : nil
+    }
+
+    private static let script = """
+        CREATE TABLE optimist_settings (name text COLLATE "C" PRIMARY KEY, value text NOT NULL);
+        CREATE TABLE optimist_epochs (number bigint PRIMARY KEY, name text COLLATE "C" NOT NULL UNIQUE, life text);
+        CREATE TABLE optimist_schemas (
+            id text COLLATE "C" NOT NULL, version bigint NOT NULL, content text NOT NULL, PRIMARY KEY (id, version));
+        CREATE TABLE optimist_addresses (
+            address text COLLATE "C" PRIMARY KEY, account_id text COLLATE "C" NOT NULL);
+        CREATE INDEX optimist_addresses_by_account ON optimist_addresses (account_id);
+        CREATE TABLE optimist_deleted_accounts (
+            account_id text COLLATE "C" PRIMARY KEY, deleted_at float8 NOT NULL, is_erased boolean NOT NULL);
+        CREATE TABLE optimist_invitations (hash bytea PRIMARY KEY, ends_at float8 NOT NULL);
+        CREATE TABLE optimist_attempts (
+            name text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL, used float8 NOT NULL,
+            updated_at float8 NOT NULL, is_refused boolean NOT NULL DEFAULT false, PRIMARY KEY (name, key));
+        CREATE TABLE optimist_accounts (
+            account_id text COLLATE "C" PRIMARY KEY, email text NOT NULL, password text NOT NULL,
+            created_at text NOT NULL, seq bigint NOT NULL DEFAULT 0, epoch text COLLATE "C", floor bigint NOT NULL DEFAULT 0,
+            day bigint, schema_version bigint NOT NULL DEFAULT 0) WITH (fillfactor = 70);
+        CREATE TABLE optimist_account_epochs (
+            account_id text COLLATE "C" NOT NULL, epoch text COLLATE "C" NOT NULL, first_seq bigint NOT NULL,
+            PRIMARY KEY (account_id, epoch));
+        CREATE TABLE optimist_account_days (
+            account_id text COLLATE "C" NOT NULL, day bigint NOT NULL, first_seq bigint NOT NULL,
+            PRIMARY KEY (account_id, day));
+        CREATE TABLE optimist_sessions (
+            account_id text COLLATE "C" NOT NULL, session_id text COLLATE "C" NOT NULL, device_id text NOT NULL,
+            device_name text NOT NULL, salt bytea NOT NULL, generation bigint NOT NULL, confirmed bigint NOT NULL,
+            refreshed_at float8 NOT NULL, ended text, begun_at float8, PRIMARY KEY (account_id, session_id));
+        CREATE TABLE optimist_resets (
+            account_id text COLLATE "C" NOT NULL, hash bytea NOT NULL, ends_at float8 NOT NULL,
+            PRIMARY KEY (account_id, hash));
+        CREATE TABLE optimist_pushes (
+            account_id text COLLATE "C" NOT NULL, device text COLLATE "C" NOT NULL, number bigint NOT NULL,
+            day bigint NOT NULL, PRIMARY KEY (account_id, device)) WITH (fillfactor = 70);
+        CREATE TABLE optimist_rows (
+            account_id text COLLATE "C" NOT NULL, type text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
+            generation bigint NOT NULL, seq bigint NOT NULL, ordinal bigint NOT NULL, born_seq bigint NOT NULL,
+            content text NOT NULL, hidden text, PRIMARY KEY (account_id, type, id));
+        CREATE INDEX optimist_rows_in_order ON optimist_rows (account_id, type, seq, ordinal);
+        CREATE INDEX optimist_rows_deleted ON optimist_rows (account_id, seq) WHERE generation % 2 = 0;
+        CREATE TABLE optimist_index (
+            account_id text COLLATE "C" NOT NULL, type text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL,
+            key text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, PRIMARY KEY (account_id, type, name, key, id));
+        INSERT INTO optimist_settings (name, value) VALUES ('version', '\(version)');
+        """
+}
+
+private enum TableStatement: String, PostgresStatement, CaseIterable {
+    case exists
+
+    /// It reads the catalogue, as `to_regclass` may not: a connection caches what is not there, also over a wait for a lock.
+    var sql: String {
+        """
+        SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class c
+            WHERE c.relname = 'optimist_settings' AND c.relnamespace = (SELECT oid FROM pg_catalog.pg_namespace
+                WHERE nspname = current_schema()))
+        """
+    }
+}

@@ -1,0 +1,188 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// The statements about the rows of one account, whose id is the first parameter.
+///
+/// Each names the account for every table that it touches. So the tables can be spread over machines by account, and each
+/// statement is carried out on one of them.
+enum RowStatement: String, PostgresStatement, CaseIterable {
+    case lock, read, epochs, setSeq, beginEpoch, setEpoch, setDay, dropDays, addDay, seqBefore, setSchema
+    case row, rows, holders, livingRows, livingInOrder, livingCount, changes
+    case upsert1, upsert16, upsert128, dropIndex, addIndex1, addIndex16
+    case notePush, hasExpired, forget, setFloor, forgetPushes, forgetDays
+    case allRows, renameType, rewrite, clearIndex, collisions
+
+    var sql: String {
+        switch self {
+        case .lock: "\(Self.account) FOR UPDATE OF a"
+        case .read: Self.account
+        case .epochs: "SELECT epoch, first_seq FROM optimist_account_epochs WHERE account_id = $1"
+        case .setSeq: "UPDATE optimist_accounts SET seq = $2 WHERE account_id = $1"
+        case .beginEpoch:
+            "INSERT INTO optimist_account_epochs (account_id, epoch, first_seq) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
+        case .setEpoch: "UPDATE optimist_accounts SET epoch = $2 WHERE account_id = $1"
+        case .setDay: "UPDATE optimist_accounts SET day = $2 WHERE account_id = $1"
+        case .dropDays: "DELETE FROM optimist_account_days WHERE account_id = $1 AND day > $2"
+        case .addDay:
+            "INSERT INTO optimist_account_days (account_id, day, first_seq) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
+        case .seqBefore:
+            "SELECT first_seq FROM optimist_account_days WHERE account_id = $1 AND day >= $2 ORDER BY day LIMIT 1"
+        case .setSchema: "UPDATE optimist_accounts SET schema_version = $2 WHERE account_id = $1"
+        case .row, .rows, .holders, .livingRows, .livingInOrder, .livingCount, .changes: reading
+        case .upsert1, .upsert16, .upsert128, .dropIndex, .addIndex1, .addIndex16: writing
+        case .notePush, .hasExpired, .forget, .setFloor, .forgetPushes, .forgetDays: forgetting
+        case .allRows, .renameType, .rewrite, .clearIndex, .collisions: converting
+        }
+    }
+
+    /// The account, and the number of the last epoch of the database.
+    private static let account = """
+        SELECT a.seq, a.epoch, a.floor, a.day, a.schema_version, (SELECT max(number) FROM optimist_epochs)
+        FROM optimist_accounts a WHERE a.account_id = $1
+        """
+
+    private static let logged = "id, seq, ordinal, born_seq, generation, content, hidden"
+
+    private var reading: String {
+        switch self {
+        case .row: "\(Self.stored) AND id = $3"
+        case .rows: "\(Self.stored) AND id = ANY ($3::text[])"
+        case .holders:
+            """
+            SELECT key, id FROM optimist_index WHERE account_id = $1 AND type = $2 AND name = $3 AND key = ANY ($4::text[])
+            ORDER BY key, id
+            """
+        case .livingRows:
+            """
+            SELECT \(Self.logged) FROM (
+                SELECT \(Self.logged), \(Self.places("id")) FROM optimist_rows
+                WHERE account_id = $1 AND type = $2 AND generation % 2 = 1 AND id = ANY ($3::text[])
+            ) AS page WHERE place <= 2 OR before <= $4 ORDER BY id
+            """
+        case .livingInOrder:
+            """
+            SELECT \(Self.logged) FROM (
+                SELECT \(Self.logged), \(Self.places("id")) FROM (
+                    SELECT \(Self.logged) FROM optimist_rows
+                    WHERE account_id = $1 AND type = $2 AND id > $3 AND generation % 2 = 1 ORDER BY id LIMIT $4
+                ) AS near
+            ) AS page WHERE place <= 2 OR before <= $5 ORDER BY id
+            """
+        case .livingCount:
+            "SELECT count(*) FROM optimist_rows WHERE account_id = $1 AND type = $2 AND generation % 2 = 1"
+        default:
+            """
+            SELECT \(Self.logged) FROM (
+                SELECT \(Self.logged), \(Self.places("seq, ordinal")) FROM (
+                    SELECT id, seq, ordinal, born_seq, generation, content,
+                        CASE WHEN generation % 2 = 1 THEN hidden END AS hidden FROM optimist_rows
+                    WHERE account_id = $1 AND type = $2 AND (seq, ordinal) >= ($3, $4) ORDER BY seq, ordinal LIMIT $5
+                ) AS near
+            ) AS page WHERE place <= 2 OR before <= $6 ORDER BY seq, ordinal
+            """
+        }
+    }
+
+    private static let stored = """
+        SELECT id, seq, ordinal, born_seq, content, hidden FROM optimist_rows WHERE account_id = $1 AND type = $2
+        """
+
+    /// What a row takes up of a page, in bytes.
+    private static let size = "(octet_length(content) + coalesce(octet_length(hidden), 0))"
+
+    /// A row's number in a page, and how many bytes the rows before it have. A page needs one row more than it has room for,
+    /// so that it knows whether there are more, and it has at least one.
+    private static func places(_ order: String) -> String {
+        "row_number() OVER (ORDER BY \(order)) AS place, sum(\(size)) OVER (ORDER BY \(order)) - \(size) AS before"
+    }
+
+    private var writing: String {
+        switch self {
+        case .upsert1: Self.upsert(1)
+        case .upsert16: Self.upsert(16)
+        case .upsert128: Self.upsert(128)
+        case .dropIndex:
+            "DELETE FROM optimist_index WHERE account_id = $1 AND type = $2 AND name = $3 AND key = $4 AND id = $5"
+        case .addIndex1: Self.addIndex(1)
+        default: Self.addIndex(16)
+        }
+    }
+
+    /// Rows of one transaction: the account, the seq, and seven values for each row.
+    private static func upsert(_ count: Int) -> String {
+        let rows = (0..<count).map { row in
+            let first = 3 + row * 7
+            return
+                "($1, $\(first), $\(first + 1), $\(first + 2), $2, $\(first + 3), $\(first + 4), $\(first + 5), $\(first + 6))"
+        }
+        return """
+            INSERT INTO optimist_rows (account_id, type, id, generation, seq, ordinal, born_seq, content, hidden)
+            VALUES \(rows.joined(separator: ", "))
+            ON CONFLICT (account_id, type, id) DO UPDATE SET generation = excluded.generation, seq = excluded.seq,
+                ordinal = excluded.ordinal, born_seq = excluded.born_seq, content = excluded.content,
+                hidden = excluded.hidden
+            """
+    }
+
+    private static func addIndex(_ count: Int) -> String {
+        let entries = (0..<count).map { entry in
+            let first = 2 + entry * 4
+            return "($1, $\(first), $\(first + 1), $\(first + 2), $\(first + 3))"
+        }
+        return """
+            INSERT INTO optimist_index (account_id, type, name, key, id) VALUES \(entries.joined(separator: ", "))
+            ON CONFLICT DO NOTHING
+            """
+    }
+
+    private var forgetting: String {
+        switch self {
+        case .notePush:
+            """
+            INSERT INTO optimist_pushes AS p (account_id, device, number, day) VALUES ($1, $2, $3, $4)
+            ON CONFLICT (account_id, device) DO UPDATE SET number = excluded.number, day = excluded.day
+            WHERE excluded.number >= p.number
+            """
+        case .hasExpired:
+            """
+            SELECT EXISTS (SELECT 1 FROM optimist_rows WHERE account_id = $1 AND generation % 2 = 0 AND seq <= $2)
+                OR EXISTS (SELECT 1 FROM optimist_pushes WHERE account_id = $1 AND day < $3)
+            """
+        // In the order in which they were deleted, by an index of nothing else.
+        case .forget:
+            """
+            WITH expired AS (
+                SELECT type, id, seq, row_number() OVER (ORDER BY seq) AS place FROM optimist_rows
+                WHERE account_id = $1 AND generation % 2 = 0 AND seq <= $2 ORDER BY seq LIMIT $3 + 1
+            ), gone AS (
+                DELETE FROM optimist_rows r USING expired e
+                WHERE r.account_id = $1 AND r.type = e.type AND r.id = e.id AND e.place <= $3 RETURNING r.seq
+            ) SELECT (SELECT count(*) > $3 FROM expired), coalesce(max(seq), 0) FROM gone
+            """
+        case .setFloor: "UPDATE optimist_accounts SET floor = $2 WHERE account_id = $1"
+        case .forgetPushes: "DELETE FROM optimist_pushes WHERE account_id = $1 AND day < $2"
+        default: "DELETE FROM optimist_account_days WHERE account_id = $1 AND day < $2"
+        }
+    }
+
+    /// What brings an account to the names and the indexes of a later schema.
+    private var converting: String {
+        switch self {
+        case .allRows:
+            """
+            SELECT id, content, hidden, generation FROM optimist_rows WHERE account_id = $1 AND type = $2 AND id > $3
+            ORDER BY id LIMIT 500
+            """
+        case .renameType: "UPDATE optimist_rows SET type = $3 WHERE account_id = $1 AND type = $2"
+        case .rewrite:
+            "UPDATE optimist_rows SET content = $4, hidden = $5 WHERE account_id = $1 AND type = $2 AND id = $3"
+        case .clearIndex: "DELETE FROM optimist_index WHERE account_id = $1"
+        default:
+            """
+            SELECT coalesce(sum(rows), 0) FROM (
+                SELECT count(*) AS rows FROM optimist_index WHERE account_id = $1 AND type = $2 AND name = $3
+                GROUP BY key HAVING count(*) > 1
+            ) AS shared
+            """
+        }
+    }
+}

@@ -1,0 +1,117 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// The statements about what belongs to no account. Their tables are small, and the same for every account, or keyed by an
+/// address.
+enum SharedStatement: String, PostgresStatement, CaseIterable {
+    case epochs, addEpoch, life, schemas, otherSchema, addSchema, setting, keepSetting
+    case lockSetup, tryHousekeeping, notify, probe, settings, backend
+    case addressOf, addAddress, dropAddress, accounts, accountIDs
+    case addDeleted, isDeleted, unerased, setErased, forgetDeleted
+    case addInvitation, holdsInvitation, spendInvitation, forgetInvitations
+    case attempt, forgive, forgetAttempts
+
+    var sql: String {
+        switch self {
+        case .epochs: "SELECT number, name, life FROM optimist_epochs ORDER BY number"
+        case .addEpoch:
+            """
+            INSERT INTO optimist_epochs (number, name, life)
+            SELECT coalesce(max(number), 0) + 1, $1, $2 FROM optimist_epochs
+            """
+        case .life:
+            """
+            SELECT (SELECT system_identifier::text FROM pg_control_system()),
+                left(pg_walfile_name(pg_current_wal_lsn()), 8)
+            """
+        case .schemas: "SELECT version, content FROM optimist_schemas WHERE id = $1 ORDER BY version DESC"
+        case .otherSchema: "SELECT id FROM optimist_schemas LIMIT 1"
+        case .addSchema:
+            "INSERT INTO optimist_schemas (id, version, content) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
+        case .setting: "SELECT value FROM optimist_settings WHERE name = $1"
+        case .keepSetting:
+            """
+            INSERT INTO optimist_settings (name, value) VALUES ($1, $2)
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value
+            """
+        case .lockSetup, .tryHousekeeping, .notify, .probe, .settings, .backend: aboutProcesses
+        case .addressOf, .addAddress, .dropAddress, .accounts, .accountIDs: aboutAddresses
+        case .addDeleted, .isDeleted, .unerased, .setErased, .forgetDeleted: aboutDeleted
+        case .addInvitation, .holdsInvitation, .spendInvitation, .forgetInvitations: aboutInvitations
+        case .attempt, .forgive, .forgetAttempts: aboutAttempts
+        }
+    }
+
+    /// The numbers of the advisory locks: "opt" in ASCII, and a digit.
+    private var aboutProcesses: String {
+        switch self {
+        case .lockSetup: "SELECT pg_advisory_xact_lock(7303284, 1)"
+        case .tryHousekeeping: "SELECT pg_try_advisory_lock(7303284, 2)"
+        case .notify: "SELECT pg_notify('optimist', $1)"
+        case .probe:
+            """
+            INSERT INTO optimist_settings (name, value) VALUES ('ready', $1)
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value
+            """
+        case .settings:
+            """
+            SELECT current_setting('server_encoding'), current_setting('synchronous_commit'), pg_is_in_recovery(),
+                current_setting('transaction_read_only')
+            """
+        default: "SELECT pg_backend_pid()"
+        }
+    }
+
+    private var aboutAddresses: String {
+        switch self {
+        case .addressOf: "SELECT account_id FROM optimist_addresses WHERE address = $1"
+        case .addAddress: "INSERT INTO optimist_addresses (address, account_id) VALUES ($1, $2) ON CONFLICT DO NOTHING"
+        case .dropAddress: "DELETE FROM optimist_addresses WHERE address = $1 AND account_id = $2"
+        case .accounts: "SELECT account_id FROM optimist_addresses ORDER BY address"
+        default: "SELECT account_id FROM optimist_addresses WHERE account_id > $1 ORDER BY account_id LIMIT $2"
+        }
+    }
+
+    private var aboutDeleted: String {
+        switch self {
+        case .addDeleted:
+            """
+            INSERT INTO optimist_deleted_accounts (account_id, deleted_at, is_erased) VALUES ($1, $2, false)
+            ON CONFLICT DO NOTHING
+            """
+        case .isDeleted: "SELECT EXISTS (SELECT 1 FROM optimist_deleted_accounts WHERE account_id = $1)"
+        case .unerased: "SELECT account_id FROM optimist_deleted_accounts WHERE NOT is_erased"
+        case .setErased: "UPDATE optimist_deleted_accounts SET is_erased = true WHERE account_id = $1"
+        default: "DELETE FROM optimist_deleted_accounts WHERE deleted_at < $1 AND is_erased"
+        }
+    }
+
+    private var aboutInvitations: String {
+        switch self {
+        case .addInvitation: "INSERT INTO optimist_invitations (hash, ends_at) VALUES ($1, $2)"
+        case .holdsInvitation: "SELECT EXISTS (SELECT 1 FROM optimist_invitations WHERE hash = $1 AND ends_at > $2)"
+        case .spendInvitation: "DELETE FROM optimist_invitations WHERE hash = $1 AND ends_at > $2"
+        default: "DELETE FROM optimist_invitations WHERE ends_at <= $1"
+        }
+    }
+
+    /// A token bucket for each key: how many attempts it holds at a time of the database's clock, so that all processes share
+    /// them.
+    private var aboutAttempts: String {
+        switch self {
+        case .attempt:
+            """
+            INSERT INTO optimist_attempts AS a (name, key, used, updated_at)
+            VALUES ($1, $2, 1, extract(epoch FROM clock_timestamp()))
+            ON CONFLICT (name, key) DO UPDATE SET
+                used = greatest(0, a.used - (excluded.updated_at - a.updated_at) / $4::float8)
+                    + CASE WHEN greatest(0, a.used - (excluded.updated_at - a.updated_at) / $4::float8) <= $3::float8 - 1
+                        THEN 1 ELSE 0 END,
+                updated_at = greatest(a.updated_at, excluded.updated_at),
+                is_refused = greatest(0, a.used - (excluded.updated_at - a.updated_at) / $4::float8) > $3::float8 - 1
+            RETURNING used, is_refused
+            """
+        case .forgive: "DELETE FROM optimist_attempts WHERE name = $1 AND key = $2"
+        default: "DELETE FROM optimist_attempts WHERE updated_at < extract(epoch FROM clock_timestamp()) - $1::float8"
+        }
+    }
+}

@@ -1,0 +1,140 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+package import Foundation
+import GRDB
+import OptimistCore
+package import OptimistServing
+
+/// Reads everything in a data directory that no server has, so that it can be put elsewhere. Nothing in it is changed.
+package final class EmbeddedExport: Sendable {
+    private let database: ServerDatabase
+    private let lock: DirectoryLock
+    package let keys: ServerKeys
+
+    /// - Throws: `OptimistError` with code `unreadableData` when there is no server's data, `dataInUse` while a server has it, or
+    ///   as the data says.
+    package init(directory: URL) throws {
+        let file = directory.appending(path: "optimist.sqlite")
+        guard FileManager.default.fileExists(atPath: file.path) else {
+            throw OptimistError(.unreadableData, "There is no server's data in \(directory.path).")
+        }
+        lock = try DirectoryLock(directory: directory)
+        database = try ServerDatabase(path: file.path, epoch: nil, day: Expiry.day(of: Date()))
+        keys = try ServerKeys(directory: directory)
+    }
+
+    /// What belongs to no account.
+    package struct Common: Sendable {
+        package var epochs: [String]
+        package var schemas: [(id: String, version: Int, content: String)]
+        package var invitations: [(hash: Data, endsAt: Double)]
+        package var deleted: [(account: String, at: Double, isErased: Bool)]
+    }
+
+    package func common() throws -> Common {
+        try database.pool.read { db in
+            Common(
+                epochs: database.epochs,
+                schemas: try Row.fetchAll(db, sql: "SELECT id, version, content FROM optimist_schemas").map {
+                    ($0[0], $0[1], $0[2])
+                },
+                invitations: try Row.fetchAll(db, sql: "SELECT hash, ends_at FROM optimist_invitations").map {
+                    ($0[0], $0[1])
+                },
+                deleted: try Row.fetchAll(
+                    db, sql: "SELECT account_id, deleted_at, is_erased FROM optimist_deleted_accounts"
+                ).map { ($0[0], $0[1], $0[2]) })
+        }
+    }
+
+    package func accounts() throws -> [String] {
+        try database.pool.read { try String.fetchAll($0, sql: "SELECT account_id FROM optimist_accounts ORDER BY 1") }
+    }
+
+    /// An account, without its rows.
+    package struct Account: Sendable {
+        package var stored: StoredAccount
+        package var createdAt: String
+        package var seq: Int64
+        package var epoch: String?
+        package var floor: Int64
+        package var day: Int?
+        package var epochs: [(name: String, firstSeq: Int64)]
+        package var days: [(day: Int, firstSeq: Int64)]
+        package var pushes: [(device: String, number: Int64, day: Int)]
+        package var sessions: [SessionRecord]
+        package var resets: [(hash: Data, endsAt: Double)]
+    }
+
+    package func account(_ id: String) throws -> Account {
+        try database.pool.read { db in
+            func rows(_ columns: String, _ table: String) throws -> [Row] {
+                try Row.fetchAll(db, sql: "SELECT \(columns) FROM \(table) WHERE account_id = ?", arguments: [id])
+            }
+            guard
+                let row = try rows("email, password, created_at, seq, epoch, floor, day", "optimist_accounts").first
+            else { throw StoreError.noAccount }
+            return Account(
+                stored: StoredAccount(id: id, email: row[0], password: row[1]), createdAt: row[2], seq: row[3],
+                epoch: row[4],
+                floor: row[5], day: row[6],
+                epochs: try rows("epoch, first_seq", "optimist_account_epochs").map { ($0[0], $0[1]) },
+                days: try rows("day, first_seq", "optimist_account_days").map { ($0[0], $0[1]) },
+                pushes: try rows("device, number, day", "optimist_pushes").map { ($0[0], $0[1], $0[2]) },
+                sessions: try rows(SQLiteAccountStore.sessionColumns, "optimist_sessions").map(SessionRecord.init),
+                resets: try rows("hash, ends_at", "optimist_resets").map { ($0[0], $0[1]) })
+        }
+    }
+
+    /// A row as it is stored.
+    package struct StoredBytes: Hashable, Sendable {
+        package var type: String
+        package var id: String
+        package var generation: Int
+        package var seq: Int64
+        package var ordinal: Int
+        package var bornSeq: Int64
+        package var content: [UInt8]
+        package var hidden: [UInt8]?
+
+        package init(
+            type: String, id: String, generation: Int, seq: Int64, ordinal: Int, bornSeq: Int64, content: [UInt8],
+            hidden: [UInt8]?
+        ) {
+            self.type = type
+            self.id = id
+            self.generation = generation
+            self.seq = seq
+            self.ordinal = ordinal
+            self.bornSeq = bornSeq
+            self.content = content
+            self.hidden = hidden
+        }
+    }
+
+    /// The rows of an account after one of them, by type and id.
+    package func rows(of account: String, after last: StoredBytes?, limit: Int) throws -> [StoredBytes] {
+        try database.pool.read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT type, id, generation, seq, ordinal, born_seq, content, hidden FROM optimist_rows
+                    WHERE account_id = ? AND (type, id) > (?, ?) ORDER BY type, id LIMIT ?
+                    """, arguments: [account, last?.type ?? "", last?.id ?? "", limit]
+            ).map { row in
+                StoredBytes(
+                    type: row[0], id: row[1], generation: row[2], seq: row[3], ordinal: row[4], bornSeq: row[5],
+                    content: try row.bytes(at: 6), hidden: try row.bytesIfAny(at: 7))
+            }
+        }
+    }
+
+    /// The index entries of an account.
+    package func index(of account: String) throws -> [(key: RowKey, entry: IndexEntry)] {
+        try database.pool.read { db in
+            try Row.fetchAll(
+                db, sql: "SELECT type, name, key, id FROM optimist_index WHERE account_id = ?", arguments: [account]
+            ).map { (RowKey($0[0], $0[3]), IndexEntry(index: $0[1], key: IndexKey($0[2]))) }
+        }
+    }
+}

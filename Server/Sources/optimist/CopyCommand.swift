@@ -1,0 +1,37 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import ArgumentParser
+import Foundation
+import Logging
+import OptimistPostgres
+
+/// `optimist copy`: from one directory to a database that many servers share.
+struct CopyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "copy", abstract: "Copy a server's data from its directory into a PostgreSQL database.",
+        discussion: """
+            Stop the server first. Each account is copied as a whole and compared, and a copy that was interrupted goes on \
+            where it was. The directory stays as it is. Then start the servers with --database, --schema and \
+            --secret DIRECTORY/keys.json: devices go on as if nothing had happened.
+            """)
+
+    @Option(help: ArgumentHelp("The data directory of a server that does not run.", valueName: "directory"))
+    var from: String
+
+    @Option(help: ArgumentHelp("An empty PostgreSQL database.", valueName: "url"))
+    var to: String
+
+    func run() async throws {
+        let database = PostgresDatabase(url: to)
+        try await explainingErrors(of: "copy", at: database.place) {
+            let opening = PostgresOpening(database: database, logger: Logger(label: "optimist.copy"))
+            let copy = try EmbeddedCopy(from: URL(filePath: from, directoryHint: .isDirectory), to: opening)
+            let done = try await copy.run { progress in
+                guard isatty(STDERR_FILENO) != 0 else { return }
+                FileHandle.standardError.write(Data("\r\(progress.accounts) accounts, \(progress.rows) rows ".utf8))
+            }
+            say("\(done.accounts) accounts are in \(database.place), each as it is in \(from).")
+            if done.found > 0 { say("\(done.found) of them were there from an earlier run.") }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Testing
+
+@testable import OptimistPostgres
+
+/// Which statements touch what: so that tables can be spread over machines by account.
+struct StatementTests {
+    /// The tables with an account's data. Each has the account's id as the first column of its key.
+    static let accountTables: Set<String> = [
+        "optimist_accounts", "optimist_account_epochs", "optimist_account_days", "optimist_sessions", "optimist_resets",
+        "optimist_pushes", "optimist_rows", "optimist_index",
+    ]
+    /// The tables that are the same on every machine, or keyed by an address.
+    static let sharedTables: Set<String> = [
+        "optimist_settings", "optimist_epochs", "optimist_schemas", "optimist_addresses", "optimist_deleted_accounts",
+        "optimist_invitations", "optimist_attempts",
+    ]
+
+    private static let ofAccount: [any PostgresStatement] =
+        RowStatement.allCases + AccountStatement.allCases + CopyStatement.allCases.filter(\.isOfAccount)
+    private static let shared: [any PostgresStatement] =
+        SharedStatement.allCases + CopyStatement.allCases.filter { !$0.isOfAccount } + TransactionStatement.allCases
+
+    private func tables(in sql: String) -> [String] {
+        sql.matches(of: /optimist_[a-z_]+/).map { String($0.0) }
+    }
+
+    @Test func `every statement of an account binds each table that it touches to that account`() {
+        #expect(Self.ofAccount.count > 50)
+        for statement in Self.ofAccount {
+            let sql = statement.sql
+            let touched = tables(in: sql).filter(Self.accountTables.contains)
+            #expect(!touched.isEmpty, "\(statement.name)")
+            #expect(isBound(sql, touches: touched.count), "\(statement.name): \(sql)")
+            // Beside those of the account only the epochs, which are the same everywhere.
+            #expect(Set(tables(in: sql)).subtracting(Self.accountTables).isSubset(of: ["optimist_epochs"]), "\(sql)")
+        }
+    }
+
+    @Test func `no statement beside them touches an account's table`() {
+        for statement in Self.shared {
+            #expect(
+                Set(tables(in: statement.sql)).isSubset(of: Self.sharedTables), "\(statement.name): \(statement.sql)")
+        }
+    }
+
+    @Test func `a statement without its account is noticed`() {
+        #expect(!isBound("SELECT 1 FROM optimist_rows WHERE id = $1", touches: 1))
+        #expect(!isBound("SELECT 1 FROM optimist_rows r, optimist_index i WHERE r.account_id = $1", touches: 2))
+        #expect(!isBound("INSERT INTO optimist_rows (type, account_id) VALUES ($1, $2)", touches: 1))
+        #expect(isBound("INSERT INTO optimist_rows (account_id, type) VALUES ($1, $2), ($1, $3)", touches: 1))
+    }
+
+    /// Whether a statement says `account_id = $1` once for each table that it touches, or writes it into every row.
+    private func isBound(_ sql: String, touches: Int) -> Bool {
+        if sql.contains("INSERT INTO") {
+            let rows = sql.matches(of: /\(\$\d[^()]*\)/).map { String($0.0) }
+            return sql.firstMatch(of: /INSERT INTO \w+( AS \w)?\s+\(\s*account_id/) != nil && !rows.isEmpty
+                && rows.allSatisfy { $0.hasPrefix("($1,") }
+        }
+        return sql.matches(of: /account_id = \$1/).count >= touches
+    }
+}
