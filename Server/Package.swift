@@ -120,7 +120,7 @@ let package = Package(
         .target(
             name: "OptimistSimulation",
             dependencies: [
-                "OptimistServer",
+                "OptimistPostgres", "OptimistServer",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Optimist", package: "optimist"),
                 .product(name: "OptimistCore", package: "optimist"),

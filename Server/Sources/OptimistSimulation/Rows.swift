@@ -27,6 +27,23 @@ struct ServedRow {
     var clocks: ColumnClocks?
 }
 
+extension ServedRow {
+    /// Reads a row as the server stores it.
+    init(_ table: String, _ id: String, _ generation: Int, _ content: [UInt8], _ seq: Int64) throws {
+        let name = RowName(table: table, id: id.replacing("-", with: ""))
+        if generation % 2 == 0 {
+            self.init(name: name, seq: seq)
+            return
+        }
+        let json = try JSON(parsing: content)
+        var values: Values = [:]
+        for column in Tables.columns[table] ?? [] {
+            values[column.name] = .some(Rows.text(json[column.name]) ?? (column.kind == .counter ? "0" : nil))
+        }
+        self.init(name: name, seq: seq, values: values, clocks: json["@hlc"].flatMap(ColumnClocks.init))
+    }
+}
+
 /// The rows of all tables, read with plain SQL.
 enum Rows {
     static func all(_ db: Database) throws -> [RowName: Values] {
@@ -67,16 +84,7 @@ enum Rows {
         try Row.fetchAll(
             db, sql: "SELECT type, id, generation, content, seq FROM optimist_rows WHERE seq > ? ORDER BY seq",
             arguments: [seq]
-        ).map { row in
-            let name = RowName(table: row[0], id: (row[1] as String).replacing("-", with: ""))
-            if (row[2] as Int) % 2 == 0 { return ServedRow(name: name, seq: row[4]) }
-            let json = try JSON(parsing: (row[3] as String).utf8)
-            var values: Values = [:]
-            for column in Tables.columns[name.table] ?? [] {
-                values[column.name] = .some(text(json[column.name]) ?? (column.kind == .counter ? "0" : nil))
-            }
-            return ServedRow(name: name, seq: row[4], values: values, clocks: json["@hlc"].flatMap(ColumnClocks.init))
-        }
+        ).map { try ServedRow($0[0], $0[1], $0[2], Array(($0[3] as String).utf8), $0[4]) }
     }
 
     /// A value of the wire's as text.

@@ -26,9 +26,21 @@ package enum WorldRun {
 
     /// Runs a plan to its end and judges it. Blocks its thread, on which everything happens.
     ///
-    /// - Parameter isLogging: Whether to keep a log, which costs time.
+    /// - Parameters:
+    ///   - plan: What happens.
+    ///   - isLogging: Whether to keep a log, which costs time.
+    ///   - database: The URL of a PostgreSQL in which the server keeps its rows. Nil: it has a file on a simulated disk.
+    /// - Throws: `OptimistError` if the database cannot be reached.
+    package static func run(_ plan: Plan, isLogging: Bool = false, database: String) throws -> RunReport {
+        run(World(plan, isLogging: isLogging, data: try ServerOnPostgres(url: database, seed: plan.seed ^ 0x5E7)))
+    }
+
+    /// Runs a plan with a server that has a file on a simulated disk.
     package static func run(_ plan: Plan, isLogging: Bool = false) -> RunReport {
-        let world = World(plan, isLogging: isLogging)
+        run(World(plan, isLogging: isLogging))
+    }
+
+    private static func run(_ world: World) -> RunReport {
         world.schedule()
         world.keepRunning()
         world.lookNowAndThen()
@@ -85,8 +97,8 @@ extension World {
             (.kill, killed(devices.flatMap(\.processes))), (.serverKill, killed(server.processes)),
             (.ioError, met(.ioError)), (.diskFull, met(.full)), (.busy, met(.busy)),
             (.diskCrash, devices.reduce(0) { $0 + $1.disk.crashesMet }),
-            (.serverIOError, serverDisk.met(.ioError)), (.serverDiskFull, serverDisk.met(.full)),
-            (.serverBusy, serverDisk.met(.busy)), (.serverDiskCrash, serverDisk.crashesMet),
+            (.serverIOError, data.disk.met(.ioError)), (.serverDiskFull, data.disk.met(.full)),
+            (.serverBusy, data.disk.met(.busy)), (.serverDiskCrash, data.disk.crashesMet),
         ]
     }
 

@@ -38,14 +38,14 @@ extension World {
             device.skewSeconds = Double(event.amount)
             reach(.skew)
         case .serverKill: server.process?.kill(afterJobs: event.amount)
-        case .serverDiskCrash: mounted.mount?.crash(atChange: event.amount)
-        case .serverIOError: mounted.mount?.fail(.ioError, skipping: event.amount, times: Int(event.draw % 3) + 1)
-        case .serverDiskFull: mounted.mount?.fail(.full, skipping: event.amount, times: Int(event.draw % 20) + 1)
-        case .serverBusy: mounted.mount?.fail(.busy, skipping: event.amount % 5, times: 200)
+        case .serverDiskCrash: data.mount?.crash(atChange: event.amount)
+        case .serverIOError: data.mount?.fail(.ioError, skipping: event.amount, times: Int(event.draw % 3) + 1)
+        case .serverDiskFull: data.mount?.fail(.full, skipping: event.amount, times: Int(event.draw % 20) + 1)
+        case .serverBusy: data.mount?.fail(.busy, skipping: event.amount % 5, times: 200)
         case .serverPowerLoss:
             if server.process != nil { reach(.serverPowerLoss) }
             server.kill()
-            serverDisk.losePower()
+            data.disk.losePower()
         case .expireTokens: if server.expireAccessTokens() { reach(.expireTokens) }
         case .revoke: revoke(device)
         case .signOut: signOut(device)
@@ -112,36 +112,16 @@ extension World {
         }
     }
 
-    /// A copy of the server's file: of the bare files if it is down, and otherwise by way of SQLite, as its documentation
-    /// asks. Beside a running process a log may hold what it has failed to commit and will write over.
-    private func copyOfServer() throws -> [String: [UInt8]] {
-        if server.process == nil { return serverDisk.copy(Self.serverFile) }
-        let (mount, name) = (serverDisk.mount(), "backup")
-        let backup = try DatabaseQueue(path: mount.url(name).path)
-        defer { serverDisk.remove(name) }
-        do {
-            try readServer { source in try backup.writeWithoutTransaction { try source.backup(to: $0) } }
-            try backup.close()
-        } catch {
-            mount.kill()
-            throw error
-        }
-        return [Self.serverFile: serverDisk.copy(name)[name] ?? []]
-    }
-
     private func restoreServer(after seconds: Int) {
-        let copy: [String: [UInt8]]
-        do { copy = try copyOfServer() } catch { return log("no copy of the server: \(error)") }
+        let copy: (@Sendable () throws -> Void)?
+        do { copy = try data.copy(while: server.process) } catch { return log("no copy of the server: \(error)") }
         scheduler.after(.seconds(seconds)) { [self] in
-            if isHealed || copy[Self.serverFile]?.isEmpty ?? true { return }
+            guard !isHealed, let copy else { return }
             server.kill()
-            serverDisk.remove(Self.serverFile)
-            serverDisk.restore(copy)
-            reach(.serverRestore)
-            // Until it starts, there is no epoch in which anybody could be caught up.
-            mounted.epoch = ""
             do {
-                let rows = try readServer { try Rows.ofServer($0, after: 0) }
+                try copy()
+                reach(.serverRestore)
+                let rows = try data.rows(after: 0, while: nil)
                 withState { $0.history.serverWentBack(to: rows) }
                 log("the server is back to its file of \(seconds) s ago")
             } catch { find("the judges cannot read the copy of the server: \(error)") }
@@ -255,7 +235,7 @@ extension World {
                 log("server died")
                 scheduler.after(pause(server.starts)) { [self] in if server.process == nil { startServer() } }
             }
-            if process != nil { return mounted.committed() }
+            if process != nil { return commits.happened() }
         } catch { log("server does not start: \(error)") }
         scheduler.after(pause(server.starts)) { [self] in if server.process == nil { startServer() } }
     }

@@ -19,7 +19,7 @@ extension World {
             device.mount?.heal()
             device.signIn()
         }
-        mounted.mount?.heal()
+        data.mount?.heal()
         keepRunning()
         log("— everything is healed")
     }
@@ -89,7 +89,7 @@ extension World {
 
     /// Whether a device has received everything up to now, and says so of every row.
     private func isCaughtUp(_ db: Database) throws -> Bool {
-        let here = SyncState(epoch: mounted.epoch, seq: withState(\.history.servedSeq)).description
+        let here = SyncState(epoch: data.epoch, seq: withState(\.history.servedSeq)).description
         return try Bool.fetchOne(
             db,
             sql: """
@@ -199,7 +199,7 @@ extension World {
                 for (row, count) in try Self.journaledCounts(db) { journaled[row, default: 0] += count }
             }
         }
-        do { try readServer { try checkFile($0, "server") } } catch {
+        do { try data.inspect(while: self.server.process) { try checkFile($0, "server") } } catch {
             find("the judges cannot read the server: \(error)")
         }
         let judge = Judge(

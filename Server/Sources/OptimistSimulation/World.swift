@@ -4,7 +4,6 @@ import Foundation
 import GRDB
 import Optimist
 import OptimistCore
-import OptimistServer
 import OptimistServing
 import OptimistTesting
 import OptimistWire
@@ -33,34 +32,30 @@ final class World: Sendable {
     let plan: Plan
     let scheduler: SimulatedScheduler
     let server: SimulatedServer
-    let serverDisk: SimulatedDisk
+    /// What the server keeps its rows in.
+    let data: any ServerData
     let devices: [SimulatedDevice]
     private let files = JudgeFiles()
     private let state = Mutex(State())
     private let isLogging: Bool
 
-    static let serverFile = "server.sqlite"
-
-    init(_ plan: Plan, isLogging: Bool) {
+    /// - Parameter data: What the server keeps its rows in. Nil: a file on a simulated disk.
+    init(_ plan: Plan, isLogging: Bool, data: (any ServerData)? = nil) {
         self.plan = plan
         self.isLogging = isLogging
         let scheduler = SimulatedScheduler(seed: plan.seed)
-        let serverDisk = SimulatedDisk(seed: plan.seed ^ 0x5E7)
-        let mounted = Mounted()
+        let data = data ?? ServerOnDisk(seed: plan.seed ^ 0x5E7)
+        let commits = Commits()
         let server = SimulatedServer(
             scheduler: scheduler, schema: Tables.schema(version: 1), seed: plan.seed ^ 0x5E8,
             pageRows: plan.pageRows ?? RowSync.Limit.maxPageRows, validate: Self.validate
         ) { process, surroundings in
-            let mount = serverDisk.mount()
-            mounted.mount = mount
-            process.onDeath { mount.kill() }
-            mount.onDeath { process.kill() }
-            return try Self.open(mount, surroundings, mounted)
+            WatchedStore(store: try data.open(process, surroundings), committed: { commits.happened() })
         }
         self.scheduler = scheduler
-        self.serverDisk = serverDisk
+        self.data = data
         self.server = server
-        self.mounted = mounted
+        self.commits = commits
         devices = (0..<plan.devices).map { number in
             SimulatedDevice(
                 name: "device \(number)", app: Tables.app(version: 1), scheduler: scheduler,
@@ -68,32 +63,17 @@ final class World: Sendable {
                 seed: plan.seed ^ (UInt64(number + 1) &* 0xD134_2543_DE82_EF95))
         }
         withState { $0.toCome = Set(plan.events.filter { $0.kind == .join }.map(\.device)) }
-        mounted.committed = { [weak self] in self?.lookAtServer() }
+        commits.watch { [weak self] in self?.lookAtServer() }
     }
 
-    /// What the server's process has open now, and whom to tell of its commits.
-    final class Mounted: Sendable {
-        private struct Content {
-            var mount: DiskMount?
-            var epoch = ""
-            var committed: @Sendable () -> Void = {}
-        }
-        private let content = Mutex(Content())
-        var mount: DiskMount? {
-            get { content.withLock(\.mount) }
-            set { content.withLock { $0.mount = newValue } }
-        }
-        /// The life of the server's database that began with this start.
-        var epoch: String {
-            get { content.withLock(\.epoch) }
-            set { content.withLock { $0.epoch = newValue } }
-        }
-        var committed: @Sendable () -> Void {
-            get { content.withLock(\.committed) }
-            set { content.withLock { $0.committed = newValue } }
-        }
+    /// Whom to tell of the server's commits.
+    final class Commits: Sendable {
+        private let watcher = Mutex<@Sendable () -> Void>({})
+
+        func watch(_ watcher: @escaping @Sendable () -> Void) { self.watcher.withLock { $0 = watcher } }
+        func happened() { watcher.withLock(\.self)() }
     }
-    let mounted: Mounted
+    let commits: Commits
 
     private static let validate: ServingSettings.Validation = { operation in
         guard case .create(let patch) = operation.action else {
@@ -108,22 +88,6 @@ final class World: Sendable {
             return SetError("forbidden", "The word is not allowed.", properties: [column])
         }
         return nil
-    }
-
-    private static func open(
-        _ mount: DiskMount, _ surroundings: Surroundings, _ mounted: Mounted
-    ) throws -> any SyncStore {
-        let epoch = "e" + surroundings.makeID().uuidString.lowercased().prefix(8)
-        mounted.epoch = epoch
-        let database = try ServerDatabase(
-            path: mount.url(serverFile).path, epoch: epoch, day: Expiry.day(of: surroundings.now()))
-        try database.pool.write { db in
-            try db.execute(
-                sql:
-                    "INSERT OR IGNORE INTO optimist_accounts(account_id, email, password, created_at) VALUES (?, '', '', '')",
-                arguments: [SimulatedServer.account])
-        }
-        return WatchedStore(store: SQLiteSyncStore(database, commits: nil), committed: { mounted.committed() })
     }
 
     // MARK: - State
@@ -152,7 +116,7 @@ final class World: Sendable {
         if server.process == nil { return }
         let seq = state.withLock { $0.history.servedSeq }
         do {
-            let rows = try readServer { try Rows.ofServer($0, after: seq) }
+            let rows = try data.rows(after: seq, while: server.process)
             let torn = state.withLock { state in
                 let news = state.history.serve(rows)
                 return WholenessJudge(history: state.history).findings(news)
@@ -168,10 +132,6 @@ final class World: Sendable {
         } ?? "deleted"
     }
 
-    func readServer<Value>(_ read: (Database) throws -> Value) throws -> Value {
-        try files.read(Self.serverFile, on: serverDisk, of: "server", while: server.process, read)
-    }
-
     func read<Value>(_ device: SimulatedDevice, _ read: (Database) throws -> Value) throws -> Value {
         try files.read(
             SimulatedDevice.fileName, on: device.disk, of: device.name, while: device.launch?.process, read)
@@ -180,7 +140,7 @@ final class World: Sendable {
 
 /// Tells of each commit, so that the judges see every state that the server has had.
 private struct WatchedStore: SyncStore {
-    let store: SQLiteSyncStore
+    let store: any SyncStore
     let committed: @Sendable () -> Void
 
     var epoch: String { store.epoch }

@@ -53,6 +53,13 @@ struct SimulateCommand: AsyncParsableCommand {
     @Option(help: "Where to save the plan that fails.", completion: .file())
     var save: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "A PostgreSQL in which the server keeps its rows, instead of a file on a simulated disk.",
+            discussion: "The server's disk then fails in no world, and the database's time is no part of the world's.",
+            valueName: "url"))
+    var store: String?
+
     @Flag(help: ArgumentHelp("Runs the seed and prints its outcome as JSON.", visibility: .hidden))
     var worker = false
 
@@ -82,9 +89,14 @@ struct SimulateCommand: AsyncParsableCommand {
 
     private func work(_ seed: UInt64) throws {
         TimeLimit.set(cpuSeconds: limit)
-        let report = WorldRun.run(Plan(drawnFrom: seed))
+        let report = try run(Plan(drawnFrom: seed))
         let outcome = SeedOutcome(report, cpuSeconds: Self.cpuSeconds)
         try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(outcome))
+    }
+
+    private func run(_ plan: Plan, isLogging: Bool = false) throws -> RunReport {
+        guard let store else { return WorldRun.run(plan, isLogging: isLogging) }
+        return try WorldRun.run(plan, isLogging: isLogging, database: store)
     }
 
     private static var cpuSeconds: Double {
@@ -100,8 +112,9 @@ struct SimulateCommand: AsyncParsableCommand {
         var left = totals.remaining(seeds)[...]
         var news: [SeedOutcome] = []
         let deadline = minutes.map { Date(timeIntervalSinceNow: $0 * 60) } ?? .distantFuture
+        let store = self.store.map { ["--store", $0] } ?? []
         let workers = Workers(executable: Self.executable) { [limit] seed in
-            ["simulate", "--worker", "--seed", "\(seed)", "--limit", "\(limit)"]
+            ["simulate", "--worker", "--seed", "\(seed)", "--limit", "\(limit)"] + store
         }
         try await workers.run {
             Date() < deadline && (news.isEmpty || !failFast) ? left.popFirst() : nil
@@ -130,9 +143,9 @@ struct SimulateCommand: AsyncParsableCommand {
     }
 
     private func show(_ plan: Plan) throws {
-        var report = WorldRun.run(plan, isLogging: true)
+        var report = try run(plan, isLogging: true)
         if shrink, !report.findings.isEmpty {
-            report = WorldRun.run(Shrinking.shrink(plan, report.findings), isLogging: true)
+            report = try run(Shrinking.shrink(plan, report.findings), isLogging: true)
         }
         for line in report.log { print(line) }
         print(

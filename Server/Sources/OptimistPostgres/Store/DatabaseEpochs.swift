@@ -76,7 +76,9 @@ struct DatabaseLife: Hashable, Sendable, CustomStringConvertible {
     var timeline: String
 
     var description: String { "\(cluster)/\(timeline)" }
+}
 
+extension DatabaseLife {
     /// Asks the database. Nil: it does not tell, as some managed services do not. Then an operator begins epochs.
     init?(_ connection: PostgresConnection) throws(PostgresError) {
         do {

@@ -11,6 +11,12 @@ enum PostgresTables {
     /// The version of the tables below. A database of a later version is refused untouched.
     static let version = 1
 
+    static let all = [
+        "optimist_settings", "optimist_epochs", "optimist_schemas", "optimist_addresses", "optimist_deleted_accounts",
+        "optimist_invitations", "optimist_attempts", "optimist_accounts", "optimist_account_epochs", "optimist_account_days",
+        "optimist_sessions", "optimist_resets", "optimist_pushes", "optimist_rows", "optimist_index",
+    ]
+
     /// Makes the tables, or brings those of an earlier version up to the present one. Of processes that start at the same time
     /// one does so, and the others wait for it.
     ///

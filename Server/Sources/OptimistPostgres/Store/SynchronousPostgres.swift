@@ -1,0 +1,118 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import Logging
+package import OptimistServing
+package import OptimistWire
+import Synchronization
+
+/// A place of its own in a database, for a simulation: everything runs at once on the caller's thread, which decides the order.
+package final class SynchronousPostgres: Sendable {
+    private let database: PostgresDatabase
+    private let schema: String
+    private let account: String
+    private let reader = Mutex<PostgresConnection?>(nil)
+    private let lives = Mutex(1)
+
+    /// Makes an empty place with one account.
+    ///
+    /// - Throws: ``PostgresError``, or as making the tables does.
+    package init(url: String, account: String) throws {
+        schema = "w" + UUID().uuidString.lowercased().replacing("-", with: "")
+        self.account = account
+        database = PostgresDatabase(
+            url: url + (url.contains("?") ? "&" : "?") + "options=-csearch_path%3D\(schema)", maxConnections: 1)
+        let connection = try PostgresConnection(database.url)
+        try connection.script("CREATE SCHEMA \(schema)")
+        try PostgresTables.migrate(connection)
+        _ = try connection.query(
+            AccountStatement.add, [.text(account), .text(""), .text(""), .text("")])
+        reader.withLock { $0 = connection }
+    }
+
+    /// Opens the store as a process that starts does.
+    package func open(_ schema: Schema, makeEpoch: @escaping @Sendable () -> String) throws -> any SyncStore {
+        let epochs = DatabaseEpochs()
+        let pool = PostgresPool(
+            size: 1, maxWaiting: 0, logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
+        ) { [self] in
+            let connection = try PostgresSetup(database).connect()
+            let life = DatabaseLife(cluster: "simulation", timeline: "\(lives.withLock(\.self))")
+            try epochs.keepUp(with: life, connection, makeName: makeEpoch)
+            return connection
+        }
+        try pool.runNow { _ in }
+        return PostgresSyncStore(pool: pool, known: epochs, schema: schema, isSynchronous: true)
+    }
+
+    /// A row as it is stored.
+    package struct Stored: Sendable {
+        package var type: String
+        package var id: String
+        package var generation: Int
+        package var content: [UInt8]
+        package var seq: Int64
+    }
+
+    /// The rows that a transaction after `seq` changed.
+    package func rows(after seq: Int64) throws -> [Stored] {
+        try reading { connection in
+            let rows = try connection.query(SimulationStatement.rows, [.text(account), .int(seq)])
+            return (0..<rows.count).map {
+                Stored(
+                    type: rows.text($0, 0), id: rows.text($0, 1), generation: rows.int($0, 2), content: rows.bytes($0, 3),
+                    seq: rows.int64($0, 4))
+            }
+        }
+    }
+
+    /// Copies everything as it is now, and returns what puts it back: the database then lives another life.
+    package func copy() throws -> @Sendable () throws -> Void {
+        let copy = schema + "_" + UUID().uuidString.lowercased().prefix(8)
+        try reading { connection in
+            try connection.script(
+                "CREATE SCHEMA \(copy); "
+                    + PostgresTables.all.map { "CREATE TABLE \(copy).\($0) AS TABLE \(schema).\($0)" }.joined(separator: "; "))
+        }
+        return { [self] in
+            try reading { connection in
+                try connection.script(
+                    "BEGIN; "
+                        + PostgresTables.all.map {
+                            "DELETE FROM \(schema).\($0); INSERT INTO \(schema).\($0) TABLE \(copy).\($0)"
+                        }.joined(separator: "; ") + "; COMMIT")
+            }
+            lives.withLock { $0 += 1 }
+        }
+    }
+
+    /// Removes the place and its copies.
+    package func remove() {
+        try? reading { connection in
+            try connection.script(
+                """
+                SET client_min_messages = error; DO $$ DECLARE found name; BEGIN
+                FOR found IN SELECT nspname FROM pg_namespace WHERE nspname LIKE '\(schema)%' LOOP
+                    EXECUTE format('DROP SCHEMA %I CASCADE', found); END LOOP; END $$
+                """)
+        }
+    }
+
+    private func reading<Value: Sendable>(_ work: (PostgresConnection) throws -> Value) throws -> Value {
+        try reader.withLock { connection in
+            guard let connection else { throw PostgresError(.lost) }
+            return try work(connection)
+        }
+    }
+}
+
+/// What only a simulation's judges ask.
+private enum SimulationStatement: String, PostgresStatement, CaseIterable {
+    case rows
+
+    var sql: String {
+        """
+        SELECT type, id, generation, content, seq FROM optimist_rows WHERE account_id = $1 AND seq > $2 ORDER BY seq, ordinal
+        """
+    }
+}

@@ -1,0 +1,53 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistCore
+import OptimistPostgres
+import OptimistServing
+import OptimistTesting
+import OptimistWire
+import Synchronization
+
+/// A PostgreSQL database. A start of the server begins no epoch, and a database that goes back does.
+///
+/// The database itself is no part of the simulation: it meets no fault of the world's, and what it does takes real time and no
+/// virtual time. Kills of the server's process fall between its requests.
+final class ServerOnPostgres: ServerData {
+    let disk: SimulatedDisk
+    private let database: SynchronousPostgres
+    private let store = Mutex<(any SyncStore)?>(nil)
+
+    /// - Throws: `OptimistError` if the database cannot be reached.
+    init(url: String, seed: UInt64) throws {
+        disk = SimulatedDisk(seed: seed)
+        database = try SynchronousPostgres(url: url, account: SimulatedServer.account)
+    }
+
+    deinit { database.remove() }
+
+    var mount: DiskMount? { nil }
+    var epoch: String { store.withLock { $0?.epoch ?? "" } }
+
+    func open(_ process: SimulatedProcess, _ surroundings: Surroundings) throws -> any SyncStore {
+        let opened = try database.open(Tables.schema(version: Tables.latestVersion)) {
+            "e" + surroundings.makeID().uuidString.lowercased().prefix(8)
+        }
+        store.withLock { $0 = opened }
+        return opened
+    }
+
+    func rows(after seq: Int64, while process: SimulatedProcess?) throws -> [ServedRow] {
+        try database.rows(after: seq).map { try ServedRow($0.type, $0.id, $0.generation, $0.content, $0.seq) }
+    }
+
+    func inspect(while process: SimulatedProcess?, _ look: (Database) throws -> Void) {}
+
+    func copy(while process: SimulatedProcess?) throws -> (@Sendable () throws -> Void)? {
+        let copy = try database.copy()
+        return { [self] in
+            try copy()
+            store.withLock { $0 = nil }
+        }
+    }
+}
