@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def programs():
-    """The directory of PostgreSQL's programs. None: there is none on this machine."""
+    """The directory of PostgreSQL's programs. None: PostgreSQL is not installed."""
     found = shutil.which("initdb")
     places = [str(Path(found).resolve().parent)] if found else []
     places += sorted(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda place: int(place.split("/")[-2]), reverse=True)
@@ -19,7 +19,11 @@ def programs():
 
 
 class Postgres:
-    """A cluster, made anew. As root it runs as the system's user for it: PostgreSQL refuses to run as root."""
+    """A new cluster with an empty database, which runs until the end of a `with` block and is then removed.
+
+    PostgreSQL refuses to run as root, so for root it runs as the user postgres. Unless `is_durable`, a crash of the machine
+    may damage it. `settings` are further settings of the server, each as "name=value".
+    """
 
     def __init__(self, is_durable=False, settings=()):
         self.bin = programs()
@@ -53,7 +57,7 @@ class Postgres:
 
     @property
     def url(self):
-        """The URL of an empty database."""
+        """The URL of its database."""
         return f"postgres:///optimist?host={self.folder}&user=optimist"
 
     def __enter__(self):

@@ -79,8 +79,10 @@ class Run:
         return begun
 
     def carry_out(self, stage):
-        """Runs a stage. Returns its exit status, its output, how long it took, and its processors' time, in seconds. Without a
-        status it was skipped, and the output says why."""
+        """Runs a stage. Returns its exit status, its output, how long it took, and its processors' time, in seconds.
+
+        The status is None if the stage was skipped. The output then says why.
+        """
         started = time.monotonic()
         if stage.postgres and not programs():
             return None, "There is no PostgreSQL on this machine.", 0, 0

@@ -8,28 +8,45 @@ public import OptimistServer
 import OptimistServing
 package import OptimistWire
 
-/// A PostgreSQL database that any number of equal server processes share.
+/// The place of a PostgreSQL database that any number of equal server processes share, and how much of it a process uses.
+///
+/// It is a plain value: making one connects to nothing, and a wrong URL is found when a server opens the database: see
+/// `ServerStorage.postgres(_:secret:)`.
 public struct PostgresDatabase: Sendable {
-    /// A connection URL of PostgreSQL's, such as `postgres://user@host1,host2/name?sslmode=verify-full`.
+    /// A connection URL of libpq, such as `postgres://user@host1,host2/name?sslmode=verify-full`.
+    ///
+    /// It may name several hosts: the server uses the one that takes writes. It may set libpq's parameters, for example
+    /// `connect_timeout`, which is 3 seconds for each host if the URL does not set it. To use another schema of the database,
+    /// add `options=-csearch_path%3DNAME`.
     public var url: String
-    /// How many connections a process opens at most, beside one that listens. Default: 16.
+    /// How many connections a process uses for requests at most. Default: 16.
+    ///
+    /// The initializer raises a number below 1 to 1. Do not set a lower one later: no request could run. A process opens
+    /// up to two more connections: one hears the other processes, and one is open while this process does the
+    /// housekeeping.
     public var maxConnections: Int
-    /// How many requests of a process may wait for a connection. Further ones get 503. Default: 1,000.
+    /// How many requests of a process may wait for a connection at a time. The server answers further ones with 503. Default:
+    /// 1,000.
+    ///
+    /// The initializer raises a number below 0 to 0. Each request counts until a connection takes it, even if one is free, so
+    /// at 0 every request is refused.
     public var maxWaiting: Int
 
-    /// Names a database. Nothing is connected to yet.
+    /// Names a database. It connects to nothing, and does not check the URL.
     ///
     /// - Parameters:
-    ///   - url: A connection URL of PostgreSQL's. A password may come from `PGPASSWORD` or a password file instead.
-    ///   - maxConnections: How many connections a process opens at most, at least 1. Default: 16.
-    ///   - maxWaiting: How many requests may wait, at least 0. Default: 1,000.
+    ///   - url: A connection URL of libpq, see ``url``. Without a password in it, libpq takes the one in `PGPASSWORD` or in a
+    ///     password file.
+    ///   - maxConnections: How many connections a process uses for requests at most. Lower numbers than 1 count as 1.
+    ///     Default: 16.
+    ///   - maxWaiting: How many requests may wait for a connection. Lower numbers than 0 count as 0. Default: 1,000.
     public init(url: String, maxConnections: Int = 16, maxWaiting: Int = 1_000) {
         self.url = url
         self.maxConnections = max(1, maxConnections)
         self.maxWaiting = max(0, maxWaiting)
     }
 
-    /// The URL without its password, for messages.
+    /// The URL without the password, safe to show and to log. A password among the parameters becomes `…`.
     public var place: String {
         url.replacing(/:\/\/([^:@\/]*):[^@\/]*@/) { "://\($0.1)@" }.replacing(/password=[^&\s]*/, with: "password=…")
     }
@@ -38,12 +55,21 @@ public struct PostgresDatabase: Sendable {
 extension ServerStorage {
     /// A PostgreSQL database that any number of servers share, behind any load balancer. PostgreSQL 14 or later.
     ///
-    /// Opening it makes the tables if there are none. It throws `OptimistError` with code `databaseUnreachable`,
-    /// `databaseUnsuitable`, `newerData`, `unreadableData`, `schemaConflict`, or as ``ServerKeys/init(secret:)``.
+    /// This function opens nothing: the server does so when it is made. Opening makes the tables if the database has
+    /// none, and runs outside the event loops. It is not interrupted when its task is cancelled. It throws
+    /// `OptimistError` with one of these codes, and a message that says what to do:
+    ///
+    /// - `databaseUnreachable`: there is no connection, or the database failed in a way that no other code describes.
+    /// - `databaseUnsuitable`: the database cannot serve as it is set up.
+    /// - `diskTrouble`: the database's disk is full.
+    /// - `newerData`, `unreadableData`: the tables are those of a later server, or of another program.
+    /// - `dataInUse`: `optimist copy` into the database has begun and not ended.
+    /// - `schemaConflict`: the schema contradicts the data, or the operator has not accepted its changes.
+    /// - `wrongSecret`: the other servers have another secret.
     ///
     /// - Parameters:
     ///   - database: The database.
-    ///   - secret: What the servers sign tokens with, the same for all of them: see ``ServerKeys``.
+    ///   - secret: The key that signs tokens. All servers of the database must have the same: see `ServerKeys`.
     public static func postgres(_ database: PostgresDatabase, secret: ServerKeys) -> Self {
         ServerStorage { configuration in
             try await PostgresOpening(
@@ -66,14 +92,21 @@ package struct PostgresOpening: Sendable {
         self.logger = logger
     }
 
-    /// For how long a session that was looked up counts as it was then, if the processes cannot hear each other.
+    /// How long a process relies on a session's state after it has read it. Another process may have ended the session
+    /// meanwhile, and the announcement may have been lost.
     static let standingLifetime = Duration.seconds(30)
 
     /// Makes or migrates the tables, and nothing else.
+    ///
+    /// - Throws: `OptimistError` with code `databaseUnreachable`, `databaseUnsuitable`, `diskTrouble`, `newerData` or
+    ///   `unreadableData`.
     package func migrate() async throws {
         try await explaining { try PostgresTables.migrate(try PostgresSetup(database).connect()) }
     }
 
+    /// Opens the database for a server.
+    ///
+    /// - Throws: As `ServerStorage.postgres(_:secret:)` says.
     package func open(
         _ schema: Schema, accepting changes: [SchemaChange], _ keys: ServerKeys
     ) async throws -> OpenedStorage {
@@ -88,7 +121,9 @@ package struct PostgresOpening: Sendable {
         return try await assemble(schema, keys)
     }
 
-    /// Carries out an operator's order. The servers hear of it.
+    /// Carries out an operator's order, and announces to the running servers which sessions it has ended.
+    ///
+    /// - Parameter keys: The secret of the servers. It is not compared with theirs.
     package func carryOut(_ order: AccountOrder, _ keys: ServerKeys) async throws -> JSON {
         try await migrate()
         // Orders read no rows, so no schema matters.
@@ -98,7 +133,7 @@ package struct PostgresOpening: Sendable {
         return answer
     }
 
-    /// Begins an epoch, and returns its name.
+    /// Begins an epoch, and returns its name. Running servers use it from their next transaction on.
     package func beginEpoch() async throws -> String {
         let name = surroundings.makeEpoch()
         try await explaining { [database] in
@@ -113,7 +148,7 @@ package struct PostgresOpening: Sendable {
         return name
     }
 
-    /// Makes a secret the one that every server must have from now on.
+    /// Makes a secret the one that a server needs in order to start. Running servers keep theirs.
     package func replaceSecret(by keys: ServerKeys) async throws {
         try await explaining { [database] in
             let connection = try PostgresSetup(database).connect()
@@ -130,7 +165,7 @@ package struct PostgresOpening: Sendable {
             try epochs.keepUp(with: DatabaseLife(connection), connection) { surroundings.makeEpoch() }
             return connection
         }
-        // The first connection learns the epochs, or begins one.
+        // Opening the first connection reads the epochs, or begins one.
         try await explainingAsync { try await pool.run { _ in } }
         let probe = SharedProbe(now: surroundings.now) { await Self.attempt(at: $0, pool) }
         let attempts = PostgresAttempts(pool: pool)
@@ -146,7 +181,7 @@ package struct PostgresOpening: Sendable {
             retained: pool)
     }
 
-    /// Tries a write, and returns what is wrong, in a sentence, or nil.
+    /// Tries a write. Returns a sentence about the trouble, or nil if it worked.
     private static func attempt(at time: Date, _ pool: PostgresPool) async -> String? {
         do {
             try await pool.run { connection in
@@ -158,7 +193,8 @@ package struct PostgresOpening: Sendable {
         }
     }
 
-    /// Runs blocking work beside the event loops. What the database says becomes a sentence for an operator.
+    /// Runs blocking work outside the event loops. A ``PostgresError`` becomes an `OptimistError` with a sentence for an
+    /// operator.
     func explaining<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await explainingAsync {
             try await withCheckedThrowingContinuation { continuation in

@@ -5,7 +5,7 @@ import Foundation
 import Logging
 import OptimistPostgres
 
-/// `optimist copy`: from one directory to a database that many servers share.
+/// `optimist copy`: copies a server's data from its directory into a database that many servers share.
 struct CopyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "copy", abstract: "Copy a server's data from its directory into a PostgreSQL database.",

@@ -6,7 +6,7 @@ import OptimistCore
 import OptimistPostgres
 import OptimistServer
 
-/// A PostgreSQL database that several servers share, and what they sign tokens with.
+/// The options that name a PostgreSQL database that several servers share, and their secret.
 struct DatabaseOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -37,10 +37,13 @@ struct DatabaseOptions: ParsableArguments {
 
     private var url: String? { database ?? ProcessInfo.processInfo.environment["OPTIMIST_DATABASE"] }
 
-    /// Nil: none is named.
+    /// The database. Nil: neither the option nor the environment names one.
     var shared: PostgresDatabase? { url.map { PostgresDatabase(url: $0, maxConnections: connections) } }
 
-    /// - Throws: `OptimistError` with code `wrongSecret` that says how to give one.
+    /// Reads the secret from the file, or from the environment if no file is named.
+    ///
+    /// - Throws: `OptimistError` with code `wrongSecret` if there is none or it is not valid. Its message says how to
+    ///   give one.
     func readSecret() throws -> ServerKeys {
         if let secret { return try ServerKeys(file: URL(filePath: secret)) }
         if let text = ProcessInfo.processInfo.environment["OPTIMIST_SECRET"] { return try ServerKeys(secret: text) }

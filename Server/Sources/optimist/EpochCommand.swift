@@ -5,7 +5,7 @@ import Logging
 import OptimistCore
 import OptimistPostgres
 
-/// `optimist epoch`: says that a database has gone back.
+/// `optimist epoch begin`: tells a database that it has gone back to an earlier state.
 struct EpochCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "epoch", abstract: "Say that a database has gone back to an earlier state.",

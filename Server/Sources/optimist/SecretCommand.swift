@@ -3,7 +3,7 @@
 import ArgumentParser
 import OptimistServer
 
-/// `optimist secret`: makes what the servers of one database sign tokens with.
+/// `optimist secret`: makes the secret with which the servers of one database sign tokens, and prints it.
 struct SecretCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "secret", abstract: "Make a secret for servers that share a database.",

@@ -3,7 +3,8 @@
 import Foundation
 import OptimistServer
 
-/// The accounts and sessions of a PostgreSQL database. What is decided about an account is decided under its lock.
+/// The accounts and sessions of a PostgreSQL database. Every decision about an account is made under its lock, which is
+/// the lock of its row.
 struct PostgresAccountStore: AccountStore {
     let pool: PostgresPool
 
@@ -25,7 +26,7 @@ struct PostgresAccountStore: AccountStore {
         }
     }
 
-    /// An email address as it is looked up: in lower case, where ASCII has one.
+    /// The key by which an email address is looked up: ASCII letters in lower case.
     private static func address(_ email: String) -> String { email.lowercasedInASCII.shortKey }
 
     private static func account(_ id: String, _ connection: PostgresConnection) throws -> StoredAccount? {
@@ -52,7 +53,7 @@ struct PostgresAccountStore: AccountStore {
         }
     }
 
-    /// Runs `work` in a transaction.
+    /// Runs `work` in a transaction, in the account's turn.
     private func transaction<Value: Sendable>(
         of account: String, _ work: @escaping @Sendable (PostgresConnection) throws -> Value
     ) async throws -> Value {
@@ -61,8 +62,10 @@ struct PostgresAccountStore: AccountStore {
 
     /// Runs `work` in a transaction that holds the account's lock.
     ///
-    /// - Parameter account: As it was read before. Nil: whatever it is.
-    /// - Returns: Nil if the account is gone, or has another password than it had.
+    /// - Parameters:
+    ///   - id: The account's id.
+    ///   - account: The account as it was read before. Nil: its password does not matter.
+    /// - Returns: Nil if the account is gone, if its password is no longer that of `account`, or if `work` returns nil.
     private func locking<Value: Sendable>(
         _ id: String, if account: StoredAccount? = nil,
         _ work: @escaping @Sendable (StoredAccount, PostgresConnection) throws -> Value?
@@ -132,7 +135,7 @@ struct PostgresAccountStore: AccountStore {
         }
     }
 
-    /// Goes through the accounts, some at a time.
+    /// Calls `body` for each account, with the ids read 500 at a time.
     private func forEachAccount(_ body: (String) async throws -> Void) async throws {
         var last = ""
         while true {
@@ -266,7 +269,7 @@ extension StoredAccount {
 }
 
 extension SessionRecord {
-    /// The parameters that store it.
+    /// The parameters of ``AccountStatement/save``.
     var values: [PostgresValue] {
         [
             .text(account), .text(id), .text(deviceID), .text(deviceName), .bytes(salt), .int(generation),
@@ -286,7 +289,7 @@ extension SessionRecord {
 }
 
 extension PostgresRows {
-    /// The first column.
+    /// The first column of every row.
     var texts: [String] { (0..<count).map { text($0, 0) } }
 }
 

@@ -23,7 +23,7 @@ struct PostgresAttempts: AttemptStore {
         }
     }
 
-    /// Removes what no longer limits anybody: after a day every bucket is empty.
+    /// Removes the buckets that were not used for a day. At the default rates they have been empty for long.
     func tidy() async throws {
         try await pool.run { _ = try $0.query(SharedStatement.forgetAttempts, [.double(86_400)]) }
     }

@@ -10,22 +10,23 @@ import CLibPQ
 
 /// A connection to a PostgreSQL server, for one thread at a time.
 ///
-/// Statements are prepared at their first use and go out in libpq's pipeline mode: ``enqueue(_:_:)`` sends nothing yet, and
-/// ``query(_:_:)`` sends what waits together with its own statement, and waits once for all answers. So a transaction costs as
-/// many round trips as it asks questions, and one for its commit.
+/// Statements are prepared at their first use and go out in libpq's pipeline mode. ``enqueue(_:_:)`` puts a statement
+/// into libpq's buffer. ``query(_:_:)`` adds its own statement, sends the buffer, and waits once for all answers. So a
+/// transaction waits once for each question, once for its commit, and once for every 64 writes in a row.
 ///
-/// It may be handed from one thread to another, and nothing in it is guarded: each connection has one owner, a lane of the pool,
-/// the listener or a command, and the owner uses it on one thread at a time. That is why `@unchecked Sendable` is true.
+/// No lock guards its state. `@unchecked Sendable` is true because each connection has one owner, which is a lane of the
+/// pool, the listener or a command, and the owner uses it on one thread at a time.
 ///
 /// > Source: PostgreSQL, "libpq", "Pipeline Mode".
 final class PostgresConnection: @unchecked Sendable {
     private let connection: OpaquePointer
     private var prepared: Set<String> = []
-    /// What was sent since the last answer was read, in order.
+    /// The preparations and statements whose answers have not been read, in order.
     private var sent: [Sent] = []
-    /// How many answers the server may owe. Past that they are read, so that neither side waits for the other to read.
+    /// How many answers may be outstanding. ``enqueue(_:_:)`` then reads them first: if neither side read, both could
+    /// wait forever.
     private static let maxSent = 64
-    /// How long the server may take to answer, in milliseconds. A server that is frozen closes no connection.
+    /// How long to wait for data from the server, in milliseconds. A frozen server does not close its connections.
     private let patience: Int32
 
     fileprivate enum Sent {
@@ -37,11 +38,11 @@ final class PostgresConnection: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - url: A connection URL or string of libpq's.
-    ///   - patience: How long the server may take to answer, in seconds.
-    /// - Throws: ``PostgresError``, `unreachable`.
+    ///   - patience: How long to wait for data from the server before the connection counts as lost, in seconds. Default: 30.
+    /// - Throws: ``PostgresError``, `unreachable`, also if the URL is not valid.
     init(_ url: String, patience: Int32 = 30) throws(PostgresError) {
         self.patience = patience * 1000
-        // What the URL says comes later, and so it wins.
+        // Later settings override earlier ones: the URL those before it, and the encoding the URL's.
         let settings: KeyValuePairs<String, String> = [
             "connect_timeout": "3", "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3",
             "tcp_user_timeout": "20000", "target_session_attrs": "read-write", "fallback_application_name": "optimist",
@@ -63,23 +64,28 @@ final class PostgresConnection: @unchecked Sendable {
         PQerrorMessage(connection).map { String(cString: $0) }?.trimmed ?? ""
     }
 
-    /// What the server reports of itself, such as `server_encoding`.
+    /// A parameter that the server has reported, such as `server_encoding`. Nil: it has not reported it.
     func parameter(_ name: String) -> String? { PQparameterStatus(connection, name).map { String(cString: $0) } }
 
-    /// The process that the server says answers this connection. A pooler makes one up.
+    /// The id of the server's process for this connection, as reported when it was opened. A pooler invents one.
     var processID: Int { Int(PQbackendPID(connection)) }
 
     var socket: Int32 { PQsocket(connection) }
 
     // MARK: - Statements
 
-    /// Sends a statement together with the next question, and does not wait. If it fails, that question or ``flush()`` throws.
+    /// Adds a statement, which is sent with the next question at the latest.
+    ///
+    /// It does not wait, unless 64 answers are outstanding. If the statement fails, a later call throws: ``query(_:_:)``,
+    /// ``flush()``, or another `enqueue` that has to read answers.
     func enqueue(_ statement: any PostgresStatement, _ values: [PostgresValue] = []) throws(PostgresError) {
         if sent.count >= Self.maxSent { _ = try answers(keepsLast: false) }
         try send(statement, values)
     }
 
-    /// Carries out a statement, and everything that was enqueued before it.
+    /// Carries out the enqueued statements and then this one, and returns its answer.
+    ///
+    /// - Throws: ``PostgresError`` of the first statement that failed. The server skips those after it.
     func query(_ statement: any PostgresStatement, _ values: [PostgresValue] = []) throws(PostgresError) -> PostgresRows
     {
         try send(statement, values)
@@ -89,7 +95,9 @@ final class PostgresConnection: @unchecked Sendable {
         return rows
     }
 
-    /// Carries out everything that was enqueued.
+    /// Carries out the enqueued statements.
+    ///
+    /// - Throws: ``PostgresError`` of the first statement that failed. The server skips those after it.
     func flush() throws(PostgresError) { if !sent.isEmpty { _ = try answers(keepsLast: false) } }
 
     private func send(_ statement: any PostgresStatement, _ values: [PostgresValue]) throws(PostgresError) {
@@ -109,7 +117,9 @@ final class PostgresConnection: @unchecked Sendable {
         if code != 1 { throw PostgresError(.lost, Self.message(of: connection)) }
     }
 
-    /// Reads the answers to everything that was sent. The first failure is thrown, once all of them are read.
+    /// Reads the answers to all statements in ``sent``, and then throws the first failure.
+    ///
+    /// - Parameter keepsLast: Whether to return the last statement's answer.
     private func answers(keepsLast: Bool) throws(PostgresError) -> PostgresRows? {
         try check(PQpipelineSync(connection))
         var failure: PostgresError?
@@ -133,7 +143,9 @@ final class PostgresConnection: @unchecked Sendable {
         return last
     }
 
-    /// Waits for the next result as long as the patience goes.
+    /// Returns the next result, or nil at the end of an answer.
+    ///
+    /// - Throws: ``PostgresError``, `lost`, if the server sends nothing for as long as ``patience`` says.
     private func nextResult() throws(PostgresError) -> OpaquePointer? {
         while PQisBusy(connection) == 1 {
             var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
@@ -149,7 +161,7 @@ final class PostgresConnection: @unchecked Sendable {
 
     private static func failure(_ result: OpaquePointer) -> PostgresError {
         let message = PQresultErrorMessage(result).map { String(cString: $0) }?.trimmed ?? ""
-        // Without a state the error is libpq's own: the connection is gone.
+        // An error without a SQLSTATE comes from libpq itself: the connection is gone.
         guard let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))) else {
             return PostgresError(.lost, message)
         }
@@ -158,7 +170,7 @@ final class PostgresConnection: @unchecked Sendable {
 
     // MARK: - Scripts and notifications
 
-    /// Runs statements that have no parameters and no answer, such as those that make tables.
+    /// Runs statements without parameters, such as those that make tables, and drops their answers.
     func script(_ sql: String) throws(PostgresError) {
         try flush()
         guard PQexitPipelineMode(connection) == 1 else { throw PostgresError(.lost, Self.message(of: connection)) }
@@ -175,9 +187,9 @@ final class PostgresConnection: @unchecked Sendable {
         if let failure { throw failure }
     }
 
-    /// Returns the payloads of the notifications that have come.
+    /// Returns the payloads of the notifications that have arrived.
     ///
-    /// - Parameter milliseconds: How long to wait if none has come.
+    /// - Parameter milliseconds: How long to wait for data if none has arrived.
     /// - Throws: ``PostgresError``, `lost`.
     func notifications(within milliseconds: Int32) throws(PostgresError) -> [String] {
         var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
@@ -195,7 +207,8 @@ final class PostgresConnection: @unchecked Sendable {
 extension PostgresConnection {
     /// Runs `work` in a transaction.
     ///
-    /// - Throws: What `work` throws, and then nothing is kept, or ``PostgresError``.
+    /// - Throws: The error of `work`, or ``PostgresError``. Nothing was stored then, except that after `commitUnknown` the
+    ///   transaction may have been committed.
     func transaction<Value>(
         _ begin: TransactionStatement = .begin, _ work: (PostgresConnection) throws -> Value
     ) throws -> Value {
@@ -207,7 +220,7 @@ extension PostgresConnection {
         } catch let error as PostgresError where error.endsConnection {
             throw error
         } catch {
-            // What was enqueued and not sent need not be sent first, but it has been written to the connection already.
+            // The enqueued statements are in libpq's buffer and cannot be taken back, so their answers are read first.
             try? flush()
             try enqueue(TransactionStatement.rollback)
             try flush()
@@ -221,7 +234,7 @@ extension PostgresConnection {
             if error.kind == .lost { throw PostgresError(.commitUnknown, error.message) }
             throw error
         }
-        // The server answers ROLLBACK to the commit of a transaction in which something failed.
+        // If a statement of the transaction has failed, the server answers ROLLBACK to its COMMIT.
         if answer.command != "COMMIT" { throw PostgresError(.lost, "The transaction was not made.") }
     }
 }
@@ -232,7 +245,7 @@ extension PostgresConnection.Sent {
     }
 }
 
-/// Texts as C has them: a list of pointers that ends with a null one.
+/// C strings, as an array of pointers that ends with a null pointer.
 private final class CStrings {
     let pointers: UnsafeMutablePointer<UnsafePointer<CChar>?>
     private let count: Int

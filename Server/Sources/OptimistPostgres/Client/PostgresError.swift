@@ -1,24 +1,25 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Why PostgreSQL did not do its part.
+/// Why a statement, a transaction or a connection failed.
 struct PostgresError: Error {
     enum Kind: Sendable, Equatable {
         /// No connection could be made.
         case unreachable
-        /// The connection broke. A transaction whose commit had not been sent was not made.
+        /// The connection broke before a commit was sent, or the server answered a commit with a rollback. Nothing was
+        /// stored.
         case lost
-        /// The commit had been sent when the connection broke: whether the transaction was made is not known.
+        /// The connection broke after the commit was sent: the transaction may or may not have been committed.
         case commitUnknown
         /// The server refused the statement, with this SQLSTATE.
         case refused(String)
-        /// Every connection is in use, and as many requests wait as may.
+        /// The queue for connections is full.
         case exhausted
-        /// Another process serves a later version of the schema.
+        /// Another process has served the account with a later version of the schema.
         case outdated
     }
 
     var kind: Kind
-    /// What the server or libpq says. It may quote rows, so it is shown to an operator and never to a client.
+    /// The message of the server or of libpq. It may quote rows: it is shown to an operator, and never to a client.
     var message: String
 
     init(_ kind: Kind, _ message: String = "") {
@@ -26,12 +27,12 @@ struct PostgresError: Error {
         self.message = message
     }
 
-    /// The SQLSTATE. Nil: the server did not refuse anything.
+    /// The SQLSTATE. Nil: the server did not refuse a statement.
     var state: String? { if case .refused(let state) = kind { state } else { nil } }
 
-    /// Whether the same transaction may succeed if it is run again at once: nothing of it was kept.
+    /// Whether the pool runs the transaction again at once: nothing of it was stored, and it may succeed the next time.
     ///
-    /// > Source: PostgreSQL, "PostgreSQL Error Codes": 40 is a rollback, 57P0x an administrator's shutdown.
+    /// > Source: PostgreSQL, "PostgreSQL Error Codes": 40 is a rollback, 57P0x an administrator's shutdown, 25006 a standby.
     var isTransient: Bool {
         switch kind {
         case .lost: true
@@ -40,12 +41,13 @@ struct PostgresError: Error {
         }
     }
 
-    /// Whether the connection is of no more use.
+    /// Whether the connection must be closed.
     var endsConnection: Bool {
         switch kind {
         case .lost, .commitUnknown, .unreachable: true
-        // A standby, or a server that became one: the next connection may find the primary. A statement that is not there,
-        // or is there already, was prepared on another connection.
+        // 57P0x and 25006: the server shuts down or is a standby, and the next connection may find the primary. 25P03: the
+        // server has closed the connection. 26000 and 42P05: a pooler has switched to a connection that lacks the prepared
+        // statement, or that has it already.
         case .refused(let state):
             state.hasPrefix("57P0") || state == "25006" || state == "25P03" || state == "26000" || state == "42P05"
         case .exhausted, .outdated: false

@@ -4,10 +4,11 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// Some connections to a database, each used by one thread at a time.
+/// The connections of a process for its requests, each used by one thread at a time.
 ///
-/// A connection is opened when it is first needed, and again when it broke. A transaction that broke before its commit was sent
-/// is run again, because nothing of it was kept.
+/// The pool opens a connection when it first needs it, and again after it broke. If the connection breaks before the
+/// commit was sent, or the server rolls the transaction back, the pool runs the work again: nothing was stored. It runs
+/// work three times at most.
 final class PostgresPool: Sendable {
     /// One connection and the thread that uses it.
     private final class Lane: Sendable {
@@ -18,8 +19,9 @@ final class PostgresPool: Sendable {
 
     private struct Job: Sendable {
         var id: Int
-        /// Runs on a connection, perhaps more than once, and answers. Nil: the job was taken back.
+        /// Runs the work on a lane's connection, up to three times, and gives the caller its result.
         var run: @Sendable (Lane) -> Void
+        /// Gives the caller an error instead.
         var refuse: @Sendable (any Error) -> Void
     }
 
@@ -27,7 +29,7 @@ final class PostgresPool: Sendable {
         var jobs: TurnQueue<Job>
         var idle: [Lane]
         var lastID = 0
-        /// When and why no connection could be made last.
+        /// Why the last attempt to connect failed, and until when the pool makes no other.
         var unreachable: (until: ContinuousClock.Instant, error: PostgresError)?
     }
 
@@ -35,15 +37,16 @@ final class PostgresPool: Sendable {
     private let logger: Logger
     private let state: Mutex<State>
 
-    /// How often a transaction is run in all.
+    /// How often work is run in all.
     private static let attempts = 3
-    /// For how long a database that could not be reached is not asked again, so that requests are refused at once.
+    /// How long the pool does not connect again after it could not. Requests that need a connection fail at once meanwhile.
     private static let rest = Duration.milliseconds(250)
 
     /// - Parameters:
-    ///   - size: How many connections at most.
-    ///   - maxWaiting: How many requests may wait for a connection. Further ones are refused.
-    ///   - open: Opens a connection, ready for use.
+    ///   - size: How many connections at most, at least 1.
+    ///   - maxWaiting: How many requests may wait until a connection takes them. Further ones are refused. Each request
+    ///     waits for a moment, even if a connection is free, so with 0 only ``runNow(_:)`` works.
+    ///   - open: Opens a connection that is ready for use. Called on the connection's own queue.
     init(
         size: Int, maxWaiting: Int, logger: Logger, open: @escaping @Sendable () throws -> PostgresConnection
     ) {
@@ -55,10 +58,11 @@ final class PostgresPool: Sendable {
     /// Runs `work` on a connection, outside the event loops.
     ///
     /// - Parameters:
-    ///   - owner: Whose turn it is. The work of one owner runs one after another, so that a busy account takes one connection.
-    ///     Nil: nobody's, and it waits for no other.
-    ///   - work: May be run more than once, if the connection breaks or the server takes the transaction back.
-    /// - Throws: What `work` throws, `CancellationError` if the task is cancelled while it waits, or ``PostgresError``.
+    ///   - owner: The account that the work is for. An owner's work runs one after another, so that a busy account takes one
+    ///     connection, and owners take turns. Nil: the work has no owner, and waits for a connection only.
+    ///   - work: Runs once, or up to three times if the connection breaks or the server rolls the transaction back.
+    /// - Throws: The error of `work`, `CancellationError` if the task is cancelled before the work begins, or
+    ///   ``PostgresError``. Work that has begun is not interrupted.
     func run<Value: Sendable>(
         of owner: String? = nil, _ work: @escaping @Sendable (PostgresConnection) throws -> Value
     ) async throws -> Value {
@@ -82,7 +86,8 @@ final class PostgresPool: Sendable {
         }
     }
 
-    /// Runs `work` on the caller's thread, for a simulation that decides the order. Nobody else may use the pool meanwhile.
+    /// Runs `work` on the caller's thread, for a simulation that decides the order. No other thread may use the pool
+    /// meanwhile.
     func runNow<Value>(_ work: (PostgresConnection) throws -> Value) throws -> Value {
         let lane = state.withLock { $0.idle[0] }
         return try onLane(lane, work)
@@ -150,25 +155,29 @@ final class PostgresPool: Sendable {
         }
     }
 
-    /// The server's words may quote rows, so only its code is logged.
+    /// Logs the error's code only: its message may quote rows.
     private func note(_ error: PostgresError) {
         let code = error.state ?? "\(error.kind)"
         logger.warning("The database failed", metadata: ["postgres.code": "\(code)"])
     }
 }
 
-/// What waits for a connection, by owner. Owners take turns, and each has one at a time.
+/// The jobs that wait for a connection, by owner. Owners take turns, and each has one running job at a time.
 struct TurnQueue<Job: Sendable>: Sendable {
     private var lines: [String: ArraySlice<Job>] = [:]
-    /// The owners with something that waits and nothing that runs, the next one first.
+    /// The owners that have a waiting job and no running one, the next one first.
     private var ready: ArraySlice<String> = []
     private var running: Set<String> = []
+    /// How many jobs wait.
     private(set) var count = 0
     private let limit: Int
 
+    /// - Parameter limit: How many jobs may wait.
     init(limit: Int) { self.limit = limit }
 
-    /// - Returns: False, and nothing is added: as many wait as may.
+    /// Adds a job, as its owner's last one.
+    ///
+    /// - Returns: False, and the job is not added, if the queue is full.
     mutating func add(_ job: Job, of owner: String) -> Bool {
         guard count < limit else { return false }
         if lines[owner] == nil, !running.contains(owner) { ready.append(owner) }
@@ -177,6 +186,7 @@ struct TurnQueue<Job: Sendable>: Sendable {
         return true
     }
 
+    /// Takes the next job whose owner has no running one. Nil: there is no such job.
     mutating func next() -> (owner: String, job: Job)? {
         while let owner = ready.popFirst() {
             guard let job = lines[owner]?.popFirst() else {
@@ -191,13 +201,13 @@ struct TurnQueue<Job: Sendable>: Sendable {
         return nil
     }
 
-    /// Has to be told of each job that was taken, and then its owner's next one may come.
+    /// Lets the owner's next job run. Must be called after each job that ``next()`` has returned.
     mutating func finished(_ owner: String) {
         running.remove(owner)
         if lines[owner] != nil { ready.append(owner) }
     }
 
-    /// Takes out a job that still waits. Nil: it was taken before.
+    /// Takes out a waiting job. Nil: it does not wait, because it was taken before.
     mutating func remove(of owner: String, where isMeant: (Job) -> Bool) -> Job? {
         guard let index = lines[owner]?.firstIndex(where: isMeant) else { return nil }
         count -= 1

@@ -3,10 +3,12 @@
 import CLibPQ
 
 /// The answer to a statement: its rows, and how many rows it changed.
+///
+/// Rows and columns are counted from 0. The caller must know each column's type: the functions do not check it.
 final class PostgresRows {
     private let result: OpaquePointer
 
-    /// - Parameter result: A result of libpq's, which is freed with this object.
+    /// - Parameter result: A result of libpq's. This object frees it.
     init(_ result: OpaquePointer) { self.result = result }
 
     deinit { PQclear(result) }
@@ -16,12 +18,12 @@ final class PostgresRows {
     /// How many rows the statement wrote or deleted.
     var changedCount: Int { PQcmdTuples(result).map { Int(String(cString: $0)) ?? 0 } ?? 0 }
 
-    /// What the statement was, in the server's words, such as `COMMIT`.
+    /// The server's word for what it has done, such as `COMMIT` or `INSERT 0 1`.
     var command: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
 
     func isNull(_ row: Int, _ column: Int) -> Bool { PQgetisnull(result, Int32(row), Int32(column)) == 1 }
 
-    /// The bytes of a text, without making a string of them. Empty for null.
+    /// The bytes of a text, without the cost of a string. Empty for null.
     func bytes(_ row: Int, _ column: Int) -> [UInt8] { Array(value(row, column)) }
     func bytesIfAny(_ row: Int, _ column: Int) -> [UInt8]? { isNull(row, column) ? nil : bytes(row, column) }
 
@@ -45,7 +47,7 @@ final class PostgresRows {
 
     func bool(_ row: Int, _ column: Int) -> Bool { value(row, column).first == UInt8(ascii: "t") }
 
-    /// The bytes of a `bytea`, which comes in hexadecimal digits after `\x`.
+    /// The bytes of a `bytea`, which the server sends as `\x` and hexadecimal digits.
     func bytea(_ row: Int, _ column: Int) -> [UInt8] {
         let digits = value(row, column).dropFirst(2).map { $0 < 58 ? $0 &- 48 : $0 &- 87 }
         return stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }

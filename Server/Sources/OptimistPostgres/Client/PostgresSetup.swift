@@ -2,19 +2,19 @@
 
 import OptimistCore
 
-/// Makes connections ready for use, and refuses databases that cannot serve.
+/// Opens connections that are ready for use, and refuses databases that cannot serve.
 struct PostgresSetup {
     let database: PostgresDatabase
 
     init(_ database: PostgresDatabase) { self.database = database }
 
-    /// A process that freezes in a transaction holds an account's lock no longer than this, and no statement waits longer for
-    /// one. In seconds.
+    /// How long a statement waits for a lock, and how long a transaction may be idle before the server ends it, in
+    /// seconds. So a process that freezes in a transaction releases the account's lock.
     private static let patience = 10
 
-    /// Connects to a database that takes writes.
+    /// Connects to a database that takes writes. Blocks the thread.
     ///
-    /// - Throws: ``PostgresError``, or `OptimistError` with code `databaseUnsuitable`.
+    /// - Throws: ``PostgresError``, or `OptimistError` with code `databaseUnsuitable` if the encoding is not UTF-8.
     func connect() throws -> PostgresConnection {
         let connection = try PostgresConnection(database.url)
         let settings = try connection.query(SharedStatement.settings)
@@ -29,7 +29,7 @@ struct PostgresSetup {
         if settings.bool(0, 2) || settings.text(0, 3) == "on" {
             throw PostgresError(.refused("25006"), "The database takes no writes.")
         }
-        // An answered push must be durable, whatever the database's default is.
+        // An answered push must be durable, even if the database's default is off.
         let durability = settings.text(0, 1) == "off" ? "SET synchronous_commit = on;" : ""
         try connection.script(
             """
@@ -39,8 +39,10 @@ struct PostgresSetup {
         return connection
     }
 
-    /// Refuses a pooler that gives each transaction another connection. While one connection holds a transaction open, such a
-    /// pooler has to answer the other one from another process of the database.
+    /// Refuses a pooler that may give each transaction another process of the database.
+    ///
+    /// A second connection opens a transaction and keeps its process busy. If the first connection then answers from another
+    /// process than before, there is such a pooler.
     ///
     /// - Throws: `OptimistError` with code `databaseUnsuitable`, or ``PostgresError``.
     static func refusePooler(_ database: PostgresDatabase, _ connection: PostgresConnection) throws {

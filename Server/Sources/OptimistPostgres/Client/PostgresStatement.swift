@@ -1,9 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A statement that connections prepare at its first use.
+/// A statement that each connection prepares at its first use.
 protocol PostgresStatement: Sendable {
-    /// The name under which a connection prepares the statement.
+    /// The name under which a connection prepares the statement. Statements with the same name must have the same text.
     var name: String { get }
+    /// The text, with `$1`, `$2` and so on for the parameters.
     var sql: String { get }
 }
 
@@ -11,7 +12,7 @@ extension PostgresStatement where Self: RawRepresentable<String> {
     var name: String { "\(Self.self).\(rawValue)" }
 }
 
-/// The statements around a transaction.
+/// The statements that begin and end a transaction.
 enum TransactionStatement: String, PostgresStatement, CaseIterable {
     case begin, beginSnapshot, commit, rollback
 

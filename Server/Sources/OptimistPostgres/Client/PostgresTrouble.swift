@@ -3,7 +3,7 @@
 public import OptimistCore
 import OptimistServer
 
-/// What a client hears when the database could not do its part.
+/// The sentences that a client receives when the database fails.
 extension PostgresError: StorageFailure {
     var detail: String {
         switch kind {
@@ -22,24 +22,27 @@ extension PostgresError: StorageFailure {
         }
     }
 
-    /// Room on a disk is made by people.
+    /// Seconds until a retry makes sense. If the database is short of room or connections, an operator has to act: 30.
     var retryAfterSeconds: Int { state?.hasPrefix("53") == true ? 30 : 1 }
 
     var code: (name: String, value: String) { ("postgres.code", state ?? "\(kind)") }
 }
 
 extension OptimistError.Code {
-    /// The database cannot be reached, or may not be used with this name and password.
+    /// There is no connection to the database, it refuses the name or the password, or it failed in a way that no other code
+    /// describes. The message quotes PostgreSQL. Trying again may help.
     public static let databaseUnreachable = Self("databaseUnreachable")
-    /// The database cannot serve as it is set up: it is a standby, is read-only, has another encoding than UTF-8, lacks rights,
-    /// or stands behind a transaction pooler.
+    /// The database cannot serve as it is set up: it is a standby or read-only, its encoding is not UTF-8, the user lacks
+    /// rights, or it is behind a transaction pooler. The message says what to change.
     public static let databaseUnsuitable = Self("databaseUnsuitable")
 }
 
 extension OptimistError {
-    /// Says to an operator what is wrong with the database, and what to do.
+    /// Tells an operator about the trouble with the database, and what to do.
     ///
-    /// - Parameter place: The database's URL without its password.
+    /// - Parameters:
+    ///   - error: The error. Its message may be quoted.
+    ///   - place: The database's URL without its password.
     init(_ error: PostgresError, at place: String) {
         let code: Code
         let sentence: String

@@ -24,7 +24,8 @@ extension PostgresValue {
 
 /// The parameters of a statement in the form that libpq takes, in one piece of memory.
 ///
-/// Texts and bytes go in PostgreSQL's binary format, with their length, so that nothing needs to be escaped. Numbers go as text.
+/// Texts and bytes are sent in PostgreSQL's binary format, with their length, so that nothing needs to be escaped.
+/// Numbers, truth values and arrays are sent as text.
 ///
 /// > Source: PostgreSQL, "libpq", `PQsendQueryPrepared`.
 struct PostgresParameters {
@@ -65,10 +66,12 @@ struct PostgresParameters {
         starts.append(start)
         lengths.append(Int32(memory.count - start))
         formats.append(isBinary ? 1 : 0)
-        // A value in text format ends with a zero.
+        // libpq expects a zero byte after a value in text format.
         memory.append(0)
     }
 
+    /// Texts as PostgreSQL's array literal, each in quotes.
+    ///
     /// > Source: PostgreSQL, "Arrays", array input syntax.
     private static func literal(_ texts: [String]) -> [UInt8] {
         var literal: [UInt8] = [UInt8(ascii: "{")]
@@ -85,7 +88,7 @@ struct PostgresParameters {
         return literal
     }
 
-    /// Calls `body` with what libpq takes.
+    /// Calls `body` with the count, values, lengths and formats. The pointers are valid during the call only.
     func withLibPQ<Result>(
         _ body: (Int32, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?) -> Result
     ) -> Result {

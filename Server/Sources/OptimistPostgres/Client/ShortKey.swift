@@ -3,8 +3,11 @@
 import Crypto
 
 extension String {
-    /// The text in a form that fits into an index. PostgreSQL refuses index entries of more than about 2,700 bytes, so a longer
-    /// text is replaced by its hash, which begins with a sign that no key begins with.
+    /// The text in a form that fits into an index: itself, or its SHA-256 after a `#`.
+    ///
+    /// PostgreSQL refuses index entries of more than about 2,700 bytes, and texts with a zero byte. A text with more than
+    /// 1,000 bytes of UTF-8, or with a zero byte, is therefore replaced by its hash. No row's id and no unique value
+    /// begins with a `#`.
     var shortKey: String {
         if utf8.count <= 1000, !utf8.contains(0) { return self }
         let hash = SHA256.hash(data: Array(utf8))
@@ -12,7 +15,7 @@ extension String {
         return "#" + hash.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
     }
 
-    /// In lower case, where ASCII has one, as SQLite's `NOCASE` compares.
+    /// The text with the ASCII letters in lower case, and all others as they are, as SQLite's `NOCASE` compares.
     var lowercasedInASCII: String {
         String(decoding: utf8.map { (65...90).contains($0) ? $0 + 32 : $0 }, as: UTF8.self)
     }

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The statements that only a copy needs. Those of an account name it for every table that they touch.
+/// The statements that only a copy needs. The statements of an account name it for every table that they touch.
 enum CopyStatement: String, PostgresStatement, CaseIterable {
     case account, addAccount, addPush, rows, dropSetting
 

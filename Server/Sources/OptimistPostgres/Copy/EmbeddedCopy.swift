@@ -5,35 +5,40 @@ import OptimistCore
 import OptimistServer
 import OptimistServing
 
-/// Moves the data of an embedded server into an empty database, account by account.
+/// Copies the data of an embedded server into an empty database, account by account.
 ///
-/// An account is there as a whole or not at all, and is compared with its source before that counts. So a copy that was
-/// interrupted goes on where it was. Until it has ended no server starts on the database. Devices go on as if nothing had
-/// happened: accounts, transactions, sessions and epochs are the same.
+/// Each account is copied in one transaction, which compares its rows with the source before the commit. So a copy that
+/// was interrupted can be run again, and goes on with the accounts that are missing. No server starts on the database
+/// until the copy has ended. Devices notice nothing: accounts, sessions, seqs and epochs are the same.
 package struct EmbeddedCopy: Sendable {
     private let source: EmbeddedExport
     private let opening: PostgresOpening
 
-    /// What was copied so far.
+    /// How far a copy has got.
     package struct Progress: Sendable {
+        /// The accounts that are in the database, with those of an earlier run.
         package var accounts = 0
+        /// The rows that this run has copied, with deleted ones.
         package var rows = 0
         /// The accounts that an earlier run had copied.
         package var found = 0
     }
 
     /// - Parameters:
-    ///   - directory: The data of a server that does not run.
+    ///   - directory: The data directory of a server that does not run. No server can start on it while this value exists.
     ///   - opening: The database.
-    /// - Throws: `OptimistError`, if the directory cannot be read.
+    /// - Throws: `OptimistError` with code `dataInUse` while a server runs on the directory, or `unreadableData` or
+    ///   `newerData` if the directory cannot be read.
     package init(from directory: URL, to opening: PostgresOpening) throws {
         source = try EmbeddedExport(directory: directory)
         self.opening = opening
     }
 
-    /// The setting that says that a copy has begun and not ended.
+    /// The name of the setting that is there from the beginning of a copy to its end. Its value is the source's last epoch.
     static let setting = "copy"
 
+    /// Refuses a database into which a copy has begun and not ended.
+    ///
     /// - Throws: `OptimistError` with code `dataInUse` if a copy into the database has not ended, or ``PostgresError``.
     static func refuseUnfinished(_ connection: PostgresConnection) throws {
         guard try connection.query(SharedStatement.setting, [.text(setting)]).count == 1 else { return }
@@ -41,11 +46,14 @@ package struct EmbeddedCopy: Sendable {
             .dataInUse, "A copy into this database has not ended. Run `optimist copy` again: it goes on where it was.")
     }
 
-    /// Copies all there is.
+    /// Copies all accounts, and everything that belongs to no account.
     ///
-    /// - Parameter progress: Called after each account, on another thread.
-    /// - Returns: What was copied.
-    /// - Throws: `OptimistError` with code `dataInUse` if the database holds other data, or as the database says.
+    /// It is not interrupted when its task is cancelled.
+    ///
+    /// - Parameter progress: Called after each account, on a thread of a global queue.
+    /// - Returns: The numbers at the end.
+    /// - Throws: `OptimistError` with code `dataInUse` if the database holds other data, or if the source had a server
+    ///   since the copy began; `unreadableData` if a row differs after the copy; or a code that tells about the database.
     package func run(_ progress: @escaping @Sendable (Progress) -> Void) async throws -> Progress {
         let (source, database) = (source, opening.database)
         return try await opening.explaining {
@@ -69,7 +77,7 @@ package struct EmbeddedCopy: Sendable {
         }
     }
 
-    /// Copies what belongs to no account.
+    /// Copies everything that belongs to no account, unless an earlier run has done so.
     private static func begin(
         _ common: EmbeddedExport.Common, _ keys: ServerKeys, _ connection: PostgresConnection
     ) throws {
@@ -105,7 +113,9 @@ package struct EmbeddedCopy: Sendable {
         }
     }
 
-    /// - Returns: How many rows the account has.
+    /// Copies one account in one transaction.
+    ///
+    /// - Returns: How many rows the account has, with deleted ones.
     private static func copy(
         _ id: String, from source: EmbeddedExport, _ version: Int, _ connection: PostgresConnection
     ) throws -> Int {
@@ -171,7 +181,7 @@ package struct EmbeddedCopy: Sendable {
         }
     }
 
-    /// Reads an account's rows again on both sides.
+    /// Reads an account's rows again on both sides, and compares them. It does not compare sessions and index entries.
     ///
     /// - Throws: `OptimistError` with code `unreadableData` if they differ.
     private static func compare(_ id: String, _ source: EmbeddedExport, _ connection: PostgresConnection) throws {

@@ -5,13 +5,18 @@ import OptimistWire
 
 /// Announcements as the payloads of PostgreSQL's notifications.
 struct AnnouncementText {
-    /// Which process writes, so that it does not hear itself.
+    /// The name of this process. ``announcements(in:)`` skips payloads that carry it.
     let sender: String
+    /// How long a payload may be, in bytes.
+    ///
     /// > Source: PostgreSQL, "NOTIFY": a payload is shorter than 8000 bytes.
     static let maxBytes = 7_900
 
-    /// The payloads that carry some announcements, as few as can be. Changes of one account are one entry. An announcement that
-    /// has no room by itself names no types, and stands for all.
+    /// The payloads that carry some announcements. Changes of one account become one entry, and a payload carries as many
+    /// entries as it has room for.
+    ///
+    /// An entry is not split. If one is longer than a payload may be, because it names very many types, PostgreSQL
+    /// refuses the payload.
     func payloads(_ announcements: [Announcement]) -> [String] {
         var payloads: [String] = []
         var (entries, size) = ([JSON](), 0)
@@ -30,7 +35,7 @@ struct AnnouncementText {
 
     private func text(_ entries: [JSON]) -> String { JSON.array([.string(sender)] + entries).description }
 
-    /// One entry for each account that has changed, with its last state, and one for each end.
+    /// One announcement for each account that has changed, with its last state and all types, and one for each session's end.
     private static func merged(_ announcements: [Announcement]) -> [Announcement] {
         var places: [String: Int] = [:]
         var merged: [Announcement] = []
@@ -60,7 +65,8 @@ struct AnnouncementText {
         }
     }
 
-    /// Reads a payload. Empty: it is this process's own, or of a form that this version does not know.
+    /// Reads a payload. Returns no announcement if the payload is this process's own, or in a form that this version does
+    /// not know.
     func announcements(in payload: String) -> [Announcement] {
         guard let entries = (try? JSON(parsing: payload.utf8))?.array, entries.first?.string != sender else {
             return []

@@ -3,15 +3,17 @@
 import Dispatch
 import Synchronization
 
-/// Lets one process at a time do the housekeeping: the one that holds an advisory lock, which ends with its connection.
+/// Lets one process at a time do the housekeeping: the one that holds an advisory lock. The lock ends with its
+/// connection, so a process that dies releases it.
 struct HousekeepingTurn {
     let database: PostgresDatabase
 
-    /// Carries out `work` unless another process is at it, or the database cannot be reached.
+    /// Carries out `work`, and removes old attempts. Does nothing if another process is doing it, or if the database
+    /// cannot be reached.
     func carryOut(_ work: @Sendable () async -> Void, _ attempts: PostgresAttempts) async {
         guard let holder = await Self.lock(database) else { return }
         await work()
-        // What fails is tried again the next time.
+        // If this fails, the next turn tries it again.
         try? await attempts.tidy()
         holder.release()
     }
@@ -20,7 +22,7 @@ struct HousekeepingTurn {
     private final class Holder: Sendable {
         private let connection = Mutex<PostgresConnection?>(nil)
 
-        /// Nil: another process has the lock, or the database cannot be reached.
+        /// Blocks the thread. Nil: another process has the lock, or the database cannot be reached.
         init?(_ database: PostgresDatabase) {
             let isOurs = connection.withLock { connection in
                 connection = try? PostgresSetup(database).connect()

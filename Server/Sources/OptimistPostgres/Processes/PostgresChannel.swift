@@ -5,10 +5,11 @@ import Logging
 import OptimistServer
 import Synchronization
 
-/// Carries announcements by PostgreSQL's notifications.
+/// Carries announcements as PostgreSQL's notifications.
 ///
-/// What this process announces within a few milliseconds goes out as one notification, after the commits and in a transaction
-/// of its own: a notification in every transaction would make all commits wait for each other.
+/// The channel gathers announcements for a few milliseconds and sends them in as few notifications as possible, after the
+/// commits and in a transaction of its own. A notification in every transaction would make all commits wait for each
+/// other.
 ///
 /// > Source: PostgreSQL, "NOTIFY"; a commit with a notification takes a lock of the whole database.
 final class PostgresChannel: ProcessChannel {
@@ -25,9 +26,9 @@ final class PostgresChannel: ProcessChannel {
 
     /// How long announcements are gathered.
     private static let gathering = DispatchTimeInterval.milliseconds(3)
-    /// How often the data is looked at, whatever was announced.
+    /// How often `catchUp` is called, even if no announcement was lost.
     private static let catchingUp = Duration.seconds(30)
-    /// How long a lost connection is left before the next try.
+    /// How long to wait after a failed attempt to connect.
     private static let rest = Duration.milliseconds(500)
     private let timer = DispatchQueue(label: "optimist.postgres.announcements")
     private let ear = DispatchQueue(label: "optimist.postgres.notifications")
@@ -35,7 +36,7 @@ final class PostgresChannel: ProcessChannel {
     /// - Parameters:
     ///   - pool: Sends the notifications.
     ///   - sender: A name that no other process has.
-    ///   - open: Opens a connection that listens.
+    ///   - open: Opens the connection that listens.
     init(
         pool: PostgresPool, sender: String, logger: Logger, open: @escaping @Sendable () throws -> PostgresConnection
     ) {
@@ -54,7 +55,8 @@ final class PostgresChannel: ProcessChannel {
         if mustStart { timer.asyncAfter(deadline: .now() + Self.gathering) { Task { await self.send() } } }
     }
 
-    /// Sends what was gathered, until there is nothing more. What cannot be sent is dropped: the others look for themselves.
+    /// Sends the gathered announcements, until there are no more. If sending fails, they are dropped, and the other
+    /// processes find the changes when they next catch up.
     func send() async {
         while true {
             let announcements = outbox.withLock { outbox in
@@ -99,9 +101,13 @@ final class PostgresChannel: ProcessChannel {
         }
     }
 
-    /// Listens on a connection of its own until that breaks.
+    /// Listens on a connection of its own until that breaks or `goesOn` returns false.
     ///
-    /// - Returns: Whether there was one.
+    /// - Parameters:
+    ///   - hear: Takes each announcement, on the channel's queue.
+    ///   - goesOn: Asked every 250 ms at the latest.
+    ///   - begun: Called once the connection listens.
+    /// - Returns: Whether it could connect.
     private func listen(
         _ hear: @escaping @Sendable (Announcement) -> Void, while goesOn: @escaping @Sendable () -> Bool,
         begun: @escaping @Sendable () async -> Void
@@ -113,7 +119,7 @@ final class PostgresChannel: ProcessChannel {
                     let connection = try open()
                     try connection.script("LISTEN optimist")
                     wasConnected = true
-                    // Whatever was announced while nobody listened.
+                    // Finds the changes that were announced while this process did not listen.
                     Task { await begun() }
                     while goesOn() {
                         for payload in try connection.notifications(within: 250) {

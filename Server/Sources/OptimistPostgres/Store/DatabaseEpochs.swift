@@ -4,8 +4,8 @@ import Synchronization
 
 /// The epochs of the database, as this process knows them.
 ///
-/// An epoch is a life of the database, not of a process. It ends when a standby is promoted, or a backup is restored into
-/// another cluster, since the database may then lack what devices were told that it had.
+/// An epoch is a life of the database, not of a process. It ends when a standby is promoted, when a backup is restored,
+/// or when an operator says so: the database may then lack rows that devices were told it has.
 final class DatabaseEpochs: Sendable {
     private struct Known {
         var last: Int64 = 0
@@ -14,18 +14,18 @@ final class DatabaseEpochs: Sendable {
 
     private let known = Mutex(Known())
 
-    /// The name of the present epoch.
+    /// The name of the current epoch. Empty: none has been read yet.
     var present: String { known.withLock { $0.names.last ?? "" } }
 
-    /// Returns every epoch, oldest first. Asks the database only if there is one that this process does not know.
+    /// Returns the names of all epochs, oldest first. Asks the database only if this process does not know the last one.
     ///
-    /// - Parameter last: The number of the last epoch.
+    /// - Parameter last: The number of the database's last epoch.
     func names(upTo last: Int64, _ connection: PostgresConnection) throws(PostgresError) -> [String] {
         if let names = known.withLock({ $0.last == last ? $0.names : nil }) { return names }
         return try learn(connection)
     }
 
-    /// Reads the epochs anew.
+    /// Reads the epochs from the database again, and returns their names, oldest first.
     @discardableResult
     func learn(_ connection: PostgresConnection) throws(PostgresError) -> [String] {
         let rows = try connection.query(SharedStatement.epochs)
@@ -37,9 +37,12 @@ final class DatabaseEpochs: Sendable {
         return names
     }
 
-    /// Begins an epoch if the database lives another life than the last epoch did.
+    /// Begins an epoch if the database has none, or if the last one belongs to another life of the database. Reads the
+    /// epochs.
     ///
-    /// - Parameter makeName: Makes the name of an epoch.
+    /// - Parameters:
+    ///   - life: The database's life now. Nil: unknown, and then only the first epoch is begun.
+    ///   - makeName: Makes the name of an epoch.
     func keepUp(with life: DatabaseLife?, _ connection: PostgresConnection, makeName: () -> String) throws {
         if try !Self.isBehind(life, connection) {
             try learn(connection)
@@ -53,7 +56,7 @@ final class DatabaseEpochs: Sendable {
         try learn(connection)
     }
 
-    /// Adds an epoch, within a transaction.
+    /// Adds an epoch. The caller has a transaction open and holds the setup lock, so that each number is given once.
     static func begin(_ name: String, _ life: DatabaseLife?, _ connection: PostgresConnection) throws(PostgresError) {
         try connection.enqueue(SharedStatement.addEpoch, [.text(name), .text(life?.description)])
     }
@@ -67,8 +70,8 @@ final class DatabaseEpochs: Sendable {
     }
 }
 
-/// Which life a database lives: its cluster, and the timeline of its log, which every promotion and every restore from an
-/// archive raises.
+/// Tells one life of a database from another: by its cluster and by the timeline of its log. Each promotion and each
+/// restore from an archive raises the timeline.
 ///
 /// > Source: PostgreSQL, "Continuous Archiving and Point-in-Time Recovery", "Timelines".
 struct DatabaseLife: Hashable, Sendable, CustomStringConvertible {
@@ -79,15 +82,15 @@ struct DatabaseLife: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension DatabaseLife {
-    /// Asks the database. Nil: it does not tell, as some managed services do not. Then an operator begins epochs.
+    /// Asks the database. Nil: it does not tell, as with some managed services. An operator then has to begin epochs.
     init?(_ connection: PostgresConnection) throws(PostgresError) {
         do {
-            // The log's present file names the timeline at this moment. The control file lags behind a promotion.
+            // The name of the log's current file has the current timeline. The control file lags behind a promotion.
             let rows = try connection.query(SharedStatement.life)
             cluster = rows.text(0, 0)
             timeline = rows.text(0, 1)
         } catch {
-            // No right to the function, or no such function: PostgreSQL's relatives lack them.
+            // The user may not call the function, or a database that imitates PostgreSQL lacks it.
             guard ["42501", "42883", "0A000"].contains(error.state) else { throw error }
             return nil
         }

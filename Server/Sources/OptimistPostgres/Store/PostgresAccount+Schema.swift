@@ -3,17 +3,22 @@
 import OptimistServing
 import OptimistWire
 
-/// Bringing an account to the names and the indexes of a later schema.
+/// Conversion of an account to the names and the indexes of a later schema.
 ///
-/// It happens at the account's first request, under its lock. So a new version of the schema takes effect account by account,
-/// while processes with the version before still serve the others.
+/// The account's first request converts it, under its lock. So a new version of the schema takes effect account by
+/// account, while processes with the earlier version still serve the other accounts.
 extension PostgresAccount {
+    /// Whether the account's rows have the names and the indexes of the schema.
+    ///
     /// - Throws: ``PostgresError`` `outdated` if another process has served the account with a later schema.
     func isConverted(to schema: Schema) throws(PostgresError) -> Bool {
         if schemaVersion > schema.version { throw PostgresError(.outdated) }
         return schemaVersion == schema.version
     }
 
+    /// Converts the account's rows within the open transaction, if they are not converted.
+    ///
+    /// - Throws: ``PostgresError``, or `StoreError.damagedRow`.
     func convert(to schema: Schema) throws {
         if try isConverted(to: schema) { return }
         try connection.enqueue(RowStatement.setSchema, [.text(account), .int(schema.version)])
@@ -33,7 +38,7 @@ extension PostgresAccount {
     }
 
     private func rename(_ schema: Schema, _ vocabulary: Vocabulary) throws {
-        // In two steps, since one type may have taken the name of another. No type's name starts with "@".
+        // In two steps, because one type may have taken the name of another. No type's name starts with "@".
         let renamed = schema.types.keys.filter { vocabulary.formerType($0) != $0 }
         for type in renamed { try renameType(vocabulary.formerType(type), to: "@" + type) }
         for type in renamed { try renameType("@" + type, to: type) }
@@ -80,7 +85,7 @@ extension PostgresAccount {
 }
 
 extension JSON {
-    /// A part of a row's hidden data: by column, or not an object.
+    /// A part of a row's hidden data, with the columns' present names. A part that is not an object has no columns.
     fileprivate func renamed(_ vocabulary: Vocabulary, of type: String) -> JSON {
         object.map { .object(vocabulary.present($0, of: type)) } ?? self
     }

@@ -3,9 +3,9 @@
 import OptimistServing
 import OptimistWire
 
-/// One account within an open transaction. Alive only as long as that is.
+/// One account within an open transaction. It must not be used after the transaction has ended.
 ///
-/// Questions wait for their answers. Writes are sent with the next question or with the commit, so they cost no round trip.
+/// Reads wait for their answers. Most writes are sent with the next read or with the commit, so they cost no round trip.
 final class PostgresAccount: AccountTransaction {
     let connection: PostgresConnection
     let account: String
@@ -17,12 +17,15 @@ final class PostgresAccount: AccountTransaction {
     private var lastEpoch: String?
     /// The day on which the account last changed.
     private var lastDay: Int?
-    /// The version of the schema whose names and indexes the rows have. Zero: the account has never had a row.
+    /// The version of the schema whose names and indexes the rows have. Zero: no request has reached the account, so it
+    /// has no row.
     let schemaVersion: Int
 
+    /// Reads the account's state.
+    ///
     /// - Parameters:
     ///   - locking: Whether to lock the account until the transaction ends.
-    ///   - epochs: The epochs of the database, which may have got another one meanwhile.
+    ///   - epochs: The epochs that this process knows. They are read again if the database has another one.
     /// - Throws: `StoreError.noAccount`, or ``PostgresError``.
     init(_ connection: PostgresConnection, account: String, locking: Bool, epochs: DatabaseEpochs) throws {
         let rows = try connection.query(locking ? RowStatement.lock : .read, [.text(account)])
@@ -193,7 +196,8 @@ final class PostgresAccount: AccountTransaction {
         lastEpoch = present
     }
 
-    /// Notes the day of a transaction that is about to be made. Days beyond it were a clock's mistake.
+    /// Notes the day of a transaction that is about to be made. Later days were noted while a clock was wrong, and are
+    /// dropped.
     private func begin(day: Int) throws {
         guard lastDay != day else { return }
         lastDay = day
@@ -204,7 +208,7 @@ final class PostgresAccount: AccountTransaction {
 
     // MARK: - Forgetting what was deleted long ago
 
-    /// The last transaction that was certainly made before a day.
+    /// The seq of the last transaction that was certainly made before a day.
     private func seq(before day: Int) throws -> Int64 {
         let rows = try connection.query(RowStatement.seqBefore, [.text(account), .int(day)])
         return Expiry.seq(before: day, seq: seq, lastDay: lastDay, noted: rows.count == 1 ? rows.int64(0, 0) : nil)
@@ -228,12 +232,12 @@ final class PostgresAccount: AccountTransaction {
 }
 
 extension Int {
-    /// One more, unless there is none.
+    /// One more, or itself if it is the largest number.
     fileprivate var next: Int { self == .max ? .max : self + 1 }
 }
 
 extension RowStatement {
-    /// Splits rows so that many rows need few statements, each of one of three sizes.
+    /// Splits rows into statements of three sizes, so that many rows need few statements.
     fileprivate static func upserts<Row>(_ rows: [Row]) -> [(RowStatement, ArraySlice<Row>)] {
         split(rows, [(128, .upsert128), (16, .upsert16), (1, .upsert1)])
     }

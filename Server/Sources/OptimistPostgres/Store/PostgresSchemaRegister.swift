@@ -7,14 +7,15 @@ import OptimistWire
 
 /// Keeps the app's schema beside the data, and refuses one that would contradict it.
 ///
-/// Rows get the names and the indexes of a new version later, account by account.
+/// It changes no rows: each account is converted to a new version at its next request.
 enum PostgresSchemaRegister {
     /// Accepts a schema at the start of a process, in one transaction.
     ///
     /// - Parameters:
     ///   - schema: The schema.
-    ///   - accepted: The changes from the version before that may take something from apps or rows.
-    /// - Throws: `OptimistError` with code `schemaConflict`, and nothing has changed; or ``PostgresError``.
+    ///   - accepted: The changes from the version before that the operator accepts although apps or rows may lose something.
+    /// - Throws: `OptimistError` with code `schemaConflict`, ``PostgresError`` or `StoreError.damagedRow`. Nothing has
+    ///   changed then.
     static func accept(
         _ schema: Schema, accepting accepted: [SchemaChange], _ connection: PostgresConnection
     ) throws {
@@ -36,8 +37,8 @@ enum PostgresSchemaRegister {
     }
 }
 
-/// The rows that have the same values in a new unique index as another row of their account. Their accounts may still have the
-/// names of an earlier version.
+/// Counts the rows that have the same values in a new unique index as another row of their account. It reads all
+/// accounts, which may still have the names of an earlier version.
 private struct Collisions {
     let schema: Schema
     let type: String
@@ -81,7 +82,8 @@ private struct Collisions {
 }
 
 extension ServerKeys {
-    /// Refuses a process whose secret is not the one that the other processes have. The database keeps a fingerprint of it.
+    /// Refuses a process whose secret differs from that of the other processes. The database keeps a fingerprint of the
+    /// secret, and the first process stores it.
     ///
     /// - Throws: `OptimistError` with code `wrongSecret`, or ``PostgresError``.
     func checkShared(_ connection: PostgresConnection) throws {

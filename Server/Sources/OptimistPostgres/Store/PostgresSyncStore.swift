@@ -3,14 +3,16 @@
 import OptimistServing
 import OptimistWire
 
-/// The rows of the accounts in a PostgreSQL database, which any number of processes share.
+/// The rows of the accounts in a PostgreSQL database that any number of processes share.
 ///
-/// The account's lock is the lock of its row. A seq is given under it, so a later seq never commits first.
+/// The account's lock is the lock of its row. Seqs are given under it, so a later seq never commits first. Closures that
+/// are passed to ``read(account:_:)`` and ``write(account:_:)`` may run more than once: see ``PostgresPool/run(of:_:)``.
 struct PostgresSyncStore: SyncStore {
     let pool: PostgresPool
+    /// The epochs that this process knows.
     let known: DatabaseEpochs
     let schema: Schema
-    /// Whether everything runs at once on the caller's thread, so that a simulation decides the order.
+    /// Whether everything runs at once on the caller's thread, so that a simulation decides the order. Default: false.
     var isSynchronous = false
 
     var epoch: String { known.present }
@@ -25,7 +27,7 @@ struct PostgresSyncStore: SyncStore {
             }
         }
         if let answer { return answer }
-        // The rows have to get the present names first.
+        // The account must be converted to the present schema first, which takes a write.
         return try await write(account: account) { try work($0) }
     }
 
@@ -54,6 +56,6 @@ struct PostgresSyncStore: SyncStore {
         isSynchronous ? try runNow(work) : try await pool.run(of: owner, work)
     }
 
-    /// Under a name that an async function cannot mistake for an asynchronous one.
+    /// It has a name of its own, because an async function would prefer an async `run`.
     private func runNow<Value>(_ work: (PostgresConnection) throws -> Value) throws -> Value { try pool.runNow(work) }
 }

@@ -3,24 +3,27 @@
 import OptimistCore
 import OptimistServer
 
-/// The tables, and the version that they have.
+/// The tables and their version.
 ///
-/// Every table with an account's data begins its key with the account's id, so that the tables can be spread over machines by
-/// it. Texts are compared by their bytes, as the embedded store compares them.
+/// The key of each table with an account's data begins with the account's id, so that the tables can be spread over
+/// machines by account. Keys are compared by their bytes, as in the embedded store.
 enum PostgresTables {
-    /// The version of the tables below. A database of a later version is refused untouched.
+    /// The version of the tables below. A database with another version is refused and not changed.
     static let version = 1
 
+    /// The names of all tables.
     static let all = [
         "optimist_settings", "optimist_epochs", "optimist_schemas", "optimist_addresses", "optimist_deleted_accounts",
         "optimist_invitations", "optimist_attempts", "optimist_accounts", "optimist_account_epochs", "optimist_account_days",
         "optimist_sessions", "optimist_resets", "optimist_pushes", "optimist_rows", "optimist_index",
     ]
 
-    /// Makes the tables, or brings those of an earlier version up to the present one. Of processes that start at the same time
-    /// one does so, and the others wait for it.
+    /// Makes the tables if there are none. This is the first version, so there are none to migrate yet.
     ///
-    /// - Throws: `OptimistError` with code `newerData` or `unreadableData`, or ``PostgresError``.
+    /// If several processes start at the same time, one of them makes the tables. The others wait for it, up to the lock
+    /// timeout of ``PostgresSetup``, and then throw.
+    ///
+    /// - Throws: `OptimistError` with code `newerData` or `unreadableData`, or ``PostgresError``. Nothing has changed then.
     static func migrate(_ connection: PostgresConnection) throws {
         if try found(connection) == version { return }
         try connection.transaction { connection in
@@ -42,7 +45,7 @@ enum PostgresTables {
 
     /// The version of the tables that are there. Nil: none are.
     ///
-    /// - Throws: `OptimistError` with code `unreadableData` if the tables of that name are another program's.
+    /// - Throws: `OptimistError` with code `unreadableData` if another program has made `optimist_settings`.
     private static func found(_ connection: PostgresConnection) throws -> Int? {
         if try !connection.query(TableStatement.exists).bool(0, 0) { return nil }
         if let version = try version(connection) { return version }
@@ -54,11 +57,12 @@ enum PostgresTables {
             """)
     }
 
-    /// Nil: the table is not ours.
+    /// The version in `optimist_settings`. Nil: the table is not ours.
     private static func version(_ connection: PostgresConnection) throws -> Int? {
         let rows: PostgresRows
         do { rows = try connection.query(SharedStatement.setting, [.text("version")]) } catch {
-            // Another table has other columns. Without the right to read ours, that is what to say.
+            // Another program's table has other columns. 42501 says that the user may not read the table, and is reported
+            // as such.
             if error.state?.hasPrefix("42") == true, error.state != "42501" { return nil }
             throw error
         }
@@ -115,7 +119,8 @@ enum PostgresTables {
 private enum TableStatement: String, PostgresStatement, CaseIterable {
     case exists
 
-    /// It reads the catalogue, as `to_regclass` may not: a connection caches what is not there, also over a wait for a lock.
+    /// Reads the catalogue, and not `to_regclass`: a connection may remember that a table is missing, even if another process
+    /// makes it while this one waits for the lock.
     var sql: String {
         """
         SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class c

@@ -1,9 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The statements about the rows of one account, whose id is the first parameter.
+/// The statements about the rows of one account. The account's id is the first parameter.
 ///
-/// Each names the account for every table that it touches. So the tables can be spread over machines by account, and each
-/// statement is carried out on one of them.
+/// Each statement names the account for every table that it touches. So the tables can be spread over machines by
+/// account, and each statement runs on one machine.
 enum RowStatement: String, PostgresStatement, CaseIterable {
     case lock, read, epochs, setSeq, beginEpoch, setEpoch, setDay, dropDays, addDay, seqBefore, setSchema
     case row, rows, holders, livingRows, livingInOrder, livingCount, changes
@@ -86,11 +86,12 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
         SELECT id, seq, ordinal, born_seq, content, hidden FROM optimist_rows WHERE account_id = $1 AND type = $2
         """
 
-    /// What a row takes up of a page, in bytes.
+    /// How many bytes of a page a row takes.
     private static let size = "(octet_length(content) + coalesce(octet_length(hidden), 0))"
 
-    /// A row's number in a page, and how many bytes the rows before it have. A page needs one row more than it has room for,
-    /// so that it knows whether there are more, and it has at least one.
+    /// A row's number in a page, and how many bytes the rows before it have.
+    ///
+    /// The reader needs at least one row, and one row more than the page has room for, to know whether there are more.
     private static func places(_ order: String) -> String {
         "row_number() OVER (ORDER BY \(order)) AS place, sum(\(size)) OVER (ORDER BY \(order)) - \(size) AS before"
     }
@@ -107,7 +108,7 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
         }
     }
 
-    /// Rows of one transaction: the account, the seq, and seven values for each row.
+    /// Stores rows of one transaction. The parameters are the account, the seq, and seven values for each row.
     private static func upsert(_ count: Int) -> String {
         let rows = (0..<count).map { row in
             let first = 3 + row * 7
@@ -147,7 +148,7 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
             SELECT EXISTS (SELECT 1 FROM optimist_rows WHERE account_id = $1 AND generation % 2 = 0 AND seq <= $2)
                 OR EXISTS (SELECT 1 FROM optimist_pushes WHERE account_id = $1 AND day < $3)
             """
-        // In the order in which they were deleted, by an index of nothing else.
+        // Removes rows in the order of their deletion, by an index that has deleted rows only.
         case .forget:
             """
             WITH expired AS (
@@ -164,7 +165,7 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
         }
     }
 
-    /// What brings an account to the names and the indexes of a later schema.
+    /// The statements that convert an account to the names and the indexes of a later schema.
     private var converting: String {
         switch self {
         case .allRows:

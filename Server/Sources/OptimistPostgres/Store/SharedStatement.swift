@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The statements about what belongs to no account. Their tables are small, and the same for every account, or keyed by an
-/// address.
+/// The statements about tables that are not keyed by an account: they are the same for every account, or keyed by an
+/// address, a token or the id of a deleted account.
 enum SharedStatement: String, PostgresStatement, CaseIterable {
     case epochs, addEpoch, life, schemas, otherSchema, addSchema, setting, keepSetting
     case lockSetup, tryHousekeeping, notify, probe, settings, backend
@@ -41,7 +41,8 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
         }
     }
 
-    /// The numbers of the advisory locks: "opt" in ASCII, and a digit.
+    /// The statements about locks, notifications and connections. 7303284, the first number of the advisory locks, is
+    /// "opt" in ASCII.
     private var aboutProcesses: String {
         switch self {
         case .lockSetup: "SELECT pg_advisory_xact_lock(7303284, 1)"
@@ -94,8 +95,8 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
         }
     }
 
-    /// A token bucket for each key: how many attempts it holds at a time of the database's clock, so that all processes share
-    /// them.
+    /// A token bucket for each key: how many attempts it holds, and when that was so. All processes share it and use the
+    /// database's clock. The parameters of an attempt are the kind, the key, the burst, and the interval in seconds.
     private var aboutAttempts: String {
         switch self {
         case .attempt:

@@ -83,7 +83,7 @@ extension Accounts {
             end: reason)
     }
 
-    /// Takes note that a session has ended, in this process or another.
+    /// Notes that this process or another one has ended a session, and tells the session's listeners here.
     func hear(_ account: String, _ session: String, _ reason: SessionEnd) {
         directory.end(session, reason)
         pokes.ended(account: account, session: session, reason: reason)

@@ -5,16 +5,23 @@ public import Foundation
 import OptimistCore
 import OptimistWire
 
-/// The secret with which a server signs tokens. All processes that share a database have the same one.
+/// The secret with which a server signs tokens, of 64 bytes. All processes that share a database have the same one.
 ///
-/// It is kept apart from the database: a copy of the database alone, such as a backup, lets nobody in.
+/// It is not stored in the database, so a copy of the database alone, such as a backup, is not enough to sign in. Keep it
+/// as you keep a password: a person who has it and a copy of the database can act as any user. With another secret every
+/// user has to sign in again.
 public struct ServerKeys: Sendable {
     let access: SymmetricKey
     let refresh: SymmetricKey
 
-    /// Reads a secret: what ``make()`` returns, or what a data directory has in `keys.json`. White space around it does not count.
+    /// Reads a secret from its text: the result of ``make()``, or the content of `keys.json` in a data directory.
     ///
-    /// - Throws: `OptimistError` with code `wrongSecret` when the text is no secret.
+    /// White space before and after it is ignored. Whether the other processes have the same secret is checked when a
+    /// server opens the database.
+    ///
+    /// - Parameter text: 64 bytes as base64url without padding, or a JSON object whose `access` and `refresh` have them
+    ///   together.
+    /// - Throws: `OptimistError` with code `wrongSecret` if the text is anything else.
     public init(secret text: String) throws {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
         let json = try? JSON(parsing: text.utf8)
@@ -28,9 +35,10 @@ public struct ServerKeys: Sendable {
         self.init(access: Array(bytes.prefix(32)), refresh: Array(bytes.suffix(32)))
     }
 
-    /// Reads the secret in a file, in the form of ``init(secret:)``.
+    /// Reads a secret from a file, whose content is as ``init(secret:)`` takes it. Blocks the thread.
     ///
-    /// - Throws: `OptimistError` with code `wrongSecret` when the file cannot be read, or holds no secret.
+    /// - Parameter file: The file, for example `keys.json` of a data directory. Its permissions are not checked.
+    /// - Throws: `OptimistError` with code `wrongSecret` if the file cannot be read, or if its content is not a secret.
     public init(file: URL) throws {
         guard let text = try? String(contentsOf: file, encoding: .utf8) else {
             throw OptimistError(
@@ -40,12 +48,15 @@ public struct ServerKeys: Sendable {
         try self.init(secret: text)
     }
 
-    /// Makes the text of a new secret, of 64 random bytes.
+    /// Makes a new secret, and returns its text: 64 random bytes as base64url without padding, 86 characters.
+    ///
+    /// It is stored nowhere: the caller has to keep it. May be called on any thread.
     public static func make() -> String { Base64URL.encode(randomBytes(64)) }
 
-    /// Reads the keys of a data directory, or makes them.
+    /// Reads the keys of a data directory, or makes them if the file is missing.
     ///
-    /// - Throws: `OptimistError` with code `unreadableData` when the file is there and is not what it should be.
+    /// - Throws: `OptimistError` with code `unreadableData` if the file cannot be read or written, or if its content is
+    ///   not a secret.
     init(directory: URL) throws {
         let file = directory.appending(path: "keys.json")
         guard FileManager.default.fileExists(atPath: file.path) else {
@@ -66,7 +77,7 @@ public struct ServerKeys: Sendable {
         self.refresh = SymmetricKey(data: refresh)
     }
 
-    /// Tells one secret from another, and nothing of it.
+    /// A hash that tells one secret from another, and does not reveal it: 96 bits of SHA-256, as base64url.
     package var fingerprint: String {
         let bytes = access.withUnsafeBytes { Array($0) } + refresh.withUnsafeBytes { Array($0) }
         return Base64URL.encode(Array(SHA256.hash(data: bytes).prefix(12)))

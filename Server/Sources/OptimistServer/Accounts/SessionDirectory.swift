@@ -6,12 +6,13 @@ import Synchronization
 ///
 /// Every end passes through here before it is answered, so an access token stops working at once, not when it expires.
 ///
-/// Where several processes share the data, another one may have ended a session. A standing then counts for a while only.
+/// If several processes share the data, another one may have ended a session. A standing is then used for a limited time
+/// only.
 final class SessionDirectory: Sendable {
     struct Standing: Hashable, Sendable {
         var confirmed: Int
         var ended: SessionEnd?
-        /// When it was read from the database.
+        /// When it was read from the database, as time since a fixed moment.
         var readAt: Duration = .zero
     }
 
@@ -22,21 +23,23 @@ final class SessionDirectory: Sendable {
     private let elapsed: @Sendable () -> Duration
 
     /// - Parameters:
-    ///   - lifetime: For how long a standing counts. Nil: for ever.
-    ///   - elapsed: The time since any fixed moment.
+    ///   - lifetime: How long a standing is used after it was read. Nil: without limit.
+    ///   - elapsed: Returns the time since a fixed moment.
     init(lifetime: Duration?, elapsed: @escaping @Sendable () -> Duration) {
         self.lifetime = lifetime
         self.elapsed = elapsed
     }
 
-    /// What is known of a session. Nil: the database has to be asked. A session that has ended stays so.
+    /// The standing of a session. Nil: the database must be asked. The end of a session has no time limit.
     subscript(session: String) -> Standing? {
         guard let known = standings.withLock({ $0[session] }) else { return nil }
         guard known.ended == nil, let lifetime else { return known }
         return elapsed() - known.readAt < lifetime ? known : nil
     }
 
-    /// Notes a record of the database. What is known already is newer, unless its time has passed.
+    /// Notes a record from the database, unless a standing is known that is still in use: that one is newer.
+    ///
+    /// - Returns: The standing to use.
     func learn(_ record: SessionRecord) -> Standing {
         let time = elapsed()
         return standings.withLock { standings in

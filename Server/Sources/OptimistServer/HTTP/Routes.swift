@@ -22,7 +22,7 @@ struct Routes: Sendable {
     /// Nil: the one that a request came to.
     let publicOrigin: String?
     let bodyDeadline: TimeAmount
-    /// What is wrong with the data at this moment, in a sentence, or nil.
+    /// Tries whether the data can be written. Returns a sentence about the trouble, or nil if there is none.
     let trouble: @Sendable () async -> String?
 
     /// Adds every route of the server.

@@ -4,7 +4,7 @@ import OptimistServing
 import OptimistWire
 import ServiceLifecycle
 
-/// Tells the listeners of this process what other processes have done.
+/// Tells the listeners of this process about changes that other processes have made, and about sessions that they have ended.
 struct OtherProcesses: Service {
     let channel: any ProcessChannel
     let service: JMAPService
@@ -28,7 +28,7 @@ struct OtherProcesses: Service {
         }
     }
 
-    /// Looks at every account that somebody listens to: an announcement may have been lost.
+    /// Checks every account that has a listener here, because an announcement may have been lost.
     private func catchUp() async {
         let types = Set(service.schema.types.keys)
         for (account, told) in pokes.listening {

@@ -8,7 +8,7 @@ import Synchronization
 final class Pokes: Sendable {
     private struct Listeners {
         var byAccount: [String: [ObjectIdentifier: Listener]] = [:]
-        /// The last transaction of each account that listens, as far as its listeners were told.
+        /// The seq of the last transaction that each account's listeners were told about.
         var told: [String: Int64] = [:]
     }
 
@@ -17,13 +17,13 @@ final class Pokes: Sendable {
     /// How many connections listen.
     var count: Int { listeners.withLock { $0.byAccount.values.reduce(0) { $0 + $1.count } } }
 
-    /// Nil: no other process has the data.
+    /// Nil: no other process shares the data.
     private let channel: (any ProcessChannel)?
 
-    /// - Parameter channel: Carries what happens here to the other processes. Nil: there are none.
+    /// - Parameter channel: Carries announcements to the other processes. Nil: there are none.
     init(channel: (any ProcessChannel)? = nil) { self.channel = channel }
 
-    /// Tells the other processes what happened here.
+    /// Tells the other processes, if there are any.
     func announce(_ announcement: Announcement) { channel?.announce(announcement) }
 
     /// The most connections that may listen to one account, so that forgotten streams do not fill the memory.
@@ -49,7 +49,8 @@ final class Pokes: Sendable {
         }
     }
 
-    /// The accounts that somebody listens to, with the last transaction that the listeners were told of.
+    /// The accounts that have a listener, each with the seq of the last transaction that its listeners were told about.
+    /// Zero: they were told about none.
     var listening: [String: Int64] {
         listeners.withLock { listeners in listeners.byAccount.mapValues { _ in 0 }.merging(listeners.told) { $1 } }
     }

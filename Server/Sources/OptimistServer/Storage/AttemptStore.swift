@@ -2,9 +2,9 @@
 
 import Synchronization
 
-/// What a limit on attempts counts by.
+/// The kinds of attempts that are limited, each with keys of its own.
 package enum AttemptKind: String, Sendable, CaseIterable {
-    /// Attempts to sign in or up of one address of the network.
+    /// Attempts to sign in or up from one network address.
     case address
     /// Wrong passwords for one email address.
     case account
@@ -12,31 +12,33 @@ package enum AttemptKind: String, Sendable, CaseIterable {
     case reset
 }
 
-/// How many attempts may follow each other at once, and how long until one more is allowed.
+/// A limit on attempts with one key.
 package struct AttemptRate: Hashable, Sendable {
+    /// How many attempts may follow each other at once.
     package var burst: Int
+    /// How long it takes until one more is allowed.
     package var interval: Duration
 }
 
-/// Counts attempts, for all processes that share the data.
+/// Counts attempts, together for all processes that share the data.
 package protocol AttemptStore: Sendable {
-    /// Takes note of an attempt.
+    /// Counts an attempt, unless it is refused.
     ///
-    /// - Returns: How long to wait, or nil if the attempt may go ahead.
+    /// - Returns: How long to wait if the attempt is refused. Nil: it is allowed.
     /// - Throws: The database's error.
     func attempt(_ kind: AttemptKind, _ key: String, _ rate: AttemptRate) async throws -> Duration?
-    /// Forgets a key's attempts, after one that succeeded.
+    /// Forgets a key's attempts, after one of them succeeded.
     ///
     /// - Throws: The database's error.
     func forgive(_ kind: AttemptKind, _ key: String) async throws
 }
 
-/// The attempts that one process sees, in its memory.
+/// Counts the attempts of one process, in its memory. For a server that shares its data with no other.
 final class LocalAttempts: AttemptStore {
     private let limiters = Mutex<[AttemptKind: AttemptLimiter]>([:])
     private let elapsed: @Sendable () -> Duration
 
-    /// - Parameter elapsed: The time since any fixed moment.
+    /// - Parameter elapsed: Returns the time since a fixed moment.
     init(elapsed: @escaping @Sendable () -> Duration) { self.elapsed = elapsed }
 
     func attempt(_ kind: AttemptKind, _ key: String, _ rate: AttemptRate) -> Duration? {

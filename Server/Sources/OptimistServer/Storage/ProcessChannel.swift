@@ -2,22 +2,23 @@
 
 package import OptimistWire
 
-/// What one process of a server tells the others.
+/// A message from one server process to the others.
 package enum Announcement: Hashable, Sendable {
-    /// Rows of some types have changed.
+    /// Rows of some types have changed. `state` is the account's state after the change.
     case changed(account: String, types: Set<String>, state: SyncState)
     /// A session has ended.
     case ended(account: String, session: String, reason: SessionEnd)
 }
 
-/// Carries announcements between the processes that share a database. What it carries are hints: one may be lost.
+/// Carries announcements between the processes that share a database. An announcement is a hint: it may be lost.
 package protocol ProcessChannel: Sendable {
-    /// Tells the other processes, soon.
+    /// Tells the other processes soon, and returns at once. May be called on any thread.
     func announce(_ announcement: Announcement)
-    /// Hears the others until the task is cancelled.
+    /// Hears the other processes until the task is cancelled. Call it once.
     ///
     /// - Parameters:
-    ///   - hear: Takes what another process has announced.
-    ///   - catchUp: Looks at the data itself. Called now and then, and whenever announcements may have been lost.
+    ///   - hear: Takes an announcement of another process, on a thread of the channel's.
+    ///   - catchUp: Looks for changes in the data itself. Called from time to time, and when announcements may have been
+    ///     lost. Two calls may overlap.
     func run(hear: @escaping @Sendable (Announcement) -> Void, catchUp: @escaping @Sendable () async -> Void) async
 }

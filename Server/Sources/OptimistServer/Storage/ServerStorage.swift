@@ -5,33 +5,37 @@ import Logging
 import OptimistCore
 package import OptimistServing
 
-/// Where a server keeps its data.
+/// Where a server keeps its data: its rows, its accounts, and the key that signs tokens.
 ///
-/// ``directory(_:)`` needs nothing else. The product `OptimistPostgres` adds a database that any number of servers share.
+/// ``directory(_:)`` needs nothing else. The product `OptimistPostgres` adds `postgres(_:secret:)`, a database that any
+/// number of servers share.
+///
+/// A value only names the place, so making one opens and checks nothing. ``OptimistServer/init(configuration:)`` opens
+/// the data, or makes it if there is none, and throws if it cannot. The data is closed when the server is released.
 public struct ServerStorage: Sendable {
-    /// Opens the data, or makes it.
+    /// Opens the data, or makes it. Throws `OptimistError` with a sentence that says what to do.
     package let open: @Sendable (ServerConfiguration) async throws -> OpenedStorage
 
     package init(open: @escaping @Sendable (ServerConfiguration) async throws -> OpenedStorage) { self.open = open }
 }
 
-/// What a server needs of its data.
+/// The opened data of a server.
 package struct OpenedStorage: Sendable {
     package var rows: any SyncStore
     package var accounts: any AccountStore
     package var attempts: any AttemptStore
     package var keys: ServerKeys
-    /// What is wrong with the data at this moment, in a sentence, or nil.
+    /// Tries whether the data can be written. Returns a sentence about the trouble, or nil if there is none.
     package var trouble: @Sendable () async -> String?
-    /// Carries pokes and ended sessions to the other processes. Nil: there are none.
+    /// Carries changes and ended sessions to the other processes. Nil: no other process shares the data.
     package var channel: (any ProcessChannel)?
-    /// For how long a session that was looked up counts as it was then. Nil: for ever, since this process ends them all.
+    /// How long a session's state may be used after it was read. Nil: without limit, because only this process ends sessions.
     package var standingLifetime: Duration?
-    /// Carries out housekeeping, or does nothing if another process is at it.
+    /// Runs housekeeping, or does nothing if another process is running it.
     package var alone: @Sendable (@Sendable () async -> Void) async -> Void
-    /// Where a running server takes an operator's orders. Nil: nowhere, since they can be carried out in the database.
+    /// The socket on which a running server takes an operator's orders. Nil: the operator's command opens the data itself.
     package var controlSocket: URL?
-    /// What must live as long as the server.
+    /// A lock or a pool that must exist as long as the server does.
     package var retained: any Sendable
 
     package init(

@@ -15,7 +15,7 @@ extension DatabaseError: StorageFailure {
         }
     }
 
-    /// Room on a disk is made by people.
+    /// If the disk is full, an operator has to make room, so a client waits longer.
     package var retryAfterSeconds: Int { resultCode == .SQLITE_FULL ? 30 : 5 }
 
     package var code: (name: String, value: String) { ("sqlite.code", "\(extendedResultCode.rawValue)") }

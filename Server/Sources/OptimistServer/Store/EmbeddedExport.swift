@@ -5,14 +5,18 @@ import GRDB
 import OptimistCore
 package import OptimistServing
 
-/// Reads everything in a data directory that no server has, so that it can be put elsewhere. Nothing in it is changed.
+/// Reads all data in the directory of a server that does not run, so that it can be copied elsewhere.
+///
+/// Accounts, rows and sessions stay as they are. Opening migrates the file of an earlier version, and makes `keys.json`
+/// if it is missing, as a server's start does. No epoch begins. No server can start on the directory while this object
+/// exists.
 package final class EmbeddedExport: Sendable {
     private let database: ServerDatabase
     private let lock: DirectoryLock
     package let keys: ServerKeys
 
-    /// - Throws: `OptimistError` with code `unreadableData` when there is no server's data, `dataInUse` while a server has it, or
-    ///   as the data says.
+    /// - Throws: `OptimistError` with code `dataInUse` while a server runs on the directory, `unreadableData` if there is
+    ///   no data or it cannot be read, or `newerData` if a later version wrote it.
     package init(directory: URL) throws {
         let file = directory.appending(path: "optimist.sqlite")
         guard FileManager.default.fileExists(atPath: file.path) else {
@@ -23,7 +27,7 @@ package final class EmbeddedExport: Sendable {
         keys = try ServerKeys(directory: directory)
     }
 
-    /// What belongs to no account.
+    /// The data that belongs to no account. Epochs are the oldest first, and times are seconds since 1970.
     package struct Common: Sendable {
         package var epochs: [String]
         package var schemas: [(id: String, version: Int, content: String)]
@@ -47,6 +51,7 @@ package final class EmbeddedExport: Sendable {
         }
     }
 
+    /// The ids of all accounts, in order.
     package func accounts() throws -> [String] {
         try database.pool.read { try String.fetchAll($0, sql: "SELECT account_id FROM optimist_accounts ORDER BY 1") }
     }
@@ -66,6 +71,7 @@ package final class EmbeddedExport: Sendable {
         package var resets: [(hash: Data, endsAt: Double)]
     }
 
+    /// - Throws: `StoreError.noAccount`, or the database's error.
     package func account(_ id: String) throws -> Account {
         try database.pool.read { db in
             func rows(_ columns: String, _ table: String) throws -> [Row] {
@@ -86,7 +92,7 @@ package final class EmbeddedExport: Sendable {
         }
     }
 
-    /// A row as it is stored.
+    /// A row in its stored form, also a deleted one.
     package struct StoredBytes: Hashable, Sendable {
         package var type: String
         package var id: String
@@ -112,7 +118,7 @@ package final class EmbeddedExport: Sendable {
         }
     }
 
-    /// The rows of an account after one of them, by type and id.
+    /// The rows of an account in the order of type and id, at most `limit` of those after `last`. Nil: from the first one.
     package func rows(of account: String, after last: StoredBytes?, limit: Int) throws -> [StoredBytes] {
         try database.pool.read { db in
             try Row.fetchAll(

@@ -5,11 +5,21 @@ import OptimistCore
 import OptimistServing
 
 extension ServerStorage {
-    /// One directory, with a database of its own. The server makes it if it is missing, readable by its owner only. It closes
-    /// an existing directory to others if it holds nothing else. One server at a time has it.
+    /// One directory with an embedded database. One server at a time can have it.
     ///
-    /// Opening it throws `OptimistError` with code `unreadableData`, `exposedData`, `newerData`, `dataInUse`, `schemaConflict`
-    /// or `diskTrouble`. Files that are not this server's are left untouched.
+    /// This function opens nothing: the server does so when it is made. If the directory is missing, the server makes it,
+    /// readable by its owner only. If it exists, others can read it, and it has only the server's files, the server
+    /// closes it to others. Files that are not the server's stay untouched. Opening throws `OptimistError` with one of
+    /// these codes, and a message that says what to do:
+    ///
+    /// - `unreadableData`: the directory, the database or `keys.json` cannot be read, made or written.
+    /// - `exposedData`: other users can read the directory or its files, and the server may not change that.
+    /// - `newerData`: a later version of the server wrote the database.
+    /// - `dataInUse`: another server runs on the directory.
+    /// - `schemaConflict`: the schema contradicts the data, or the operator has not accepted its changes.
+    /// - `diskTrouble`: the disk is full or fails.
+    ///
+    /// - Parameter directory: A file URL of the directory.
     public static func directory(_ directory: URL) -> Self {
         ServerStorage { configuration in try openDirectory(directory, configuration) }
     }
@@ -42,14 +52,14 @@ extension ServerStorage {
 }
 
 extension Surroundings {
-    /// The name of an epoch that begins.
+    /// Makes the name of a new epoch: an "e" and 12 hexadecimal digits.
     package func makeEpoch() -> String {
         "e" + makeID().uuidString.lowercased().replacing("-", with: "").prefix(12)
     }
 }
 
 extension Swift.Clock where Duration == Swift.Duration {
-    /// Returns a function that says how much time has passed since now.
+    /// Returns a function that returns the time since this call.
     func stopwatch() -> @Sendable () -> Duration {
         let start = now
         return { start.duration(to: self.now) }

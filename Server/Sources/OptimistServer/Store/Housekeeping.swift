@@ -9,7 +9,7 @@ import ServiceLifecycle
 struct Housekeeping: Service {
     let sweep: TombstoneSweep
     let accounts: Accounts
-    /// Carries it out unless another process is at it.
+    /// Runs the work, or does nothing if another process is running it.
     let alone: @Sendable (@Sendable () async -> Void) async -> Void
     let surroundings: Surroundings
     let logger: Logger

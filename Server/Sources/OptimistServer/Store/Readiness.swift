@@ -4,8 +4,8 @@ import Foundation
 import GRDB
 import OptimistWire
 
-/// Tries whether the server can store the rows that it receives. To a program that only reads, a database on a full disk, or
-/// locked by another program, looks in order.
+/// Tries whether the server can store the rows that it receives. A read would not notice a full disk, or a lock of
+/// another program.
 struct Readiness: Sendable {
     private let file: DatabaseFile
     private let database: DatabaseQueue
@@ -23,7 +23,7 @@ struct Readiness: Sendable {
         self.file = file
     }
 
-    /// Returns what is wrong, in a sentence, or nil.
+    /// Tries a write. Returns a sentence about the trouble, or nil if it worked.
     func attempt(at time: Date) async -> String? {
         do {
             try file.check()

@@ -39,17 +39,18 @@ package enum SchemaRegister {
         }
     }
 
-    /// The text by which the data remembers a schema.
+    /// The text in which a schema is stored: its canonical JSON.
     package static func content(of schema: Schema) -> String {
         String(decoding: schema.json.canonicalBytes, as: UTF8.self)
     }
 
-    /// Refuses a schema that contradicts those that the data was served with.
+    /// Refuses a schema that contradicts the stored ones, or that belongs to another app.
     ///
     /// - Parameters:
     ///   - schema: The schema.
-    ///   - known: The versions of the app's schema that the data was served with, the latest first.
-    ///   - otherApp: The id of any schema that the data was served with.
+    ///   - known: The stored versions of the schema with this id, the latest first.
+    ///   - otherApp: The id of any stored schema. Nil: there is none.
+    /// - Throws: `OptimistError` with code `schemaConflict`.
     package static func check(_ schema: Schema, known: [Version], otherApp: String?) throws {
         if let latest = known.first, let objection = objection(to: schema, content(of: schema), latest: latest) {
             throw OptimistError(.schemaConflict, objection)

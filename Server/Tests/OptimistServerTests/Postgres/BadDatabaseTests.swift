@@ -11,7 +11,7 @@ import Testing
 @testable import OptimistServer
 @testable import OptimistServing
 
-/// Databases that cannot serve, and those that fail in the middle of something.
+/// Databases that cannot serve, and databases that fail during a transaction.
 @Suite(.postgres, .timeLimit(.minutes(20)))
 struct BadDatabaseTests {
     private func open(_ database: PostgresDatabase) async throws -> OpenedStorage {
@@ -84,9 +84,9 @@ struct BadDatabaseTests {
         #expect(await refusal(of: database)?.code == .dataInUse)
     }
 
-    // MARK: - In the middle
+    // MARK: - During a transaction
 
-    /// A store, and a way to end its connections from outside.
+    /// A store, and a function that ends its connections from outside.
     private func opened() async throws -> (store: PostgresSyncStore, kill: @Sendable () throws -> Void) {
         let database = try SharedDatabase.make()
         var named = database

@@ -84,7 +84,7 @@ struct CopyTests {
         await #expect(throws: RequestProblem.self) {
             try await server.call(people[0], [("Todo/get", ["ids": []])], push: 1)
         }
-        // What refers to a row goes with it: its index entries are there.
+        // Deleting a list deletes its todos, so the index entries were copied.
         let gone = try await server.call(people[1], "List/set", ["destroy": [.string(RowKey.list(1).id)]])
         #expect(SetAnswer(json: gone)?.notDestroyed.isEmpty == true)
     }
@@ -94,7 +94,7 @@ struct CopyTests {
         _ = try await fill()
         let database = try SharedDatabase.make()
         _ = try await copy(to: database)
-        // As if it had been killed between two accounts.
+        // The database is now as if the copy had been killed between two accounts.
         let connection = try PostgresConnection(database.url)
         let mark = try EmbeddedExport(directory: directory).common().epochs.last
         _ = try connection.query(SharedStatement.keepSetting, [.text(EmbeddedCopy.setting), .text(mark)])

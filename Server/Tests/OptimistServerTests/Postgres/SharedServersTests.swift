@@ -39,7 +39,7 @@ struct SharedServersTests {
                 seqs.append(state?.seq ?? -1)
                 if seqs.count == 1 {
                     _ = try await here.0.call(person, "todo/set", put("from here"))
-                    // The listener rests after an event, beside the housekeeping of both servers.
+                    // The sleepers are the listener, which rests after an event, and the housekeeping of both servers.
                     await site.clock.sleepers(atLeast: 3)
                     site.clock.advance(by: .milliseconds(50))
                 }
@@ -186,11 +186,11 @@ struct SharedServersTests {
         let person = try await server.signUp()
         _ = try await server.call(person, "todo/set", put("kept"))
         let first = server.epoch
-        // As after a promotion: the last epoch is of another life.
+        // Now the last epoch is of another life, as after a promotion.
         try connection().script("UPDATE optimist_epochs SET life = 'another/00000001'")
         let next = try await site.open()
         #expect(next.epoch != first)
-        // The server that was running finds out with its next transaction.
+        // The running server learns of the new epoch with its next transaction.
         _ = try await server.call(person, "todo/set", ["create": [RowKey.id(2): ["content": "later"]]])
         #expect(server.epoch == next.epoch)
         let beyond = try await next.call(

@@ -4,14 +4,14 @@ import Testing
 
 @testable import OptimistPostgres
 
-/// Which statements touch what: so that tables can be spread over machines by account.
+/// Checks which tables the statements touch, so that the tables can be spread over machines by account.
 struct StatementTests {
     /// The tables with an account's data. Each has the account's id as the first column of its key.
     static let accountTables: Set<String> = [
         "optimist_accounts", "optimist_account_epochs", "optimist_account_days", "optimist_sessions", "optimist_resets",
         "optimist_pushes", "optimist_rows", "optimist_index",
     ]
-    /// The tables that are the same on every machine, or keyed by an address.
+    /// The other tables: they are the same on every machine, or not keyed by an account.
     static let sharedTables: Set<String> = [
         "optimist_settings", "optimist_epochs", "optimist_schemas", "optimist_addresses", "optimist_deleted_accounts",
         "optimist_invitations", "optimist_attempts",
@@ -33,7 +33,7 @@ struct StatementTests {
             let touched = tables(in: sql).filter(Self.accountTables.contains)
             #expect(!touched.isEmpty, "\(statement.name)")
             #expect(isBound(sql, touches: touched.count), "\(statement.name): \(sql)")
-            // Beside those of the account only the epochs, which are the same everywhere.
+            // Other than the account's tables, only the epochs are allowed: they are the same on every machine.
             #expect(Set(tables(in: sql)).subtracting(Self.accountTables).isSubset(of: ["optimist_epochs"]), "\(sql)")
         }
     }

@@ -8,20 +8,20 @@ import Testing
 
 @testable import OptimistServing
 
-/// What a store with a database does is what the store in memory does.
+/// A store with a database answers as the store in memory does.
 @Suite(.timeLimit(.minutes(20)))
 struct StoreAgreementTests {
     private static let columns = ["content", "note"]
     private static let types = ["Todo", "List"]
 
-    /// One transaction of an account, drawn by chance.
+    /// One random transaction of an account.
     private struct Transaction: Sendable {
         var changes: [RowChange]
         var day: Int
         var push: (number: Int64, device: String)
     }
 
-    /// Draws transactions. It follows the index entries, as the service does.
+    /// Draws random transactions. It keeps track of the index entries, as the service does.
     private struct Drawing {
         var chance: SplitMix64
         var rows: [RowKey: (row: MergeRow, entries: Set<IndexEntry>, born: Int64)] = [:]
@@ -63,7 +63,7 @@ struct StoreAgreementTests {
         }
     }
 
-    /// Everything that can be asked of an account.
+    /// The answers to every question about an account.
     private static func answers(_ account: any AccountSnapshot) throws -> [String] {
         var answers = ["\(account.seq) \(account.floor) \(account.epoch) \(try account.epochs())"]
         let ids = (0..<60).map { RowKey.id($0) }
@@ -129,7 +129,7 @@ struct StoreAgreementTests {
                 seqs.append(told ?? "given up")
             }
             #expect(seqs[0] == seqs[1])
-            // What was drawn after that would build on rows that are not there.
+            // Later transactions would build on rows that were not stored.
             if isGivenUp { return try await expectAgreement(store, memory) }
             if number % 3 == 0 {
                 let expiry = Expiry(now: Date(timeIntervalSince1970: Double(drawing.day) * 86_400), tombstoneDays: 1)
