@@ -101,7 +101,7 @@ package struct PostgresOpening: Sendable {
     /// - Throws: `OptimistError` with code `databaseUnreachable`, `databaseUnsuitable`, `diskTrouble`, `newerData` or
     ///   `unreadableData`.
     package func migrate() async throws {
-        try await explaining { try PostgresTables.migrate(try PostgresSetup(database).connect()) }
+        try await explaining { try PostgresTables.migrate(try PostgresSetup(database).connectForSetup()) }
     }
 
     /// Opens the database for a server.
@@ -111,25 +111,26 @@ package struct PostgresOpening: Sendable {
         _ schema: Schema, accepting changes: [SchemaChange], _ keys: ServerKeys
     ) async throws -> OpenedStorage {
         try await explaining {
-            let connection = try PostgresSetup(database).connect()
-            try PostgresSetup.refusePooler(database, connection)
+            let connection = try PostgresSetup(database).connectForSetup()
             try PostgresTables.migrate(connection)
             try EmbeddedCopy.refuseUnfinished(connection)
-            try keys.checkShared(connection)
+            try keys.check(connection)
             try PostgresSchemaRegister.accept(schema, accepting: changes, connection)
+            try keys.share(connection)
         }
         return try await assemble(schema, keys)
     }
 
     /// Carries out an operator's order, and announces to the running servers which sessions it has ended.
     ///
-    /// - Parameter keys: The secret of the servers. It is not compared with theirs.
+    /// - Parameter keys: The secret of the servers.
     package func carryOut(_ order: AccountOrder, _ keys: ServerKeys) async throws -> JSON {
         try await migrate()
+        try await explaining { [database] in try keys.check(try PostgresSetup(database).connect()) }
         // Orders read no rows, so no schema matters.
         let storage = try await assemble(.planner, keys)
         let answer = try await explainingAsync { try await AccountOffice.carryOut(order, in: storage, surroundings) }
-        await (storage.channel as? PostgresChannel)?.send()
+        await (storage.channel as? PostgresChannel)?.drain()
         return answer
     }
 
@@ -137,7 +138,7 @@ package struct PostgresOpening: Sendable {
     package func beginEpoch() async throws -> String {
         let name = surroundings.makeEpoch()
         try await explaining { [database] in
-            let connection = try PostgresSetup(database).connect()
+            let connection = try PostgresSetup(database).connectForSetup()
             try PostgresTables.migrate(connection)
             let life = try DatabaseLife(connection)
             try connection.transaction { connection in
@@ -151,7 +152,7 @@ package struct PostgresOpening: Sendable {
     /// Makes a secret the one that a server needs in order to start. Running servers keep theirs.
     package func replaceSecret(by keys: ServerKeys) async throws {
         try await explaining { [database] in
-            let connection = try PostgresSetup(database).connect()
+            let connection = try PostgresSetup(database).connectForSetup()
             try PostgresTables.migrate(connection)
             _ = try connection.query(SharedStatement.keepSetting, [.text("secret"), .text(keys.fingerprint)])
         }
@@ -160,12 +161,13 @@ package struct PostgresOpening: Sendable {
     private func assemble(_ schema: Schema, _ keys: ServerKeys) async throws -> OpenedStorage {
         let epochs = DatabaseEpochs()
         let (database, surroundings) = (database, surroundings)
-        let pool = PostgresPool(size: database.maxConnections, maxWaiting: database.maxWaiting, logger: logger) {
+        let open: @Sendable () throws -> PostgresConnection = {
             let connection = try PostgresSetup(database).connect()
             try epochs.keepUp(with: DatabaseLife(connection), connection) { surroundings.makeEpoch() }
             return connection
         }
-        // Opening the first connection reads the epochs, or begins one.
+        let pool = PostgresPool(
+            size: database.maxConnections, maxWaiting: database.maxWaiting, logger: logger, open: open)
         try await explainingAsync { try await pool.run { _ in } }
         let probe = SharedProbe(now: surroundings.now) { await Self.attempt(at: $0, pool) }
         let attempts = PostgresAttempts(pool: pool)
@@ -173,11 +175,10 @@ package struct PostgresOpening: Sendable {
             rows: PostgresSyncStore(pool: pool, known: epochs, schema: schema),
             accounts: PostgresAccountStore(pool: pool), attempts: attempts, keys: keys,
             trouble: { await probe.trouble() },
-            channel: PostgresChannel(pool: pool, sender: surroundings.makeEpoch(), logger: logger) {
-                try PostgresSetup(database).connect()
-            },
+            channel: PostgresChannel(
+                pool: pool, sender: surroundings.makeEpoch(), logger: logger, epoch: { epochs.present }, open: open),
             standingLifetime: Self.standingLifetime,
-            alone: { work in await HousekeepingTurn(database: database).carryOut(work, attempts) },
+            exclusively: { work in await HousekeepingTurn(database: database).carryOut(work, attempts) },
             retained: pool)
     }
 

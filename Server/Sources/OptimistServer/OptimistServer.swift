@@ -140,7 +140,7 @@ public final class OptimistServer: Service {
     private var housekeeping: Housekeeping {
         Housekeeping(
             sweep: TombstoneSweep(store: storage.rows, tombstoneDays: configuration.tombstoneDays), accounts: registry,
-            alone: storage.alone, surroundings: configuration.surroundings, logger: configuration.logger)
+            exclusively: storage.exclusively, surroundings: configuration.surroundings, logger: configuration.logger)
     }
 
     /// The port that is listened to. Waits until the server has started.

@@ -272,7 +272,8 @@ extension SessionRecord {
     /// The parameters of ``AccountStatement/save``.
     var values: [PostgresValue] {
         [
-            .text(account), .text(id), .text(deviceID), .text(deviceName), .bytes(salt), .int(generation),
+            .text(account), .text(id), .text(deviceID), .text(deviceName.replacing("\0", with: "")), .bytes(salt),
+            .int(generation),
             .int(confirmed),
             .double(refreshedAt), .text(ended?.rawValue), begunAt.map { .double($0) } ?? .null,
         ]

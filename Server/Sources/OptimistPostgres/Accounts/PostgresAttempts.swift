@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Foundation
 import OptimistServer
 
 /// Attempts to sign in, counted for all processes by the clock of the database.
@@ -24,8 +25,9 @@ struct PostgresAttempts: AttemptStore {
     }
 
     /// Removes the buckets that were not used for a day. At the default rates they have been empty for long.
-    func tidy() async throws {
-        try await pool.run { _ = try $0.query(SharedStatement.forgetAttempts, [.double(86_400)]) }
+    func tidy(now: Date = Date()) async throws {
+        let dayBefore = now.timeIntervalSince1970 - 86_400
+        try await pool.run { _ = try $0.query(SharedStatement.forgetAttempts, [.double(dayBefore)]) }
     }
 }
 

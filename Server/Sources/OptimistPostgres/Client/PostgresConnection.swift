@@ -53,24 +53,28 @@ final class PostgresConnection: @unchecked Sendable {
         let made = withExtendedLifetime((names, values)) { PQconnectdbParams(names.pointers, values.pointers, 1) }
         guard let made else { throw PostgresError(.unreachable, "There is no memory for a connection.") }
         connection = made
-        guard PQstatus(connection) == CONNECTION_OK, PQenterPipelineMode(connection) == 1 else {
-            throw PostgresError(.unreachable, Self.message(of: connection))
-        }
+        guard PQstatus(connection) == CONNECTION_OK, PQsetnonblocking(connection, 1) == 0,
+            PQenterPipelineMode(connection) == 1
+        else { throw PostgresError(.unreachable, Self.message(of: connection)) }
+        PQsetNoticeReceiver(
+            connection,
+            { notices, _ in
+                if let notices { Unmanaged<Notices>.fromOpaque(notices).takeUnretainedValue().count += 1 }
+            }, Unmanaged.passUnretained(notices).toOpaque())
     }
 
     deinit { PQfinish(connection) }
+
+    /// Counts the warnings that the server has sent. It lives as long as the connection.
+    fileprivate final class Notices { var count = 0 }
+    fileprivate let notices = Notices()
 
     private static func message(of connection: OpaquePointer) -> String {
         PQerrorMessage(connection).map { String(cString: $0) }?.trimmed ?? ""
     }
 
-    /// A parameter that the server has reported, such as `server_encoding`. Nil: it has not reported it.
-    func parameter(_ name: String) -> String? { PQparameterStatus(connection, name).map { String(cString: $0) } }
-
     /// The id of the server's process for this connection, as reported when it was opened. A pooler invents one.
     var processID: Int { Int(PQbackendPID(connection)) }
-
-    var socket: Int32 { PQsocket(connection) }
 
     // MARK: - Statements
 
@@ -122,6 +126,7 @@ final class PostgresConnection: @unchecked Sendable {
     /// - Parameter keepsLast: Whether to return the last statement's answer.
     private func answers(keepsLast: Bool) throws(PostgresError) -> PostgresRows? {
         try check(PQpipelineSync(connection))
+        try sendAll()
         var failure: PostgresError?
         var last: PostgresRows?
         for (index, expected) in sent.enumerated() {
@@ -143,20 +148,34 @@ final class PostgresConnection: @unchecked Sendable {
         return last
     }
 
-    /// Returns the next result, or nil at the end of an answer.
-    ///
-    /// - Throws: ``PostgresError``, `lost`, if the server sends nothing for as long as ``patience`` says.
-    private func nextResult() throws(PostgresError) -> OpaquePointer? {
-        while PQisBusy(connection) == 1 {
-            var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
-            let ready = poll(&descriptor, 1, patience)
-            if ready < 0, errno == EINTR { continue }
-            guard ready > 0, PQconsumeInput(connection) == 1 else {
-                let why = ready == 0 ? "The server did not answer in time." : Self.message(of: connection)
-                throw PostgresError(.lost, why)
+    /// Hands everything to the system, which takes as much at a time as the server has read.
+    private func sendAll() throws(PostgresError) {
+        while true {
+            switch PQflush(connection) {
+            case 0: return
+            case 1: try wait(for: POLLIN | POLLOUT)
+            default: throw PostgresError(.lost, Self.message(of: connection))
             }
         }
+    }
+
+    /// Returns the next result, or nil at the end of an answer.
+    private func nextResult() throws(PostgresError) -> OpaquePointer? {
+        while PQisBusy(connection) == 1 { try wait(for: POLLIN) }
         return PQgetResult(connection)
+    }
+
+    /// Waits until the server has sent or taken something.
+    ///
+    /// - Throws: ``PostgresError``: `slow` if nothing happens for as long as ``patience`` says, or `lost`.
+    private func wait<Events: BinaryInteger>(for events: Events) throws(PostgresError) {
+        var descriptor = pollfd(fd: PQsocket(connection), events: Int16(events), revents: 0)
+        let ready = poll(&descriptor, 1, patience)
+        if ready < 0, errno == EINTR { return }
+        if ready == 0 { throw PostgresError(.slow, "The server did not answer in time.") }
+        if descriptor.revents & Int16(POLLIN) != 0 || descriptor.revents & Int16(POLLHUP) != 0 || ready < 0 {
+            guard PQconsumeInput(connection) == 1 else { throw PostgresError(.lost, Self.message(of: connection)) }
+        }
     }
 
     private static func failure(_ result: OpaquePointer) -> PostgresError {
@@ -176,6 +195,7 @@ final class PostgresConnection: @unchecked Sendable {
         guard PQexitPipelineMode(connection) == 1 else { throw PostgresError(.lost, Self.message(of: connection)) }
         defer { PQenterPipelineMode(connection) }
         try check(PQsendQuery(connection, sql))
+        try sendAll()
         var failure: PostgresError?
         while let result = try nextResult() {
             defer { PQclear(result) }
@@ -229,13 +249,16 @@ extension PostgresConnection {
     }
 
     private func commit() throws(PostgresError) {
+        let warnings = notices.count
         let answer: PostgresRows
         do { answer = try query(TransactionStatement.commit) } catch {
-            if error.kind == .lost { throw PostgresError(.commitUnknown, error.message) }
+            if error.kind == .lost || error.kind == .slow { throw PostgresError(.commitUnknown, error.message) }
             throw error
         }
-        // If a statement of the transaction has failed, the server answers ROLLBACK to its COMMIT.
+        // The server answers ROLLBACK to the commit of a transaction in which something failed.
         if answer.command != "COMMIT" { throw PostgresError(.lost, "The transaction was not made.") }
+        // Whoever ends the wait for a synchronous standby gets a warning and COMMIT: the standby may lack the transaction.
+        if notices.count != warnings { throw PostgresError(.commitUnknown, "The commit was made with a warning.") }
     }
 }
 

@@ -12,6 +12,8 @@ struct PostgresError: Error {
         case commitUnknown
         /// The server refused the statement, with this SQLSTATE.
         case refused(String)
+        /// The server did not answer in time. It may still be at work on the statement, and keeps nothing of it.
+        case slow
         /// The queue for connections is full.
         case exhausted
         /// Another process has served the account with a later version of the schema.
@@ -36,15 +38,16 @@ struct PostgresError: Error {
     var isTransient: Bool {
         switch kind {
         case .lost: true
+        case .refused("40003"): false
         case .refused(let state): state.hasPrefix("40") || state.hasPrefix("57P0") || state == "25006"
-        case .unreachable, .commitUnknown, .exhausted, .outdated: false
+        case .unreachable, .commitUnknown, .slow, .exhausted, .outdated: false
         }
     }
 
     /// Whether the connection must be closed.
     var endsConnection: Bool {
         switch kind {
-        case .lost, .commitUnknown, .unreachable: true
+        case .lost, .commitUnknown, .slow, .unreachable: true
         // 57P0x and 25006: the server shuts down or is a standby, and the next connection may find the primary. 25P03: the
         // server has closed the connection. 26000 and 42P05: a pooler has switched to a connection that lacks the prepared
         // statement, or that has it already.

@@ -52,7 +52,7 @@ final class PostgresPool: Sendable {
     ) {
         self.open = open
         self.logger = logger
-        state = Mutex(State(jobs: TurnQueue(limit: maxWaiting), idle: (0..<size).map(Lane.init)))
+        state = Mutex(State(jobs: TurnQueue(limit: maxWaiting), idle: (0..<max(1, size)).map(Lane.init)))
     }
 
     /// Runs `work` on a connection, outside the event loops.
@@ -103,7 +103,7 @@ final class PostgresPool: Sendable {
 
     private func add(_ job: Job, of owner: String) {
         let (lane, isFull) = state.withLock { state -> (Lane?, Bool) in
-            guard state.jobs.add(job, of: owner) else { return (nil, true) }
+            guard state.jobs.add(job, of: owner, isTakenAtOnce: !state.idle.isEmpty) else { return (nil, true) }
             return (state.idle.popLast(), false)
         }
         if isFull { return job.refuse(PostgresError(.exhausted)) }
@@ -178,8 +178,8 @@ struct TurnQueue<Job: Sendable>: Sendable {
     /// Adds a job, as its owner's last one.
     ///
     /// - Returns: False, and the job is not added, if the queue is full.
-    mutating func add(_ job: Job, of owner: String) -> Bool {
-        guard count < limit else { return false }
+    mutating func add(_ job: Job, of owner: String, isTakenAtOnce: Bool = false) -> Bool {
+        guard count < limit || isTakenAtOnce else { return false }
         if lines[owner] == nil, !running.contains(owner) { ready.append(owner) }
         lines[owner, default: []].append(job)
         count += 1

@@ -14,9 +14,10 @@ struct PostgresSetup {
 
     /// Connects to a database that takes writes. Blocks the thread.
     ///
+    /// - Parameter isPatient: Whether statements may wait for another process that makes or migrates the tables.
     /// - Throws: ``PostgresError``, or `OptimistError` with code `databaseUnsuitable` if the encoding is not UTF-8.
-    func connect() throws -> PostgresConnection {
-        let connection = try PostgresConnection(database.url)
+    func connect(isPatient: Bool = false) throws -> PostgresConnection {
+        let connection = try PostgresConnection(database.url, patience: isPatient ? 3_600 : 30)
         let settings = try connection.query(SharedStatement.settings)
         guard settings.text(0, 0) == "UTF8" else {
             throw OptimistError(
@@ -33,9 +34,17 @@ struct PostgresSetup {
         let durability = settings.text(0, 1) == "off" ? "SET synchronous_commit = on;" : ""
         try connection.script(
             """
-            SET idle_in_transaction_session_timeout = '\(Self.patience)s'; SET lock_timeout = '\(Self.patience)s';
-            SET client_min_messages = warning; \(durability)
+            SET idle_in_transaction_session_timeout = '\(Self.patience)s'; SET lock_timeout = '\(isPatient ? 3_600 : Self.patience)s';
+            SET client_min_messages = warning; SET idle_session_timeout = 0; SET client_connection_check_interval = '2s';
+            \(durability)
             """)
+        return connection
+    }
+
+    /// Connects as ``connect(isPatient:)`` does, for a start or a command, and refuses a pooler.
+    func connectForSetup() throws -> PostgresConnection {
+        let connection = try connect(isPatient: true)
+        try Self.refusePooler(database, connection)
         return connection
     }
 
@@ -45,7 +54,7 @@ struct PostgresSetup {
     /// process than before, there is such a pooler.
     ///
     /// - Throws: `OptimistError` with code `databaseUnsuitable`, or ``PostgresError``.
-    static func refusePooler(_ database: PostgresDatabase, _ connection: PostgresConnection) throws {
+    private static func refusePooler(_ database: PostgresDatabase, _ connection: PostgresConnection) throws {
         let before = try connection.query(SharedStatement.backend).int(0, 0)
         if before == connection.processID { return }
         let other = try PostgresConnection(database.url)

@@ -10,6 +10,7 @@ extension PostgresError: StorageFailure {
         case .unreachable, .lost: "The database cannot be reached at this moment. Nothing was stored: try again later."
         case .commitUnknown:
             "The connection to the database broke in a commit. Try again: what was stored is not stored twice."
+        case .slow: "The database was busy for too long. Nothing was stored: try again later."
         case .exhausted: "Too many requests wait for the database. Nothing was stored: try again later."
         case .outdated: "This server is being replaced by a later version. Nothing was stored: try again."
         case .refused(let state):

@@ -3,13 +3,16 @@
 import Crypto
 
 extension String {
+    /// Whether PostgreSQL can hold the text: it holds no zero character, and so no row has an id with one.
+    var isStorable: Bool { !utf8.contains(0) }
+
     /// The text in a form that fits into an index: itself, or its SHA-256 after a `#`.
     ///
     /// PostgreSQL refuses index entries of more than about 2,700 bytes, and texts with a zero byte. A text with more than
     /// 1,000 bytes of UTF-8, or with a zero byte, is therefore replaced by its hash. No row's id and no unique value
     /// begins with a `#`.
     var shortKey: String {
-        if utf8.count <= 1000, !utf8.contains(0) { return self }
+        if utf8.count <= 1000, isStorable { return self }
         let hash = SHA256.hash(data: Array(utf8))
         let digits = Array("0123456789abcdef")
         return "#" + hash.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }

@@ -57,7 +57,7 @@ package struct EmbeddedCopy: Sendable {
     package func run(_ progress: @escaping @Sendable (Progress) -> Void) async throws -> Progress {
         let (source, database) = (source, opening.database)
         return try await opening.explaining {
-            let connection = try PostgresSetup(database).connect()
+            let connection = try PostgresSetup(database).connectForSetup()
             try PostgresTables.migrate(connection)
             let common = try source.common()
             try Self.begin(common, source.keys, connection)

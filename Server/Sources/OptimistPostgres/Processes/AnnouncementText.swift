@@ -11,18 +11,23 @@ struct AnnouncementText {
     ///
     /// > Source: PostgreSQL, "NOTIFY": a payload is shorter than 8000 bytes.
     static let maxBytes = 7_900
+    /// What entries may have of a payload, beside its sender.
+    private static let room = maxBytes - 64
 
     /// The payloads that carry some announcements. Changes of one account become one entry, and a payload carries as many
     /// entries as it has room for.
     ///
-    /// An entry is not split. If one is longer than a payload may be, because it names very many types, PostgreSQL
-    /// refuses the payload.
+    /// A change that names more types than a payload has room for names none, which stands for all.
     func payloads(_ announcements: [Announcement]) -> [String] {
         var payloads: [String] = []
         var (entries, size) = ([JSON](), 0)
-        for entry in Self.merged(announcements).map(Self.json) {
+        for announcement in Self.merged(announcements) {
+            var entry = Self.json(announcement)
+            if entry.description.utf8.count > Self.room, case .changed(let account, _, let state) = announcement {
+                entry = Self.json(.changed(account: account, types: [], state: state))
+            }
             let bytes = entry.description.utf8.count + 1
-            if size + bytes > Self.maxBytes - 64, !entries.isEmpty {
+            if size + bytes > Self.room, !entries.isEmpty {
                 payloads.append(text(entries))
                 (entries, size) = ([], 0)
             }
@@ -45,8 +50,8 @@ struct AnnouncementText {
                 continue
             }
             if let place = places[account], case .changed(_, let former, let earlier) = merged[place] {
-                let last = earlier.seq > state.seq ? earlier : state
-                merged[place] = .changed(account: account, types: former.union(types), state: last)
+                merged[place] = .changed(
+                    account: account, types: former.union(types), state: earlier.followed(by: state))
             } else {
                 places[account] = merged.count
                 merged.append(announcement)

@@ -20,6 +20,7 @@ final class PostgresChannel: ProcessChannel {
 
     private let pool: PostgresPool
     private let open: @Sendable () throws -> PostgresConnection
+    private let epoch: @Sendable () -> String
     private let text: AnnouncementText
     private let outbox = Mutex(Outbox())
     private let logger: Logger
@@ -30,6 +31,10 @@ final class PostgresChannel: ProcessChannel {
     private static let catchingUp = Duration.seconds(30)
     /// How long to wait after a failed attempt to connect.
     private static let rest = Duration.milliseconds(500)
+    /// How many announcements are kept at most while the database cannot be reached.
+    private static let maxKept = 10_000
+    /// After how many looks without a notification the listener asks whether the database is still there, each of 250 ms.
+    private static let silence = 20
     private let timer = DispatchQueue(label: "optimist.postgres.announcements")
     private let ear = DispatchQueue(label: "optimist.postgres.notifications")
 
@@ -37,9 +42,12 @@ final class PostgresChannel: ProcessChannel {
     ///   - pool: Sends the notifications.
     ///   - sender: A name that no other process has.
     ///   - open: Opens the connection that listens.
+    ///   - epoch: The epoch that this process knows.
     init(
-        pool: PostgresPool, sender: String, logger: Logger, open: @escaping @Sendable () throws -> PostgresConnection
+        pool: PostgresPool, sender: String, logger: Logger, epoch: @escaping @Sendable () -> String,
+        open: @escaping @Sendable () throws -> PostgresConnection
     ) {
+        self.epoch = epoch
         self.pool = pool
         self.open = open
         self.logger = logger
@@ -74,8 +82,23 @@ final class PostgresChannel: ProcessChannel {
             } catch {
                 logger.warning(
                     "Other processes could not be told of changes", metadata: ["error.type": "\(type(of: error))"])
+                try? await Task.sleep(for: Self.rest)
+                keepEnds(announcements)
             }
         }
+    }
+
+    /// Tells of ended sessions again, a bounded number of them. Changes of rows are found by whoever looks.
+    private func keepEnds(_ announcements: [Announcement]) {
+        outbox.withLock { outbox in
+            let ends = announcements.filter { if case .ended = $0 { true } else { false } }
+            if outbox.announcements.count + ends.count <= Self.maxKept { outbox.announcements += ends }
+        }
+    }
+
+    /// Waits until everything that was announced has been sent, two seconds at most.
+    func drain() async {
+        for _ in 0..<400 where outbox.withLock(\.isSending) { try? await Task.sleep(for: .milliseconds(5)) }
     }
 
     func run(hear: @escaping @Sendable (Announcement) -> Void, catchUp: @escaping @Sendable () async -> Void) async {
@@ -89,8 +112,8 @@ final class PostgresChannel: ProcessChannel {
             }
             tasks.addTask { [self] in
                 while !Task.isCancelled {
-                    let wasConnected = await listen(hear, while: { !isEnding.withLock(\.self) }, begun: catchUp)
-                    if !wasConnected { try? await Task.sleep(for: Self.rest) }
+                    await listen(hear, while: { !isEnding.withLock(\.self) }, begun: catchUp)
+                    try? await Task.sleep(for: Self.rest)
                 }
             }
             await withTaskCancellationHandler {
@@ -101,37 +124,39 @@ final class PostgresChannel: ProcessChannel {
         }
     }
 
-    /// Listens on a connection of its own until that breaks or `goesOn` returns false.
+    /// Listens on a connection of its own until that breaks, another epoch begins, or `goesOn` returns false.
     ///
     /// - Parameters:
     ///   - hear: Takes each announcement, on the channel's queue.
     ///   - goesOn: Asked every 250 ms at the latest.
     ///   - begun: Called once the connection listens.
-    /// - Returns: Whether it could connect.
     private func listen(
         _ hear: @escaping @Sendable (Announcement) -> Void, while goesOn: @escaping @Sendable () -> Bool,
         begun: @escaping @Sendable () async -> Void
-    ) async -> Bool {
+    ) async {
         await withCheckedContinuation { continuation in
             ear.async { [self] in
-                var wasConnected = false
                 do {
-                    let connection = try open()
+                    let (connection, present) = (try open(), epoch())
                     try connection.script("LISTEN optimist")
-                    wasConnected = true
                     // Finds the changes that were announced while this process did not listen.
                     Task { await begun() }
-                    while goesOn() {
-                        for payload in try connection.notifications(within: 250) {
+                    var looks = 0
+                    while goesOn(), epoch() == present {
+                        let payloads = try connection.notifications(within: 250)
+                        for payload in payloads {
                             for announcement in text.announcements(in: payload) { hear(announcement) }
                         }
+                        looks = payloads.isEmpty ? looks + 1 : 0
+                        // A database that is frozen closes no connection, and neither does one that was replaced.
+                        if looks.isMultiple(of: Self.silence) { _ = try connection.query(SharedStatement.backend) }
                     }
                 } catch {
                     if goesOn() {
                         logger.warning("The connection that hears the other processes is lost. It is opened again")
                     }
                 }
-                continuation.resume(returning: wasConnected)
+                continuation.resume()
             }
         }
     }

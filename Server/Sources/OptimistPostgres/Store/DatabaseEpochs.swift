@@ -10,6 +10,7 @@ final class DatabaseEpochs: Sendable {
     private struct Known {
         var last: Int64 = 0
         var names: [String] = []
+        var life: DatabaseLife?
     }
 
     private let known = Mutex(Known())
@@ -26,13 +27,15 @@ final class DatabaseEpochs: Sendable {
     }
 
     /// Reads the epochs from the database again, and returns their names, oldest first.
+    ///
+    /// - Parameter replacing: Whether the database may have fewer epochs than this process knows, because it went back.
     @discardableResult
-    func learn(_ connection: PostgresConnection) throws(PostgresError) -> [String] {
+    func learn(_ connection: PostgresConnection, replacing: Bool = false) throws(PostgresError) -> [String] {
         let rows = try connection.query(SharedStatement.epochs)
         let names = (0..<rows.count).map { rows.text($0, 1) }
         let last = rows.count == 0 ? 0 : rows.int64(rows.count - 1, 0)
         known.withLock { known in
-            if last >= known.last { known = Known(last: last, names: names) }
+            if replacing || last >= known.last { (known.last, known.names) = (last, names) }
         }
         return names
     }
@@ -43,17 +46,27 @@ final class DatabaseEpochs: Sendable {
     /// - Parameters:
     ///   - life: The database's life now. Nil: unknown, and then only the first epoch is begun.
     ///   - makeName: Makes the name of an epoch.
+    /// - Throws: ``PostgresError``, `unreachable`, if this is a primary that another one has replaced since.
     func keepUp(with life: DatabaseLife?, _ connection: PostgresConnection, makeName: () -> String) throws {
-        if try !Self.isBehind(life, connection) {
-            try learn(connection)
-            return
+        if let life { try refuseReplaced(life) }
+        if try Self.isBehind(life, connection) {
+            try connection.transaction { connection in
+                _ = try connection.query(SharedStatement.lockSetup)
+                guard try Self.isBehind(life, connection) else { return }
+                try Self.begin(makeName(), life, connection)
+            }
         }
-        try connection.transaction { connection in
-            _ = try connection.query(SharedStatement.lockSetup)
-            guard try Self.isBehind(life, connection) else { return }
-            try Self.begin(makeName(), life, connection)
+        try learn(connection, replacing: true)
+    }
+
+    /// A primary that was cut off or frozen while a standby was promoted still takes writes. Nobody would ever see them.
+    private func refuseReplaced(_ life: DatabaseLife) throws(PostgresError) {
+        let isReplaced = known.withLock { known in
+            if let last = known.life, life.isReplaced(by: last) { return true }
+            known.life = life
+            return false
         }
-        try learn(connection)
+        if isReplaced { throw PostgresError(.unreachable, "Another primary has replaced this one.") }
     }
 
     /// Adds an epoch. The caller has a transaction open and holds the setup lock, so that each number is given once.
@@ -70,15 +83,20 @@ final class DatabaseEpochs: Sendable {
     }
 }
 
-/// Tells one life of a database from another: by its cluster and by the timeline of its log. Each promotion and each
-/// restore from an archive raises the timeline.
+/// Tells one life of a database from another: by its cluster, by the timeline of its log, and by the identity of our tables.
+/// Each promotion and each restore from an archive raises the timeline. Tables that were made anew from a dump are others.
 ///
 /// > Source: PostgreSQL, "Continuous Archiving and Point-in-Time Recovery", "Timelines".
 struct DatabaseLife: Hashable, Sendable, CustomStringConvertible {
     var cluster: String
+    /// In hexadecimal digits, eight of them.
     var timeline: String
+    var tables: Int64
 
-    var description: String { "\(cluster)/\(timeline)" }
+    var description: String { "\(cluster)/\(timeline)/\(tables)" }
+
+    /// Whether the cluster has gone on to a later timeline in another life.
+    func isReplaced(by other: DatabaseLife) -> Bool { cluster == other.cluster && timeline < other.timeline }
 }
 
 extension DatabaseLife {
@@ -89,6 +107,7 @@ extension DatabaseLife {
             let rows = try connection.query(SharedStatement.life)
             cluster = rows.text(0, 0)
             timeline = rows.text(0, 1)
+            tables = rows.int64(0, 2)
         } catch {
             // The user may not call the function, or a database that imitates PostgreSQL lacks it.
             guard ["42501", "42883", "0A000"].contains(error.state) else { throw error }

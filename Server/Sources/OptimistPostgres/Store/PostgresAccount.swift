@@ -52,6 +52,7 @@ final class PostgresAccount: AccountTransaction {
     // MARK: - Reading
 
     func rows(type: String, ids: [String]) throws -> [String: StoredRow] {
+        let ids = ids.filter(\.isStorable)
         let isOne = ids.count == 1
         let rows = try connection.query(
             isOne ? RowStatement.row : .rows, [.text(account), .text(type), isOne ? .text(ids[0]) : .texts(ids)])
@@ -85,7 +86,7 @@ final class PostgresAccount: AccountTransaction {
 
     func livingRows(type: String, ids: [String], maxBytes: Int) throws -> LivingRows {
         let rows = try connection.query(
-            RowStatement.livingRows, [.text(account), .text(type), .texts(ids), .int(maxBytes)])
+            RowStatement.livingRows, [.text(account), .text(type), .texts(ids.filter(\.isStorable)), .int(maxBytes)])
         return try living(rows, LivingRows(maxBytes: maxBytes))
     }
 
@@ -191,6 +192,8 @@ final class PostgresAccount: AccountTransaction {
     /// Notes where the account stood before its first change in this epoch.
     private func beginEpochIfNeeded() throws {
         guard let present = epochNames.last, lastEpoch != present else { return }
+        // An epoch has begun while this transaction waited for the account. It is run again, and sees it then.
+        if let lastEpoch, !epochNames.contains(lastEpoch) { throw PostgresError(.refused("40001")) }
         try connection.enqueue(RowStatement.beginEpoch, [.text(account), .text(present), .int(seq)])
         try connection.enqueue(RowStatement.setEpoch, [.text(account), .text(present)])
         lastEpoch = present

@@ -80,26 +80,3 @@ private struct Collisions {
         return counts.values.reduce(0) { $0 + ($1 > 1 ? $1 : 0) }
     }
 }
-
-extension ServerKeys {
-    /// Refuses a process whose secret differs from that of the other processes. The database keeps a fingerprint of the
-    /// secret, and the first process stores it.
-    ///
-    /// - Throws: `OptimistError` with code `wrongSecret`, or ``PostgresError``.
-    func checkShared(_ connection: PostgresConnection) throws {
-        try connection.transaction { connection in
-            _ = try connection.query(SharedStatement.lockSetup)
-            let known = try connection.query(SharedStatement.setting, [.text("secret")])
-            if known.count == 0 {
-                try connection.enqueue(SharedStatement.keepSetting, [.text("secret"), .text(fingerprint)])
-            } else if known.text(0, 0) != fingerprint {
-                throw OptimistError(
-                    .wrongSecret,
-                    """
-                    This process has another secret than the servers that used the database before. Give each the same one. If \
-                    the old one is lost, start once with --replace-secret: then everybody must sign in again.
-                    """)
-            }
-        }
-    }
-}

@@ -12,10 +12,15 @@ enum PostgresTables {
     static let version = 1
 
     /// The names of all tables.
-    static let all = [
+    /// The tables with an account's data.
+    static let ofAccounts = [
+        "optimist_accounts", "optimist_account_epochs", "optimist_account_days", "optimist_sessions", "optimist_resets",
+        "optimist_pushes", "optimist_rows", "optimist_index",
+    ]
+    /// The tables that are the same everywhere, or that an address is the key of.
+    static let shared = [
         "optimist_settings", "optimist_epochs", "optimist_schemas", "optimist_addresses", "optimist_deleted_accounts",
-        "optimist_invitations", "optimist_attempts", "optimist_accounts", "optimist_account_epochs", "optimist_account_days",
-        "optimist_sessions", "optimist_resets", "optimist_pushes", "optimist_rows", "optimist_index",
+        "optimist_invitations", "optimist_attempts",
     ]
 
     /// Makes the tables if there are none. This is the first version, so there are none to migrate yet.
@@ -69,7 +74,7 @@ enum PostgresTables {
         return rows.count == 1 ? Int(rows.text(0, 0)) : nil
     }
 
-    private static let script = """
+    static let script = """
         CREATE TABLE optimist_settings (name text COLLATE "C" PRIMARY KEY, value text NOT NULL);
         CREATE TABLE optimist_epochs (number bigint PRIMARY KEY, name text COLLATE "C" NOT NULL UNIQUE, life text);
         CREATE TABLE optimist_schemas (

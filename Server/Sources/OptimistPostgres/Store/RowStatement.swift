@@ -9,7 +9,7 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
     case row, rows, holders, livingRows, livingInOrder, livingCount, changes
     case upsert1, upsert16, upsert128, dropIndex, addIndex1, addIndex16
     case notePush, hasExpired, forget, setFloor, forgetPushes, forgetDays
-    case allRows, renameType, rewrite, clearIndex, collisions
+    case allRows, renameType, rewrite, clearIndex
 
     var sql: String {
         switch self {
@@ -30,7 +30,7 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
         case .row, .rows, .holders, .livingRows, .livingInOrder, .livingCount, .changes: reading
         case .upsert1, .upsert16, .upsert128, .dropIndex, .addIndex1, .addIndex16: writing
         case .notePush, .hasExpired, .forget, .setFloor, .forgetPushes, .forgetDays: forgetting
-        case .allRows, .renameType, .rewrite, .clearIndex, .collisions: converting
+        case .allRows, .renameType, .rewrite, .clearIndex: converting
         }
     }
 
@@ -176,14 +176,7 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
         case .renameType: "UPDATE optimist_rows SET type = $3 WHERE account_id = $1 AND type = $2"
         case .rewrite:
             "UPDATE optimist_rows SET content = $4, hidden = $5 WHERE account_id = $1 AND type = $2 AND id = $3"
-        case .clearIndex: "DELETE FROM optimist_index WHERE account_id = $1"
-        default:
-            """
-            SELECT coalesce(sum(rows), 0) FROM (
-                SELECT count(*) AS rows FROM optimist_index WHERE account_id = $1 AND type = $2 AND name = $3
-                GROUP BY key HAVING count(*) > 1
-            ) AS shared
-            """
+        default: "DELETE FROM optimist_index WHERE account_id = $1"
         }
     }
 }

@@ -21,7 +21,7 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
         case .life:
             """
             SELECT (SELECT system_identifier::text FROM pg_control_system()),
-                left(pg_walfile_name(pg_current_wal_lsn()), 8)
+                left(pg_walfile_name(pg_current_wal_lsn()), 8), 'optimist_epochs'::regclass::oid::bigint
             """
         case .schemas: "SELECT version, content FROM optimist_schemas WHERE id = $1 ORDER BY version DESC"
         case .otherSchema: "SELECT id FROM optimist_schemas LIMIT 1"
@@ -88,7 +88,7 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
 
     private var aboutInvitations: String {
         switch self {
-        case .addInvitation: "INSERT INTO optimist_invitations (hash, ends_at) VALUES ($1, $2)"
+        case .addInvitation: "INSERT INTO optimist_invitations (hash, ends_at) VALUES ($1, $2) ON CONFLICT DO NOTHING"
         case .holdsInvitation: "SELECT EXISTS (SELECT 1 FROM optimist_invitations WHERE hash = $1 AND ends_at > $2)"
         case .spendInvitation: "DELETE FROM optimist_invitations WHERE hash = $1 AND ends_at > $2"
         default: "DELETE FROM optimist_invitations WHERE ends_at <= $1"
@@ -104,15 +104,15 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
             INSERT INTO optimist_attempts AS a (name, key, used, updated_at)
             VALUES ($1, $2, 1, extract(epoch FROM clock_timestamp()))
             ON CONFLICT (name, key) DO UPDATE SET
-                used = greatest(0, a.used - (excluded.updated_at - a.updated_at) / $4::float8)
-                    + CASE WHEN greatest(0, a.used - (excluded.updated_at - a.updated_at) / $4::float8) <= $3::float8 - 1
+                used = greatest(0, a.used - greatest(0, excluded.updated_at - a.updated_at) / $4::float8)
+                    + CASE WHEN greatest(0, a.used - greatest(0, excluded.updated_at - a.updated_at) / $4::float8) <= $3::float8 - 1
                         THEN 1 ELSE 0 END,
                 updated_at = greatest(a.updated_at, excluded.updated_at),
-                is_refused = greatest(0, a.used - (excluded.updated_at - a.updated_at) / $4::float8) > $3::float8 - 1
+                is_refused = greatest(0, a.used - greatest(0, excluded.updated_at - a.updated_at) / $4::float8) > $3::float8 - 1
             RETURNING used, is_refused
             """
         case .forgive: "DELETE FROM optimist_attempts WHERE name = $1 AND key = $2"
-        default: "DELETE FROM optimist_attempts WHERE updated_at < extract(epoch FROM clock_timestamp()) - $1::float8"
+        default: "DELETE FROM optimist_attempts WHERE updated_at < $1::float8"
         }
     }
 }

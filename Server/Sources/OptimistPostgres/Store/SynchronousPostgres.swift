@@ -37,7 +37,7 @@ package final class SynchronousPostgres: Sendable {
             size: 1, maxWaiting: 0, logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
         ) { [self] in
             let connection = try PostgresSetup(database).connect()
-            let life = DatabaseLife(cluster: "simulation", timeline: "\(lives.withLock(\.self))")
+            let life = DatabaseLife(cluster: "simulation", timeline: "\(lives.withLock(\.self))", tables: 0)
             try epochs.keepUp(with: life, connection, makeName: makeEpoch)
             return connection
         }
@@ -60,7 +60,8 @@ package final class SynchronousPostgres: Sendable {
             let rows = try connection.query(SimulationStatement.rows, [.text(account), .int(seq)])
             return (0..<rows.count).map {
                 Stored(
-                    type: rows.text($0, 0), id: rows.text($0, 1), generation: rows.int($0, 2), content: rows.bytes($0, 3),
+                    type: rows.text($0, 0), id: rows.text($0, 1), generation: rows.int($0, 2),
+                    content: rows.bytes($0, 3),
                     seq: rows.int64($0, 4))
             }
         }
@@ -72,13 +73,15 @@ package final class SynchronousPostgres: Sendable {
         try reading { connection in
             try connection.script(
                 "CREATE SCHEMA \(copy); "
-                    + PostgresTables.all.map { "CREATE TABLE \(copy).\($0) AS TABLE \(schema).\($0)" }.joined(separator: "; "))
+                    + (PostgresTables.ofAccounts + PostgresTables.shared).map {
+                        "CREATE TABLE \(copy).\($0) AS TABLE \(schema).\($0)"
+                    }.joined(separator: "; "))
         }
         return { [self] in
             try reading { connection in
                 try connection.script(
                     "BEGIN; "
-                        + PostgresTables.all.map {
+                        + (PostgresTables.ofAccounts + PostgresTables.shared).map {
                             "DELETE FROM \(schema).\($0); INSERT INTO \(schema).\($0) TABLE \(copy).\($0)"
                         }.joined(separator: "; ") + "; COMMIT")
             }

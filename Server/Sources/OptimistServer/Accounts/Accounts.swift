@@ -86,6 +86,12 @@ extension Accounts {
         return (record, access.claims(of: text, now: now()) != nil && record.ended == nil)
     }
 
+    /// Asks the database why a session is over. Nil: it is not.
+    func end(session: String, of account: String) async throws -> SessionEnd? {
+        if let record = try await store.session(account: account, id: session) { return record.ended }
+        return try await store.isDeleted(account: account) ? .accountDeleted : .revoked
+    }
+
     /// Why a session is over, if it is.
     func end(of identity: Identity) -> SessionEnd? { directory[identity.session]?.ended }
 

@@ -90,7 +90,12 @@ struct Routes: Sendable {
     func answer(
         _ body: some Sequence<UInt8>, account: String, room: (any AnswerRoom)? = nil
     ) async throws -> [UInt8] {
-        let outcome = try await service.answer(body, account: account, room: room)
+        let outcome: JMAPService.Outcome
+        do { outcome = try await service.answer(body, account: account, room: room) } catch StoreError.noAccount {
+            // A database that went back lacks an account that nobody deleted.
+            let isDeleted = try await accounts.store.isDeleted(account: account)
+            throw Unauthorized(description: "The account is gone.", end: isDeleted ? .accountDeleted : .revoked)
+        }
         if !outcome.changedTypes.isEmpty {
             pokes.changed(account: account, types: outcome.changedTypes, state: outcome.state)
             pokes.announce(.changed(account: account, types: outcome.changedTypes, state: outcome.state))

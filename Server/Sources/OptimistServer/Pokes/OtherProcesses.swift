@@ -23,19 +23,25 @@ struct OtherProcesses: Service {
 
     private func hear(_ announcement: Announcement) {
         switch announcement {
-        case .changed(let account, let types, let state): pokes.changed(account: account, types: types, state: state)
+        case .changed(let account, let types, let state):
+            // None stands for all: there were more than an announcement has room for.
+            let changed = types.isEmpty ? Set(service.schema.types.keys) : types
+            pokes.changed(account: account, types: changed, state: state)
         case .ended(let account, let session, let reason): accounts.hear(account, session, reason)
         }
     }
 
-    /// Checks every account that has a listener here, because an announcement may have been lost.
+    /// Checks every account and every session that listens here, because an announcement may have been lost.
     private func catchUp() async {
         let types = Set(service.schema.types.keys)
         for (account, told) in pokes.listening {
-            guard !Task.isCancelled, let state = try? await service.state(of: account), state.seq > told else {
-                continue
-            }
+            guard !Task.isCancelled, let state = try? await service.state(of: account) else { continue }
+            if let told, told.followed(by: state) == told { continue }
             pokes.changed(account: account, types: types, state: state)
+        }
+        for (session, account) in pokes.sessions {
+            guard !Task.isCancelled, let end = try? await accounts.end(session: session, of: account) else { continue }
+            accounts.hear(account, session, end)
         }
     }
 }

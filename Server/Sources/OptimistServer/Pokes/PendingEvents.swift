@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+package import OptimistWire
 
 /// What one listener has not been told yet. However much happens meanwhile, it is at most one event of each kind.
 ///
@@ -15,7 +15,7 @@ struct PendingEvents: Hashable, Sendable {
     /// Notes that types have changed. An older state, which arrives late, adds its types but not its number.
     mutating func note(_ types: Set<String>, _ state: SyncState) {
         self.types.formUnion(types)
-        self.state = self.state.map { $0.seq > state.seq ? $0 : state } ?? state
+        self.state = self.state?.followed(by: state) ?? state
     }
 
     mutating func notePing() { isPingDue = true }
@@ -56,5 +56,12 @@ enum ServerEvent: Hashable, Sendable {
             let data: JSON = ["reason": .string(reason)]
             return "event: session\ndata: \(data)\n\n"
         }
+    }
+}
+
+extension SyncState {
+    /// The later of two states of an account. A state of another epoch is later: the database may have gone back with it.
+    package func followed(by other: SyncState) -> SyncState {
+        epoch == other.epoch && seq > other.seq ? self : other
     }
 }

@@ -9,7 +9,7 @@ final class Pokes: Sendable {
     private struct Listeners {
         var byAccount: [String: [ObjectIdentifier: Listener]] = [:]
         /// The seq of the last transaction that each account's listeners were told about.
-        var told: [String: Int64] = [:]
+        var told: [String: SyncState] = [:]
     }
 
     private let listeners = Mutex(Listeners())
@@ -49,17 +49,26 @@ final class Pokes: Sendable {
         }
     }
 
-    /// The accounts that have a listener, each with the seq of the last transaction that its listeners were told about.
-    /// Zero: they were told about none.
-    var listening: [String: Int64] {
-        listeners.withLock { listeners in listeners.byAccount.mapValues { _ in 0 }.merging(listeners.told) { $1 } }
+    /// The accounts that have a listener here, each with the state that its listeners were last told. Nil: they were told none.
+    var listening: [String: SyncState?] {
+        listeners.withLock { listeners in
+            Dictionary(uniqueKeysWithValues: listeners.byAccount.keys.map { ($0, listeners.told[$0]) })
+        }
+    }
+
+    /// The sessions that listen here, each with its account.
+    var sessions: [String: String] {
+        listeners.withLock { listeners in
+            let all = listeners.byAccount.values.flatMap(\.values)
+            return Dictionary(all.map { ($0.session, $0.account) }, uniquingKeysWith: { $1 })
+        }
     }
 
     /// Tells an account's listeners that rows of some types have changed.
     func changed(account: String, types: Set<String>, state: SyncState) {
         let found = listeners.withLock { listeners in
             guard let found = listeners.byAccount[account]?.values else { return [Listener]() }
-            listeners.told[account] = max(state.seq, listeners.told[account] ?? 0)
+            listeners.told[account] = listeners.told[account].map { $0.followed(by: state) } ?? state
             return Array(found)
         }
         for listener in found { listener.changed(types, state) }

@@ -32,7 +32,7 @@ package struct OpenedStorage: Sendable {
     /// How long a session's state may be used after it was read. Nil: without limit, because only this process ends sessions.
     package var standingLifetime: Duration?
     /// Runs housekeeping, or does nothing if another process is running it.
-    package var alone: @Sendable (@Sendable () async -> Void) async -> Void
+    package var exclusively: @Sendable (@Sendable () async -> Void) async -> Void
     /// The socket on which a running server takes an operator's orders. Nil: the operator's command opens the data itself.
     package var controlSocket: URL?
     /// A lock or a pool that must exist as long as the server does.
@@ -42,7 +42,7 @@ package struct OpenedStorage: Sendable {
         rows: any SyncStore, accounts: any AccountStore, attempts: any AttemptStore, keys: ServerKeys,
         trouble: @escaping @Sendable () async -> String?, channel: (any ProcessChannel)? = nil,
         standingLifetime: Duration? = nil,
-        alone: @escaping @Sendable (@Sendable () async -> Void) async -> Void = { await $0() },
+        exclusively: @escaping @Sendable (@Sendable () async -> Void) async -> Void = { await $0() },
         controlSocket: URL? = nil, retained: any Sendable
     ) {
         self.rows = rows
@@ -52,7 +52,7 @@ package struct OpenedStorage: Sendable {
         self.trouble = trouble
         self.channel = channel
         self.standingLifetime = standingLifetime
-        self.alone = alone
+        self.exclusively = exclusively
         self.controlSocket = controlSocket
         self.retained = retained
     }

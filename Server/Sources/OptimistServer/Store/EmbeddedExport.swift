@@ -25,6 +25,12 @@ package final class EmbeddedExport: Sendable {
         lock = try DirectoryLock(directory: directory)
         database = try ServerDatabase(path: file.path, epoch: nil, day: Expiry.day(of: Date()))
         keys = try ServerKeys(directory: directory)
+        guard try database.pool.read(RowIndex.isPresent) else {
+            throw OptimistError(
+                .unreadableData,
+                "\(directory.path) was last served by an earlier version. Start this version's server on it once, and stop it."
+            )
+        }
     }
 
     /// The data that belongs to no account. Epochs are the oldest first, and times are seconds since 1970.

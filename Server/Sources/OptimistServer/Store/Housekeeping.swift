@@ -10,7 +10,7 @@ struct Housekeeping: Service {
     let sweep: TombstoneSweep
     let accounts: Accounts
     /// Runs the work, or does nothing if another process is running it.
-    let alone: @Sendable (@Sendable () async -> Void) async -> Void
+    let exclusively: @Sendable (@Sendable () async -> Void) async -> Void
     let surroundings: Surroundings
     let logger: Logger
 
@@ -19,7 +19,7 @@ struct Housekeeping: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
-                await alone { await tidy() }
+                await exclusively { await tidy() }
                 try? await surroundings.clock.sleep(for: Self.interval)
             }
         }

@@ -10,6 +10,12 @@ enum RowIndex {
     /// one, letters that only look the same were one.
     private static let form = 2
 
+    /// Whether the table is of the present form.
+    static func isPresent(_ db: Database) throws -> Bool {
+        let present = try String.fetchOne(db, sql: "SELECT value FROM optimist_settings WHERE name = 'indexes'")
+        return present?.hasPrefix("\(form) ") == true
+    }
+
     static func add(_ entry: IndexEntry, _ key: RowKey, account: String, _ db: Database) throws {
         let insert = try db.cachedStatement(
             sql: "INSERT OR IGNORE INTO optimist_index (account_id, type, name, key, id) VALUES (?, ?, ?, ?, ?)")

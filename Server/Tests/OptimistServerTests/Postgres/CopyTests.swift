@@ -99,7 +99,7 @@ struct CopyTests {
         let mark = try EmbeddedExport(directory: directory).common().epochs.last
         _ = try connection.query(SharedStatement.keepSetting, [.text(EmbeddedCopy.setting), .text(mark)])
         let account = try connection.query(SharedStatement.accountIDs, [.text(""), .int(1)]).text(0, 0)
-        for table in StatementTests.accountTables {
+        for table in PostgresTables.ofAccounts {
             _ = try connection.query(
                 SharedDatabase.Statement(sql: "DELETE FROM \(table) WHERE account_id = $1"), [.text(account)])
         }

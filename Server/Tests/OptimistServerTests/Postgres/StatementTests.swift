@@ -6,16 +6,8 @@ import Testing
 
 /// Checks which tables the statements touch, so that the tables can be spread over machines by account.
 struct StatementTests {
-    /// The tables with an account's data. Each has the account's id as the first column of its key.
-    static let accountTables: Set<String> = [
-        "optimist_accounts", "optimist_account_epochs", "optimist_account_days", "optimist_sessions", "optimist_resets",
-        "optimist_pushes", "optimist_rows", "optimist_index",
-    ]
-    /// The other tables: they are the same on every machine, or not keyed by an account.
-    static let sharedTables: Set<String> = [
-        "optimist_settings", "optimist_epochs", "optimist_schemas", "optimist_addresses", "optimist_deleted_accounts",
-        "optimist_invitations", "optimist_attempts",
-    ]
+    private static let accountTables = Set(PostgresTables.ofAccounts)
+    private static let sharedTables = Set(PostgresTables.shared)
 
     private static let ofAccount: [any PostgresStatement] =
         RowStatement.allCases + AccountStatement.allCases + CopyStatement.allCases.filter(\.isOfAccount)
@@ -36,6 +28,18 @@ struct StatementTests {
             // Other than the account's tables, only the epochs are allowed: they are the same on every machine.
             #expect(Set(tables(in: sql)).subtracting(Self.accountTables).isSubset(of: ["optimist_epochs"]), "\(sql)")
         }
+    }
+
+    @Test func `each table of accounts begins its key with the account's id, and there is no other table`() {
+        let made = PostgresTables.script.matches(of: /CREATE TABLE (\w+) \(([^;]*)/)
+        #expect(Set(made.map { String($0.1) }) == Self.accountTables.union(Self.sharedTables))
+        for table in made where Self.accountTables.contains(String(table.1)) {
+            let columns = String(table.2)
+            let key = /PRIMARY KEY \(account_id, |^\s*account_id text COLLATE "C" PRIMARY KEY/
+            #expect(columns.contains(key), "\(table.1)")
+        }
+        for index in PostgresTables.script.matches(of: /CREATE INDEX \w+ ON (\w+) \((\w+)/)
+        where Self.accountTables.contains(String(index.1)) { #expect(index.2 == "account_id") }
     }
 
     @Test func `no statement beside them touches an account's table`() {

@@ -1,0 +1,32 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+import OptimistServer
+
+/// The servers of a database sign tokens with one secret. The database keeps a fingerprint of it.
+extension ServerKeys {
+    /// Refuses a process whose secret is not the one that the servers have. Changes nothing.
+    ///
+    /// - Throws: `OptimistError` with code `wrongSecret`, or ``PostgresError``.
+    func check(_ connection: PostgresConnection) throws {
+        let known = try connection.query(SharedStatement.setting, [.text("secret")])
+        guard known.count == 1, known.text(0, 0) != fingerprint else { return }
+        throw OptimistError(
+            .wrongSecret,
+            """
+            This process has another secret than the servers that used the database before. Give each the same one. If \
+            the old one is lost, start once with --replace-secret: then everybody must sign in again.
+            """)
+    }
+
+    /// Makes the secret that of all servers, unless they have one.
+    ///
+    /// - Throws: `OptimistError` with code `wrongSecret` if they have another one, or ``PostgresError``.
+    func share(_ connection: PostgresConnection) throws {
+        try connection.transaction { connection in
+            _ = try connection.query(SharedStatement.lockSetup)
+            try check(connection)
+            try connection.enqueue(SharedStatement.keepSetting, [.text("secret"), .text(fingerprint)])
+        }
+    }
+}
