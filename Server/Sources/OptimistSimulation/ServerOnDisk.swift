@@ -19,7 +19,7 @@ final class ServerOnDisk: ServerData {
     private let files = JudgeFiles()
     private let state = Mutex(State())
 
-    private static let file = "server.sqlite"
+    static let file = "server.sqlite"
 
     init(seed: UInt64) { disk = SimulatedDisk(seed: seed) }
 

@@ -100,7 +100,7 @@ struct FileChecksTests {
         let world = World.quiet()
         defer { world.end() }
         world.server.kill()
-        #expect(try findings(World.serverFile, on: world.serverDisk, of: world, sql) == found)
+        #expect(try findings(ServerOnDisk.file, on: world.data.disk, of: world, sql) == found)
     }
 
     @Test func `a status with wrong counts, or none, is found`() throws {

@@ -29,17 +29,17 @@ struct JudgeFilesTests {
         let world = World.quiet()
         defer { world.end() }
         world.server.kill()
-        try DatabaseQueue(path: world.serverDisk.mount().url(World.serverFile).path).write { db in
+        try DatabaseQueue(path: world.data.disk.mount().url(ServerOnDisk.file).path).write { db in
             try db.execute(
                 sql: """
                     INSERT INTO optimist_rows (account_id, type, id, generation, seq, ordinal, born_seq, content)
                     VALUES ('account', 'list', '01000000-0000-4000-8000-000000000001', 1, 1, 0, 1, '{}')
                     """)
         }
-        world.mounted.committed()
+        world.commits.happened()
         #expect(world.withState(\.history.servedSeq) == 0)
         try world.server.start()
-        world.mounted.committed()
+        world.commits.happened()
         #expect(world.withState(\.history.servedSeq) == 1)
     }
 }
