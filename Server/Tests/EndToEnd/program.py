@@ -66,10 +66,14 @@ class Program:
         self._process.kill()
         self._process.wait()
 
+    def signal(self, number):
+        """Sends it a signal, such as those that stop it and let it go on."""
+        self._process.send_signal(number)
+
     def terminate(self, seconds=PATIENCE):
         """Asks it to end. Returns its exit status and how long it took."""
         started = time.monotonic()
-        self._process.send_signal(signal.SIGTERM)
+        self.signal(signal.SIGTERM)
         try:
             return self._process.wait(seconds), time.monotonic() - started
         except subprocess.TimeoutExpired:

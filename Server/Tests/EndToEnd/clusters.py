@@ -1,0 +1,176 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""A primary and a standby of PostgreSQL that streams from it, at two addresses that stay, and the death of the primary."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "Scripts"))
+from testing.postgres import Postgres, programs  # noqa: E402, F401
+from program import eventually  # noqa: E402
+
+# The memory of a killed cluster then lies in its directory, and goes with that. A standby that is promoted in the moment in
+# which it loses its primary waits for the interval first, and the default is 5 s.
+SETTINGS = ["dynamic_shared_memory_type=mmap", "wal_retrieve_retry_interval=250ms"]
+
+
+class Node(Postgres):
+    """A cluster whose processes may be killed. A standby has the data of a primary, and follows that."""
+
+    def __init__(self, primary=None, folder=None):
+        self.is_running, self.folder, self._shared_memory = False, folder, None
+        try:
+            self._make(primary)
+        except BaseException:
+            self.discard()
+            raise
+        self.is_running = True
+        lines = (self.data / "postmaster.pid").read_text().splitlines()
+        self.process = int(lines[0])
+        self._shared_memory = lines[6].split()[1]
+
+    def _make(self, primary):
+        if primary is None:
+            return super().__init__(settings=SETTINGS)
+        self.bin, self.port, self.settings = primary.bin, primary.port, primary.settings
+        self.folder = self.folder or own_folder()
+        self.data = self.folder / f"data-{uuid.uuid4().hex[:8]}"
+        self.run("pg_basebackup", "--pgdata", str(self.data), "--host", str(primary.folder), "--username", "optimist",
+                 "--write-recovery-conf", "--checkpoint", "fast", "--no-sync")
+        self.start()
+
+    def discard(self):
+        """Ends what may run, and removes its directory."""
+        if self.folder is None:
+            return
+        as_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+        for lock in self.folder.glob("data*/postmaster.pid"):
+            subprocess.run([*as_user, f"{self.bin}/pg_ctl", "--pgdata", str(lock.parent), "--mode", "immediate", "stop"],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", check=False)
+        # A program that makes the cluster may write a moment longer.
+        for _ in range(100):
+            shutil.rmtree(self.folder, ignore_errors=True)
+            if not self.folder.exists():
+                break
+            time.sleep(0.1)
+
+    def start(self):
+        log = self.folder / "log"
+        try:
+            self.run("pg_ctl", "--pgdata", str(self.data), "--wait", "--log", str(log), "-o", self.options, "start")
+        except OSError as problem:
+            raise OSError(f"{problem}\n{log.read_text()[-2000:]}") from None
+
+    def sql(self, statement):
+        """What a statement returns, a list for each row."""
+        said = self.run("psql", "--host", str(self.folder), "--username", "optimist", "--dbname", "optimist", "--no-psqlrc",
+                        "--tuples-only", "--no-align", "--field-separator", "\x1f", "--command", statement)
+        return [line.split("\x1f") for line in said.splitlines()]
+
+    def set(self, name, value):
+        self.sql(f"ALTER SYSTEM SET {name} = '{value}'")
+        self.sql("SELECT pg_reload_conf()")
+
+    def kill(self):
+        """Ends all its processes with kill -9. Its data is never used again."""
+        listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], stdout=subprocess.PIPE, text=True, check=True).stdout
+        children = [int(child) for child, parent in re.findall(r"(\d+) +(\d+)", listed) if int(parent) == self.process]
+        for process in [self.process, *children]:
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # The first one's death is noticed by the others.
+        self.is_running = False
+
+    def promote(self):
+        self.run("pg_ctl", "--pgdata", str(self.data), "--wait", "promote")
+
+    def leave(self, primary):
+        """Stops following the primary, so that it surely lacks all later writes."""
+        self.set("primary_conninfo", f"host={self.folder}/nowhere")
+        eventually("the standby has left", lambda: primary.sql("SELECT pid FROM pg_stat_replication") == [])
+
+    def close(self):
+        """Ends it, and leaves its directory."""
+        if self.is_running:
+            self.is_running = False
+            self.run("pg_ctl", "--pgdata", str(self.data), "--mode", "immediate", "stop")
+        elif self._shared_memory:
+            # The system keeps this piece of a killed cluster until it is removed. It may be gone already.
+            subprocess.run(["ipcrm", "-m", self._shared_memory], stderr=subprocess.DEVNULL, check=False)
+
+    def __exit__(self, *_):
+        try:
+            self.close()
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def own_folder():
+    """A directory for a cluster, with a short name: it has the socket."""
+    folder = Path(tempfile.mkdtemp(prefix="optimist-pg-"))
+    if os.geteuid() == 0:
+        shutil.chown(folder, "postgres", "postgres")
+    return folder
+
+
+class Pair:
+    """A primary and its standby, which takes over as often as it is asked to."""
+
+    def __init__(self):
+        self.nodes = []
+        try:
+            self.nodes.append(Node())
+            self.nodes.append(Node(self.primary))
+        except BaseException:
+            self.__exit__()
+            raise
+
+    @property
+    def primary(self):
+        return self.nodes[0]
+
+    @property
+    def standby(self):
+        return self.nodes[1]
+
+    @property
+    def url(self):
+        """Names both, whichever is the primary."""
+        return f"postgres:///optimist?host={self.primary.folder},{self.standby.folder}&user=optimist"
+
+    def set_synchronous(self, is_synchronous):
+        self.primary.set("synchronous_standby_names", "*" if is_synchronous else "")
+        wanted = [["sync" if is_synchronous else "async"]]
+        eventually("the standby streams", lambda: self.primary.sql(
+            "SELECT sync_state FROM pg_stat_replication WHERE state = 'streaming'") == wanted)
+
+    def fail_over(self):
+        """Kills the primary, and makes the standby the primary at once."""
+        self.primary.kill()
+        self.standby.promote()
+        self.nodes.reverse()
+
+    def replace(self):
+        """Another standby, with the new primary's data, takes the dead cluster's address."""
+        dead = self.nodes.pop()
+        dead.close()
+        shutil.rmtree(dead.data)
+        # The lock names a process that its parent may not have waited for yet.
+        for left in dead.folder.glob(".s.PGSQL.*"):
+            left.unlink()
+        self.nodes.append(Node(self.primary, dead.folder))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for node in self.nodes:
+            node.__exit__()
