@@ -7,7 +7,7 @@ import Testing
 
 @testable import Optimist
 
-/// What is taken back in a file that went back, while the server may have what the file calls unsent.
+/// Edits that the user takes back in a file that went back, although the server may have them.
 extension LaunchOriginTests {
     @Test(arguments: [true, false])
     func `L3 W3 an edit that is taken back in a file that went back is taken back on the server`(isAsked: Bool)

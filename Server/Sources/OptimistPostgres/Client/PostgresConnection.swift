@@ -257,7 +257,8 @@ extension PostgresConnection {
         }
         // The server answers ROLLBACK to the commit of a transaction in which something failed.
         if answer.command != "COMMIT" { throw PostgresError(.lost, "The transaction was not made.") }
-        // Whoever ends the wait for a synchronous standby gets a warning and COMMIT: the standby may lack the transaction.
+        // An operator may end the wait for a synchronous standby. The answer is COMMIT with a warning, and the standby may
+        // lack the transaction.
         if notices.count != warnings { throw PostgresError(.commitUnknown, "The commit was made with a warning.") }
     }
 }

@@ -88,7 +88,7 @@ final class PostgresChannel: ProcessChannel {
         }
     }
 
-    /// Tells of ended sessions again, a bounded number of them. Changes of rows are found by whoever looks.
+    /// Tells of ended sessions again, a bounded number of them. The other processes find changes of rows by themselves.
     private func keepEnds(_ announcements: [Announcement]) {
         outbox.withLock { outbox in
             let ends = announcements.filter { if case .ended = $0 { true } else { false } }

@@ -59,7 +59,7 @@ final class DatabaseEpochs: Sendable {
         try learn(connection, replacing: true)
     }
 
-    /// A primary that was cut off or frozen while a standby was promoted still takes writes. Nobody would ever see them.
+    /// A primary that was cut off or frozen while a standby was promoted still takes writes. They would be lost.
     private func refuseReplaced(_ life: DatabaseLife) throws(PostgresError) {
         let isReplaced = known.withLock { known in
             if let last = known.life, life.isReplaced(by: last) { return true }
@@ -84,7 +84,7 @@ final class DatabaseEpochs: Sendable {
 }
 
 /// Tells one life of a database from another: by its cluster, by the timeline of its log, and by the identity of our tables.
-/// Each promotion and each restore from an archive raises the timeline. Tables that were made anew from a dump are others.
+/// Each promotion and each restore from an archive raises the timeline. Tables that were restored from a dump are new ones.
 ///
 /// > Source: PostgreSQL, "Continuous Archiving and Point-in-Time Recovery", "Timelines".
 struct DatabaseLife: Hashable, Sendable, CustomStringConvertible {

@@ -2,6 +2,7 @@
 
 import Foundation
 import OptimistCore
+import OptimistServing
 import OptimistWire
 
 /// Signing up, signing in, and knowing who asks.
@@ -45,7 +46,8 @@ final class Accounts: Sendable {
         now = surroundings.now
         makeID = surroundings.makeID
         directory = SessionDirectory(
-            lifetime: storage.standingLifetime, elapsed: surroundings.clock.stopwatch())
+            lifetime: storage.standingLifetime, elapsed: surroundings.clock.stopwatch(),
+            epoch: { storage.rows.epoch })
         self.forgetful = forgetful
         self.log = log
     }

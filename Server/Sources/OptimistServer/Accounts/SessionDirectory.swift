@@ -14,6 +14,8 @@ final class SessionDirectory: Sendable {
         var ended: SessionEnd?
         /// When it was read from the database, as time since a fixed moment.
         var readAt: Duration = .zero
+        /// The epoch in which it was read. A database that has gone back since may lack the session.
+        var epoch = ""
     }
 
     private let standings = Mutex<[String: Standing]>([:])
@@ -21,35 +23,40 @@ final class SessionDirectory: Sendable {
 
     private let lifetime: Duration?
     private let elapsed: @Sendable () -> Duration
+    private let epoch: @Sendable () -> String
 
     /// - Parameters:
     ///   - lifetime: How long a standing is used after it was read. Nil: without limit.
     ///   - elapsed: Returns the time since a fixed moment.
-    init(lifetime: Duration?, elapsed: @escaping @Sendable () -> Duration) {
+    ///   - epoch: Returns the present epoch of the database.
+    init(
+        lifetime: Duration?, elapsed: @escaping @Sendable () -> Duration,
+        epoch: @escaping @Sendable () -> String = { "" }
+    ) {
         self.lifetime = lifetime
         self.elapsed = elapsed
+        self.epoch = epoch
     }
 
     /// The standing of a session. Nil: the database must be asked. The end of a session has no time limit.
     subscript(session: String) -> Standing? {
         guard let known = standings.withLock({ $0[session] }) else { return nil }
-        guard known.ended == nil, let lifetime else { return known }
-        return elapsed() - known.readAt < lifetime ? known : nil
+        return isInUse(known) ? known : nil
+    }
+
+    private func isInUse(_ standing: Standing) -> Bool {
+        guard standing.ended == nil, let lifetime else { return true }
+        return elapsed() - standing.readAt < lifetime && standing.epoch == epoch()
     }
 
     /// Notes a record from the database, unless a standing is known that is still in use: that one is newer.
     ///
     /// - Returns: The standing to use.
     func learn(_ record: SessionRecord) -> Standing {
-        let time = elapsed()
-        return standings.withLock { standings in
-            if let known = standings[record.id],
-                known.ended != nil || lifetime.map({ time - known.readAt < $0 }) ?? true
-            {
-                return known
-            }
+        standings.withLock { standings in
+            if let known = standings[record.id], isInUse(known) { return known }
             if standings.count >= maxSessions { standings = standings.filter { $0.value.ended != nil } }
-            let standing = Standing(confirmed: record.confirmed, ended: record.ended, readAt: time)
+            let standing = Standing(confirmed: record.confirmed, ended: record.ended, readAt: elapsed(), epoch: epoch())
             standings[record.id] = standing
             return standing
         }

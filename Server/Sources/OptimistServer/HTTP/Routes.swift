@@ -92,7 +92,7 @@ struct Routes: Sendable {
     ) async throws -> [UInt8] {
         let outcome: JMAPService.Outcome
         do { outcome = try await service.answer(body, account: account, room: room) } catch StoreError.noAccount {
-            // A database that went back lacks an account that nobody deleted.
+            // A database that went back may lack an account that was not deleted.
             let isDeleted = try await accounts.store.isDeleted(account: account)
             throw Unauthorized(description: "The account is gone.", end: isDeleted ? .accountDeleted : .revoked)
         }

@@ -11,6 +11,16 @@ import Testing
 @testable import OptimistPostgres
 @testable import OptimistServer
 
+/// A value that a test changes while others read it.
+private final class Shared<Value: Sendable>: Sendable {
+    private let stored: Mutex<Value>
+    init(_ value: Value) { stored = Mutex(value) }
+    var value: Value {
+        get { stored.withLock(\.self) }
+        set { stored.withLock { $0 = newValue } }
+    }
+}
+
 /// Several servers on one PostgreSQL.
 @Suite(.postgres, .timeLimit(.minutes(20)))
 struct SharedServersTests {
@@ -82,19 +92,22 @@ struct SharedServersTests {
     }
 
     @Test func `N2 a standing that was looked up is looked up again after its time`() {
-        let time = Mutex(Duration.zero)
-        let directory = SessionDirectory(lifetime: .seconds(30)) { time.withLock(\.self) }
+        let (time, epoch) = (Shared(Duration.zero), Shared("e1"))
+        let directory = SessionDirectory(lifetime: .seconds(30), elapsed: { time.value }, epoch: { epoch.value })
         let record = SessionRecord(
             account: "a", id: "s", deviceID: "d", deviceName: "", salt: [], generation: 1, confirmed: 0, refreshedAt: 0)
         _ = directory.learn(record)
-        time.withLock { $0 = .seconds(29) }
+        time.value = .seconds(29)
         #expect(directory["s"] != nil)
-        time.withLock { $0 = .seconds(30) }
+        epoch.value = "e2"
+        #expect(directory["s"] == nil, "the database may lack the session")
+        epoch.value = "e1"
+        time.value = .seconds(30)
         #expect(directory["s"] == nil)
         var ended = record
         ended.ended = .revoked
         #expect(directory.learn(ended).ended == .revoked)
-        time.withLock { $0 = .seconds(300) }
+        time.value = .seconds(300)
         #expect(directory["s"]?.ended == .revoked)
     }
 
