@@ -6,12 +6,12 @@ import OptimistServer
 /// The tables and their version.
 ///
 /// The key of each table with an account's data begins with the account's id, so that the tables can be spread over
-/// machines by account. Keys are compared by their bytes, as in the embedded store.
+/// machines by account. Of the rows only the primary key begins with account and type: while a table is new, PostgreSQL
+/// does not know its size, and might look a row up by another index that begins so. Keys are compared by their bytes, as in the embedded store.
 enum PostgresTables {
     /// The version of the tables below. A database with another version is refused and not changed.
     static let version = 1
 
-    /// The names of all tables.
     /// The tables with an account's data.
     static let ofAccounts = [
         "optimist_accounts", "optimist_account_epochs", "optimist_account_days", "optimist_sessions", "optimist_resets",
@@ -112,7 +112,7 @@ enum PostgresTables {
             account_id text COLLATE "C" NOT NULL, type text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
             generation bigint NOT NULL, seq bigint NOT NULL, ordinal bigint NOT NULL, born_seq bigint NOT NULL,
             content text NOT NULL, hidden text, PRIMARY KEY (account_id, type, id));
-        CREATE INDEX optimist_rows_in_order ON optimist_rows (account_id, type, seq, ordinal);
+        CREATE INDEX optimist_rows_in_order ON optimist_rows (account_id, seq, ordinal, type);
         CREATE INDEX optimist_rows_deleted ON optimist_rows (account_id, seq) WHERE generation % 2 = 0;
         CREATE TABLE optimist_index (
             account_id text COLLATE "C" NOT NULL, type text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL,

@@ -42,20 +42,31 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
 
     private static let logged = "id, seq, ordinal, born_seq, generation, content, hidden"
 
+    /// Each wanted key is looked up by itself. For `= ANY` PostgreSQL may read every row of the account instead, and compare
+    /// each with every key. `OFFSET 0` keeps it from joining in another way.
     private var reading: String {
         switch self {
         case .row: "\(Self.stored) AND id = $3"
-        case .rows: "\(Self.stored) AND id = ANY ($3::text[])"
+        case .rows:
+            """
+            SELECT r.* FROM unnest($3::text[]) AS wanted(key) CROSS JOIN LATERAL (
+                \(Self.stored) AND id = wanted.key OFFSET 0
+            ) AS r
+            """
         case .holders:
             """
-            SELECT key, id FROM optimist_index WHERE account_id = $1 AND type = $2 AND name = $3 AND key = ANY ($4::text[])
-            ORDER BY key, id
+            SELECT i.key, i.id FROM unnest($4::text[]) AS wanted(key) CROSS JOIN LATERAL (
+                SELECT key, id FROM optimist_index
+                WHERE account_id = $1 AND type = $2 AND name = $3 AND key = wanted.key OFFSET 0
+            ) AS i ORDER BY i.key, i.id
             """
         case .livingRows:
             """
             SELECT \(Self.logged) FROM (
-                SELECT \(Self.logged), \(Self.places("id")) FROM optimist_rows
-                WHERE account_id = $1 AND type = $2 AND generation % 2 = 1 AND id = ANY ($3::text[])
+                SELECT \(Self.logged), \(Self.places("id")) FROM unnest($3::text[]) AS wanted(key) CROSS JOIN LATERAL (
+                    SELECT \(Self.logged) FROM optimist_rows
+                    WHERE account_id = $1 AND type = $2 AND id = wanted.key AND generation % 2 = 1 OFFSET 0
+                ) AS found
             ) AS page WHERE place <= 2 OR before <= $4 ORDER BY id
             """
         case .livingInOrder:
