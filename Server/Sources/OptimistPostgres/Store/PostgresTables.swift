@@ -6,7 +6,7 @@ import OptimistServer
 /// The tables and their version.
 ///
 /// The key of each table with an account's data begins with the account's id, so that the tables can be spread over
-/// machines by account. Of the rows only the primary key begins with account and type: while a table is new, PostgreSQL
+/// machines by account. Only the primary key of the rows begins with account and type: while a table is new, PostgreSQL
 /// does not know its size, and might look a row up by another index that begins so. Keys are compared by their bytes, as in the embedded store.
 enum PostgresTables {
     /// The version of the tables below. A database with another version is refused and not changed.
