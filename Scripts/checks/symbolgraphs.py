@@ -128,8 +128,11 @@ def extract(name, modules, flags=()):
 def build_flags():
     """Where the compiler finds the C modules that the built modules import."""
     manifest = BUILD / "debug.yaml"
-    maps = set(re.findall(r'-fmodule-map-file=([^"]+)', manifest.read_text())) if manifest.exists() else set()
-    return [flag for map in sorted(maps) for flag in ("-Xcc", f"-fmodule-map-file={map}")]
+    text = manifest.read_text() if manifest.exists() else ""
+    # The maps of the packages' C modules, and where the headers of the system's libraries are.
+    flags = {f"-fmodule-map-file={map}" for map in re.findall(r'-fmodule-map-file=([^"]+)', text)}
+    flags |= set(re.findall(r'"(-I[^"]*/include/[^"]+)"', text))
+    return [part for flag in sorted(flags) for part in ("-Xcc", flag)]
 
 
 def library_names(package):
