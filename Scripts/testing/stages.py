@@ -42,7 +42,7 @@ class Stage:
     postgres: bool = False
     environment: dict[str, str] = field(default_factory=dict)
     # Against hanging only, in seconds: no stage takes half as long.
-    patience: float | None = 30 * 60
+    patience: float | None = 60 * 60
 
 
 # Swift names a test Target.Suite/name. These take about as long as all others.
