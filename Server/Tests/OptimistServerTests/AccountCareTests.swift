@@ -236,6 +236,8 @@ struct AccountCareTests {
         let phone = try await site.serving { server, http async throws in
             let phone = try await http.signUp()
             _ = try await server.call(phone, "todo/set", ["create": [RowKey.id(1): ["content": "a"]]], push: 1)
+            // The housekeeping of the start is over: it would erase the rows.
+            await site.clock.sleepers(atLeast: 1)
             // As if the server had stopped in between: the account is gone, and its rows are still there.
             _ = try await server.registry.store.delete(account: phone.account, if: nil, at: 1_800_000_000)
             let left = try await left(of: phone.account)
