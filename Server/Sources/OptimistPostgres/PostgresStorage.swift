@@ -28,8 +28,7 @@ public struct PostgresDatabase: Sendable {
     /// How many requests of a process may wait for a connection at a time. The server answers further ones with 503. Default:
     /// 1,000.
     ///
-    /// The initializer raises a number below 0 to 0. Each request counts until a connection takes it, even if one is free, so
-    /// at 0 every request is refused.
+    /// The initializer raises a number below 0 to 0. A request for which a connection is free does not wait.
     public var maxWaiting: Int
 
     /// Names a database. It connects to nothing, and does not check the URL.
@@ -101,7 +100,14 @@ package struct PostgresOpening: Sendable {
     /// - Throws: `OptimistError` with code `databaseUnreachable`, `databaseUnsuitable`, `diskTrouble`, `newerData` or
     ///   `unreadableData`.
     package func migrate() async throws {
-        try await explaining { try PostgresTables.migrate(try PostgresSetup(database).connectForSetup()) }
+        try await explaining { _ = try migrated() }
+    }
+
+    /// Connects to the database, with its tables made or migrated.
+    func migrated() throws -> PostgresConnection {
+        let connection = try PostgresSetup(database).connectForSetup()
+        try PostgresTables.migrate(connection)
+        return connection
     }
 
     /// Opens the database for a server.
@@ -111,8 +117,7 @@ package struct PostgresOpening: Sendable {
         _ schema: Schema, accepting changes: [SchemaChange], _ keys: ServerKeys
     ) async throws -> OpenedStorage {
         try await explaining {
-            let connection = try PostgresSetup(database).connectForSetup()
-            try PostgresTables.migrate(connection)
+            let connection = try migrated()
             try EmbeddedCopy.refuseUnfinished(connection)
             try keys.check(connection)
             try PostgresSchemaRegister.accept(schema, accepting: changes, connection)
@@ -125,8 +130,7 @@ package struct PostgresOpening: Sendable {
     ///
     /// - Parameter keys: The secret of the servers.
     package func carryOut(_ order: AccountOrder, _ keys: ServerKeys) async throws -> JSON {
-        try await migrate()
-        try await explaining { [database] in try keys.check(try PostgresSetup(database).connect()) }
+        try await explaining { try keys.check(try migrated()) }
         // Orders read no rows, so no schema matters.
         let storage = try await assemble(.planner, keys)
         let answer = try await explainingAsync { try await AccountOffice.carryOut(order, in: storage, surroundings) }
@@ -137,9 +141,8 @@ package struct PostgresOpening: Sendable {
     /// Begins an epoch, and returns its name. Running servers use it from their next transaction on.
     package func beginEpoch() async throws -> String {
         let name = surroundings.makeEpoch()
-        try await explaining { [database] in
-            let connection = try PostgresSetup(database).connectForSetup()
-            try PostgresTables.migrate(connection)
+        try await explaining {
+            let connection = try migrated()
             let life = try DatabaseLife(connection)
             try connection.transaction { connection in
                 _ = try connection.query(SharedStatement.lockSetup)
@@ -151,9 +154,8 @@ package struct PostgresOpening: Sendable {
 
     /// Makes a secret the one that a server needs in order to start. Running servers keep theirs.
     package func replaceSecret(by keys: ServerKeys) async throws {
-        try await explaining { [database] in
-            let connection = try PostgresSetup(database).connectForSetup()
-            try PostgresTables.migrate(connection)
+        try await explaining {
+            let connection = try migrated()
             _ = try connection.query(SharedStatement.keepSetting, [.text("secret"), .text(keys.fingerprint)])
         }
     }
@@ -186,7 +188,8 @@ package struct PostgresOpening: Sendable {
     private static func attempt(at time: Date, _ pool: PostgresPool) async -> String? {
         do {
             try await pool.run { connection in
-                _ = try connection.query(SharedStatement.probe, [.text("\(time.timeIntervalSince1970)")])
+                _ = try connection.query(
+                    SharedStatement.keepSetting, [.text("ready"), .text("\(time.timeIntervalSince1970)")])
             }
             return nil
         } catch {

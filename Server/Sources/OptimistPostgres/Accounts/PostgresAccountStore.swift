@@ -293,8 +293,3 @@ extension PostgresRows {
     /// The first column of every row.
     var texts: [String] { (0..<count).map { text($0, 0) } }
 }
-
-extension Date {
-    /// RFC 3339 with milliseconds.
-    fileprivate var utcText: String { formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)) }
-}

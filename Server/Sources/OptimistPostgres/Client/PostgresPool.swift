@@ -44,8 +44,8 @@ final class PostgresPool: Sendable {
 
     /// - Parameters:
     ///   - size: How many connections at most, at least 1.
-    ///   - maxWaiting: How many requests may wait until a connection takes them. Further ones are refused. Each request
-    ///     waits for a moment, even if a connection is free, so with 0 only ``runNow(_:)`` works.
+    ///   - maxWaiting: How many requests may wait until a connection takes them. Further ones are refused. A
+    ///     request for which a connection is free does not wait.
     ///   - open: Opens a connection that is ready for use. Called on the connection's own queue.
     init(
         size: Int, maxWaiting: Int, logger: Logger, open: @escaping @Sendable () throws -> PostgresConnection

@@ -55,10 +55,9 @@ package struct EmbeddedCopy: Sendable {
     /// - Throws: `OptimistError` with code `dataInUse` if the database holds other data, or if the source had a server
     ///   since the copy began; `unreadableData` if a row differs after the copy; or a code that tells about the database.
     package func run(_ progress: @escaping @Sendable (Progress) -> Void) async throws -> Progress {
-        let (source, database) = (source, opening.database)
+        let (source, opening) = (source, opening)
         return try await opening.explaining {
-            let connection = try PostgresSetup(database).connectForSetup()
-            try PostgresTables.migrate(connection)
+            let connection = try opening.migrated()
             let common = try source.common()
             try Self.begin(common, source.keys, connection)
             var done = Progress()

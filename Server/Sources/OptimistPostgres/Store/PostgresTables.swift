@@ -7,7 +7,8 @@ import OptimistServer
 ///
 /// The key of each table with an account's data begins with the account's id, so that the tables can be spread over
 /// machines by account. Only the primary key of the rows begins with account and type: while a table is new, PostgreSQL
-/// does not know its size, and might look a row up by another index that begins so. Keys are compared by their bytes, as in the embedded store.
+/// does not know its size, and might look a row up by another index that begins so. Keys are compared by their bytes, as in
+/// the embedded store.
 enum PostgresTables {
     /// The version of the tables below. A database with another version is refused and not changed.
     static let version = 1
@@ -26,7 +27,7 @@ enum PostgresTables {
     /// Makes the tables if there are none. This is the first version, so there are none to migrate yet.
     ///
     /// If several processes start at the same time, one of them makes the tables. The others wait for it, up to the lock
-    /// timeout of ``PostgresSetup``, and then throw.
+    /// timeout of their connections, and then throw.
     ///
     /// - Throws: `OptimistError` with code `newerData` or `unreadableData`, or ``PostgresError``. Nothing has changed then.
     static func migrate(_ connection: PostgresConnection) throws {

@@ -4,7 +4,7 @@
 /// address, a token or the id of a deleted account.
 enum SharedStatement: String, PostgresStatement, CaseIterable {
     case epochs, addEpoch, life, schemas, otherSchema, addSchema, setting, keepSetting
-    case lockSetup, tryHousekeeping, notify, probe, settings, backend
+    case lockSetup, tryHousekeeping, notify, settings, backend
     case addressOf, addAddress, dropAddress, accounts, accountIDs
     case addDeleted, isDeleted, unerased, setErased, forgetDeleted
     case addInvitation, holdsInvitation, spendInvitation, forgetInvitations
@@ -33,7 +33,7 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
             INSERT INTO optimist_settings (name, value) VALUES ($1, $2)
             ON CONFLICT (name) DO UPDATE SET value = excluded.value
             """
-        case .lockSetup, .tryHousekeeping, .notify, .probe, .settings, .backend: aboutProcesses
+        case .lockSetup, .tryHousekeeping, .notify, .settings, .backend: aboutProcesses
         case .addressOf, .addAddress, .dropAddress, .accounts, .accountIDs: aboutAddresses
         case .addDeleted, .isDeleted, .unerased, .setErased, .forgetDeleted: aboutDeleted
         case .addInvitation, .holdsInvitation, .spendInvitation, .forgetInvitations: aboutInvitations
@@ -48,11 +48,6 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
         case .lockSetup: "SELECT pg_advisory_xact_lock(7303284, 1)"
         case .tryHousekeeping: "SELECT pg_try_advisory_lock(7303284, 2)"
         case .notify: "SELECT pg_notify('optimist', $1)"
-        case .probe:
-            """
-            INSERT INTO optimist_settings (name, value) VALUES ('ready', $1)
-            ON CONFLICT (name) DO UPDATE SET value = excluded.value
-            """
         case .settings:
             """
             SELECT current_setting('server_encoding'), current_setting('synchronous_commit'), pg_is_in_recovery(),

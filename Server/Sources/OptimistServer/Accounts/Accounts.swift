@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Foundation
+package import Foundation
 import OptimistCore
 import OptimistServing
 import OptimistWire
@@ -122,5 +122,5 @@ extension UUID {
 
 extension Date {
     /// RFC 3339 with milliseconds.
-    var utcText: String { formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)) }
+    package var utcText: String { formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)) }
 }

@@ -169,12 +169,8 @@ struct BadDatabaseTests {
         #expect(seq == 1)
     }
 
-    @Test func `N9 when every connection is in use, as many wait as may, and the others are told at once`() async throws
-    {
-        let database = try SharedDatabase.make()
-        let pool = PostgresPool(size: 1, maxWaiting: 1, logger: SharedDatabase.quiet) {
-            try PostgresConnection(database.url)
-        }
+    /// Keeps the pool's only connection busy until the gate is opened.
+    private func hold(_ pool: PostgresPool) async -> (gate: DispatchSemaphore, first: Task<Void, any Error>) {
         let (gate, entered) = (DispatchSemaphore(value: 0), AsyncStream<Void>.makeStream())
         let first = Task {
             try await pool.run { _ in
@@ -183,6 +179,16 @@ struct BadDatabaseTests {
             }
         }
         for await _ in entered.stream { break }
+        return (gate, first)
+    }
+
+    @Test func `N9 when every connection is in use, as many wait as may, and the others are told at once`() async throws
+    {
+        let database = try SharedDatabase.make()
+        let pool = PostgresPool(size: 1, maxWaiting: 1, logger: SharedDatabase.quiet) {
+            try PostgresConnection(database.url)
+        }
+        let (gate, first) = await hold(pool)
         let second = Task { try await pool.run { _ in 2 } }
         while pool.waitingCount < 1 { await Task.yield() }
         let refused = await #expect(throws: PostgresError.self) { try await pool.run { _ in 3 } }
@@ -197,14 +203,7 @@ struct BadDatabaseTests {
         let pool = PostgresPool(size: 1, maxWaiting: 9, logger: SharedDatabase.quiet) {
             try PostgresConnection(database.url)
         }
-        let (gate, entered) = (DispatchSemaphore(value: 0), AsyncStream<Void>.makeStream())
-        let first = Task {
-            try await pool.run { _ in
-                entered.continuation.yield()
-                gate.wait()
-            }
-        }
-        for await _ in entered.stream { break }
+        let (gate, first) = await hold(pool)
         let hasRun = Mutex(false)
         let second = Task { try await pool.run { _ in hasRun.withLock { $0 = true } } }
         while pool.waitingCount < 1 { await Task.yield() }
