@@ -180,8 +180,7 @@ package struct PostgresOpening: Sendable {
             channel: PostgresChannel(
                 pool: pool, sender: surroundings.makeEpoch(), logger: logger, epoch: { epochs.present }, open: open),
             standingLifetime: Self.standingLifetime,
-            exclusively: { work in await HousekeepingTurn(database: database).carryOut(work, attempts) },
-            retained: pool)
+            exclusively: { work in await HousekeepingTurn(database: database).carryOut(work, attempts) })
     }
 
     /// Tries a write. Returns a sentence about the trouble, or nil if it worked.

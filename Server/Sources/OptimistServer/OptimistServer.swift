@@ -63,13 +63,18 @@ public final class OptimistServer: Service {
 
     /// Listens and answers until the task is cancelled, ``shutdown()`` is called, or the service group shuts down.
     ///
+    /// It runs once. When it returns or throws, the data is closed, and another server can open it.
+    ///
     /// - Throws: `OptimistError` with code `addressInUse` when the port is taken.
     public func run() async throws {
         let group = ServiceGroup(
             configuration: .init(
                 services: services.map { .init(service: $0) },
                 logger: configuration.logger))
-        defer { binding.fail(CancellationError()) }
+        defer {
+            binding.fail(CancellationError())
+            storage.close()
+        }
         guard binding.begin(group) else { return }
         configuration.exposure.warn(configuration)
         do {

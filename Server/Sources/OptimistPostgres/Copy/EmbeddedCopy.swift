@@ -25,7 +25,8 @@ package struct EmbeddedCopy: Sendable {
     }
 
     /// - Parameters:
-    ///   - directory: The data directory of a server that does not run. No server can start on it while this value exists.
+    ///   - directory: The data directory of a server that does not run. No server can start on it until
+    ///     ``run(_:)`` has ended.
     ///   - opening: The database.
     /// - Throws: `OptimistError` with code `dataInUse` while a server runs on the directory, or `unreadableData` or
     ///   `newerData` if the directory cannot be read.
@@ -56,6 +57,7 @@ package struct EmbeddedCopy: Sendable {
     ///   since the copy began; `unreadableData` if a row differs after the copy; or a code that tells about the database.
     package func run(_ progress: @escaping @Sendable (Progress) -> Void) async throws -> Progress {
         let (source, opening) = (source, opening)
+        defer { source.close() }
         return try await opening.explaining {
             let connection = try opening.migrated()
             let common = try source.common()

@@ -31,6 +31,7 @@ public enum AccountOffice {
                 .unreadableData, "There is no server's data in \(directory.path). Name its directory with --data.")
         }
         let lock = try DirectoryLock(directory: directory)
+        defer { lock.release() }
         let database = try ServerDatabase(path: file.path, epoch: nil, day: Expiry.day(of: surroundings.now()))
         let commits = GroupCommit(writer: database.pool)
         let storage = OpenedStorage(
@@ -38,7 +39,7 @@ public enum AccountOffice {
             accounts: SQLiteAccountStore(reader: database.pool, commits: commits),
             attempts: LocalAttempts(elapsed: surroundings.clock.stopwatch()),
             keys: try ServerKeys(directory: directory),
-            trouble: { nil }, retained: lock)
+            trouble: { nil })
         return try await carryOut(order, in: storage, surroundings)
     }
 

@@ -11,7 +11,8 @@ package import OptimistServing
 /// number of servers share.
 ///
 /// A value only names the place, so making one opens and checks nothing. ``OptimistServer/init(configuration:)`` opens
-/// the data, or makes it if there is none, and throws if it cannot. The data is closed when the server is released.
+/// the data, or makes it if there is none, and throws if it cannot. Another server can open the data once
+/// ``OptimistServer/run()`` has ended, or the server was released.
 public struct ServerStorage: Sendable {
     /// Opens the data, or makes it. Throws `OptimistError` with a sentence that says what to do.
     package let open: @Sendable (ServerConfiguration) async throws -> OpenedStorage
@@ -35,15 +36,15 @@ package struct OpenedStorage: Sendable {
     package var exclusively: @Sendable (@Sendable () async -> Void) async -> Void
     /// The socket on which a running server takes an operator's orders. Nil: the operator's command opens the data itself.
     package var controlSocket: URL?
-    /// A lock or a pool that must exist as long as the server does.
-    package var retained: any Sendable
+    /// Gives the data back, so that another server can open it. Nothing uses the data afterwards.
+    package var close: @Sendable () -> Void
 
     package init(
         rows: any SyncStore, accounts: any AccountStore, attempts: any AttemptStore, keys: ServerKeys,
         trouble: @escaping @Sendable () async -> String?, channel: (any ProcessChannel)? = nil,
         standingLifetime: Duration? = nil,
         exclusively: @escaping @Sendable (@Sendable () async -> Void) async -> Void = { await $0() },
-        controlSocket: URL? = nil, retained: any Sendable
+        controlSocket: URL? = nil, close: @escaping @Sendable () -> Void = {}
     ) {
         self.rows = rows
         self.accounts = accounts
@@ -54,6 +55,6 @@ package struct OpenedStorage: Sendable {
         self.standingLifetime = standingLifetime
         self.exclusively = exclusively
         self.controlSocket = controlSocket
-        self.retained = retained
+        self.close = close
     }
 }

@@ -8,8 +8,8 @@ package import OptimistServing
 /// Reads all data in the directory of a server that does not run, so that it can be copied elsewhere.
 ///
 /// Accounts, rows and sessions stay as they are. Opening migrates the file of an earlier version, and makes `keys.json`
-/// if it is missing, as a server's start does. No epoch begins. No server can start on the directory while this object
-/// exists.
+/// if it is missing, as a server's start does. No epoch begins. No server can start on the directory until
+/// ``close()``, or until this object is released.
 package final class EmbeddedExport: Sendable {
     private let database: ServerDatabase
     private let lock: DirectoryLock
@@ -32,6 +32,9 @@ package final class EmbeddedExport: Sendable {
             )
         }
     }
+
+    /// Lets a server start on the directory. Nothing can be read afterwards.
+    package func close() { lock.release() }
 
     /// The data that belongs to no account. Epochs are the oldest first, and times are seconds since 1970.
     package struct Common: Sendable {

@@ -47,7 +47,8 @@ extension ServerStorage {
             rows: SQLiteSyncStore(database, commits: commits),
             accounts: SQLiteAccountStore(reader: database.pool, commits: commits),
             attempts: LocalAttempts(elapsed: surroundings.clock.stopwatch()), keys: keys,
-            trouble: { await probe.trouble() }, controlSocket: AccountOffice.socket(in: directory), retained: lock)
+            trouble: { await probe.trouble() }, controlSocket: AccountOffice.socket(in: directory),
+            close: { lock.release() })
     }
 }
 

@@ -25,6 +25,7 @@ struct CopyTests {
     /// Fills a directory with accounts, rows, deleted rows and an account that was deleted.
     private func fill() async throws -> (people: [Person], state: JSON) {
         let server = try await OptimistServer(configuration: configuration(.directory(directory)))
+        defer { server.storage.close() }
         var people: [Person] = []
         for name in ["a@example.org", "B@example.org", "gone@example.org"] {
             people.append(try await server.signUp(name))
