@@ -11,7 +11,8 @@ import sqlite3
 import sys
 import tempfile
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
+from types import SimpleNamespace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -19,9 +20,11 @@ from claims import Claims  # noqa: E402
 from faulty_disk import check_integrity  # noqa: E402
 from form import form  # noqa: E402
 from phones import Phone, Server  # noqa: E402
-from program import eventually  # noqa: E402
+from program import Program, eventually  # noqa: E402
 
 ROWS, KILLS = form((5_000, 2), (20_000, 5), (1_000_000, 20))
+# Bytes a second of the phone's network: a few rows must not be through before anybody looks. A million take their time.
+BANDWIDTH = form(200_000, 400_000, 0)
 # To fill a server and to receive it all; it takes a few minutes.
 PATIENCE = 1_800
 MEMORY = 150e6
@@ -54,6 +57,13 @@ def until_received(phone, rows):
     eventually(lambda: phone.what(f"{rows} rows received"), is_here, PATIENCE)
 
 
+@contextmanager
+def slow_line(server):
+    """The server as a phone finds it behind a narrow network."""
+    with Program("proxy", "--upstream", server.address.removeprefix("http://"), "--bandwidth", BANDWIDTH) as proxy:
+        yield SimpleNamespace(address="http://" + proxy.find(r"(127\.0\.0\.1:\d+) →"))
+
+
 @claims
 def first_sync_is_killed(folder):
     """R6 a first sync that is killed at random points goes on where it was, and brings every row"""
@@ -65,7 +75,7 @@ def first_sync_is_killed(folder):
         with Phone(folder / "full", server) as full:
             expected = filled(full)
         started, peak, reached = time.monotonic(), 0, []
-        with Phone(folder / "new", server) as phone:
+        with slow_line(server) as line, Phone(folder / "new", line) as phone:
             phone.until_open()
             idle = phone.peak_memory
             for point in points:
