@@ -55,8 +55,9 @@ struct FreshnessTests {
         await desk.source.begin()
         desk.clock.advance(by: .seconds(1))
         #expect(desk.source.cancelled.isEmpty)
-        desk.source.answer("a", 2)
+        // It joins the refresh. Once that has ended, it would begin another one.
         let next = Listener(desk.loader, "a", .visible, .fresh)
+        desk.source.answer("a", 2)
         _ = await next.next()
         #expect(desk.loader.cached("a") == 2)
     }
