@@ -144,7 +144,7 @@ let package = Package(
         .target(
             name: "OptimistLab",
             dependencies: [
-                "OptimistGazetteer", "OptimistProxy", "OptimistServer",
+                "OptimistGazetteer", "OptimistPostgres", "OptimistProxy", "OptimistServer",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -159,6 +159,7 @@ let package = Package(
                 .product(name: "OptimistWire", package: "optimist"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             resources: [.copy("GeoNames"), .copy("Web")],
             swiftSettings: settings),

@@ -11,7 +11,8 @@ import OptimistSession
 actor DevicePark {
     private let folder: URL
     private let server: OptimistServer
-    private let serverPort: Int
+    /// The ports of the servers that phones reach, in turn.
+    private let serverPorts: [Int]
     private let started = ContinuousClock.now
     nonisolated let newsroom = Newsroom()
     private let logger: Logger
@@ -19,10 +20,10 @@ actor DevicePark {
     private var accounts: [String: LabAccount] = [:]
     private(set) var devices: [LabDevice] = []
 
-    init(folder: URL, server: OptimistServer, serverPort: Int, logger: Logger) throws {
+    init(folder: URL, server: OptimistServer, serverPorts: [Int], logger: Logger) throws {
         self.folder = folder
         self.server = server
-        self.serverPort = serverPort
+        self.serverPorts = serverPorts
         self.logger = logger
         settings = try LabSettings.load(from: folder)
     }
@@ -78,6 +79,18 @@ actor DevicePark {
         }
     }
 
+    /// The to-dos that running phones have and that are as asked for.
+    func rows(where isWanted: (ShownTodo) -> Bool) async throws -> Set<AccountRow> {
+        var rows: Set<AccountRow> = []
+        for device in devices {
+            guard let phone = try? await device.phone(), let account = phone.session.account else { continue }
+            for todo in try await phone.todos(on: nil) where isWanted(todo) {
+                rows.insert(AccountRow(account: account.id, id: todo.id.uuidString.lowercased()))
+            }
+        }
+        return rows
+    }
+
     private func account(named name: String) -> LabAccount {
         if let account = accounts[name] { return account }
         let account = LabAccount(settings.account(named: name))
@@ -98,7 +111,7 @@ actor DevicePark {
     private func open(_ device: LabSettings.Device) async throws -> LabDevice {
         let account = account(named: device.account)
         try settings.save(to: folder)
-        let proxy = try await FaultProxy.start(upstream: ("127.0.0.1", serverPort))
+        let proxy = try await FaultProxy.start(upstreams: serverPorts.map { ("127.0.0.1", $0) })
         let opened = try LabDevice(
             name: device.name, account: account, folder: folder.appending(path: "devices").appending(path: device.name),
             proxy: proxy, started: started, newsroom: newsroom, logger: logger)

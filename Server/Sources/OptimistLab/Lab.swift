@@ -13,7 +13,7 @@ import OptimistWire
 /// Two phones, a server, and a network between them that you can break, behind a web page.
 ///
 /// Everything is real: the phones are clients as an app has them, with database files of their own; the server is the one of
-/// `optimist serve`; between them stand TCP proxies. It all lies in one folder and is there again at the next launch.
+/// `optimist serve`, or three processes of it on one database; between them stand TCP proxies. It all lies in one folder and is there again at the next launch.
 public final class Lab: Sendable {
     /// The settings of a lab.
     public struct Configuration: Sendable {
@@ -23,16 +23,22 @@ public final class Lab: Sendable {
         public var port: Int
         /// The file that the server names places from. Default: a few places that come with the lab.
         public var gazetteer: URL?
+        /// The PostgreSQL that three server processes share. Default: nil, and one server with a directory.
+        public var database: LabDatabase?
         /// A folder of photos to show. Default: nil, and drawn figures.
         public var photos: URL?
         /// Receives what the lab, its server and its phones log.
         public var logger: Logger
 
         /// Makes a configuration. Each property says its default.
-        public init(folder: URL, port: Int = 8080, gazetteer: URL? = nil, photos: URL? = nil, logger: Logger) {
+        public init(
+            folder: URL, port: Int = 8080, gazetteer: URL? = nil, database: LabDatabase? = nil, photos: URL? = nil,
+            logger: Logger
+        ) {
             self.folder = folder
             self.port = port
             self.gazetteer = gazetteer
+            self.database = database
             self.photos = photos
             self.logger = logger
         }
@@ -49,38 +55,69 @@ public final class Lab: Sendable {
     /// - Throws: `OptimistError` with a sentence that says what to do: a port that is taken, files that cannot be read.
     public func run(onStart: @escaping @Sendable (Int) -> Void) async throws {
         try FileManager.default.createDirectory(at: configuration.folder, withIntermediateDirectories: true)
+        guard let database = configuration.database else { return try await run(on: nil, onStart) }
+        let opened = try await OpenedDatabase.open(database, in: configuration.folder)
+        let outcome: Result<Void, any Error>
+        do { outcome = .success(try await run(on: opened, onStart)) } catch { outcome = .failure(error) }
+        await opened.pair?.close()
+        try outcome.get()
+    }
+
+    private func run(on database: OpenedDatabase?, _ onStart: @escaping @Sendable (Int) -> Void) async throws {
         let content = try LabContent(
             photos: configuration.photos, cache: configuration.folder.appending(path: "thumbnails"))
+        let gazetteer = try configuration.gazetteer ?? LabPlaces.gazetteer(in: configuration.folder)
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
-                port: 0, storage: .directory(configuration.folder.appending(path: "server")),
-                gazetteer: try configuration.gazetteer ?? LabPlaces.gazetteer(in: configuration.folder),
-                routes: content.routes, logger: configuration.logger))
+                port: 0, storage: database?.storage ?? .directory(configuration.folder.appending(path: "server")),
+                gazetteer: gazetteer, routes: content.routes, logger: configuration.logger))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run() }
-            let park = try await DevicePark(
-                folder: configuration.folder, server: server, serverPort: server.port, logger: configuration.logger)
-            let stories = StoryDesk(logger: configuration.logger)
+            let processes = try await database?.processes(
+                content: server.port, gazetteer: gazetteer, logger: configuration.logger)
             let outcome: Result<Void, any Error>
             do {
-                try await park.startAll()
-                outcome = .success(try await servePage(park, server, content, stories, onStart))
+                for process in processes ?? [] { try await process.start() }
+                outcome = .success(try await serve(server, processes, database?.pair, content, onStart))
             } catch {
                 outcome = .failure(error)
             }
-            // Whatever ended the page, the server is not cancelled amid its answers.
-            content.held.end()
-            await stories.end()
-            await park.stopAll()
+            for process in processes ?? [] { await process.stop() }
             await server.shutdown()
             try await group.waitForAll()
             try outcome.get()
         }
     }
 
-    private func servePage(
-        _ park: DevicePark, _ server: OptimistServer, _ content: LabContent, _ stories: StoryDesk,
+    /// Lets phones reach the processes, or the lab's own server if there are none, until the page ends.
+    private func serve(
+        _ server: OptimistServer, _ processes: [ServerProcess]?, _ pair: DatabasePair?, _ content: LabContent,
         _ onStart: @escaping @Sendable (Int) -> Void
+    ) async throws {
+        var ports: [Int] = []
+        for process in processes ?? [] { ports.append(await process.port) }
+        if ports.isEmpty { ports = [try await server.port] }
+        let park = try DevicePark(
+            folder: configuration.folder, server: server, serverPorts: ports, logger: configuration.logger)
+        let stories = StoryDesk(logger: configuration.logger)
+        let shared = processes.map { SharedServers($0, pair: pair, park: park, own: server) }
+        let outcome: Result<Void, any Error>
+        do {
+            try await park.startAll()
+            outcome = .success(try await servePage(park, server, shared, content, stories, onStart))
+        } catch {
+            outcome = .failure(error)
+        }
+        // Whatever ended the page, the server is not cancelled amid its answers.
+        content.held.end()
+        await stories.end()
+        await park.stopAll()
+        try outcome.get()
+    }
+
+    private func servePage(
+        _ park: DevicePark, _ server: OptimistServer, _ shared: SharedServers?, _ content: LabContent,
+        _ stories: StoryDesk, _ onStart: @escaping @Sendable (Int) -> Void
     ) async throws {
         let router = Router(context: LocalRequestContext.self)
         router.add(middleware: LabErrors())
@@ -96,6 +133,7 @@ public final class Lab: Sendable {
         LoadingRoutes(park: park, content: content).add(to: router)
         StoryRoutes(desk: stories).add(to: router)
         ServerRoutes(park: park, server: server).add(to: router)
+        SharedServersRoutes(servers: shared, park: park).add(to: router)
         let application = Application(
             router: router,
             configuration: .init(address: .hostname("127.0.0.1", port: configuration.port), serverName: "Optimist lab"),

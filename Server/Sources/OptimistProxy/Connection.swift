@@ -36,12 +36,18 @@ final class Connection {
     /// The handler for the client's side. The server's side makes its own when it is connected.
     var clientTap: Tap { Tap(connection: self, outgoing: requests, incoming: responses) }
 
-    /// Connects to the server.
+    /// Connects to a server.
     func open() {
         requests.delivered = { [exchange] count in exchange.count { $0.requestBytes += count } }
         responses.delivered = { [exchange] count in exchange.count { $0.responseBytes += count } }
         responses.cutOff = { [weak self] in self?.closeAfterCut() }
         responses.target = client
+        connect(to: exchange.upstreamsInTurn())
+    }
+
+    /// Connects to the first of these servers that is up.
+    private func connect(to upstreams: ArraySlice<(host: String, port: Int)>) {
+        guard let upstream = upstreams.first else { return reset() }
         let this = NIOLoopBound(self, eventLoop: client.eventLoop)
         ClientBootstrap(group: client.eventLoop)
             .channelOption(.allowRemoteHalfClosure, value: true)
@@ -53,9 +59,9 @@ final class Connection {
                         Tap(connection: connection, outgoing: connection.responses, incoming: connection.requests))
                 }
             }
-            .connect(host: exchange.upstream.host, port: exchange.upstream.port)
+            .connect(host: upstream.host, port: upstream.port)
             .assumeIsolated()
-            .whenComplete { [self] result in connected(result) }
+            .whenComplete { [self] result in connected(result, orElse: upstreams.dropFirst()) }
     }
 
     /// Takes in the bytes that were read from one side.
@@ -95,13 +101,16 @@ final class Connection {
         responses.advance()
     }
 
-    private func connected(_ result: Result<any Channel, any Error>) {
+    private func connected(
+        _ result: Result<any Channel, any Error>, orElse others: ArraySlice<(host: String, port: Int)>
+    ) {
         switch result {
         case .success(let channel) where isOver: abort(channel)
         case .success(let channel):
             server = channel
             requests.target = channel
-        case .failure: reset()
+        case .failure where isOver: break
+        case .failure: connect(to: others)
         }
     }
 

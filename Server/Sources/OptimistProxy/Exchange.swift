@@ -8,7 +8,7 @@ import Synchronization
 final class Exchange: Sendable {
     struct Seeds { var requests, responses: UInt64 }
 
-    let upstream: (host: String, port: Int)
+    private let upstreams: [(host: String, port: Int)]
     let loop: any EventLoop
     private let state: Mutex<State>
     private let connections: NIOLoopBoundBox<[ObjectIdentifier: Connection]>
@@ -18,10 +18,12 @@ final class Exchange: Sendable {
         var counters = ProxyCounters()
         var lost = LostResponses()
         var random: SplitMix64
+        /// How many connections were given a server.
+        var turn = 0
     }
 
-    init(upstream: (host: String, port: Int), conditions: NetworkConditions, seed: UInt64, loop: any EventLoop) {
-        self.upstream = upstream
+    init(upstreams: [(host: String, port: Int)], conditions: NetworkConditions, seed: UInt64, loop: any EventLoop) {
+        self.upstreams = upstreams
         self.loop = loop
         state = Mutex(State(conditions: conditions.bounded, random: SplitMix64(seed: seed)))
         connections = .makeBoxSendingValue([:], eventLoop: loop)
@@ -67,6 +69,15 @@ final class Exchange: Sendable {
             return state.conditions.isOffline || state.random.draws(percent: state.conditions.lossPercent)
         }
         if isLost { connection.reset() } else { connection.open() }
+    }
+
+    /// The servers in the order in which a new connection tries them: the next one in turn first.
+    func upstreamsInTurn() -> ArraySlice<(host: String, port: Int)> {
+        let turn = state.withLock { state in
+            defer { state.turn += 1 }
+            return state.turn % upstreams.count
+        }
+        return upstreams[turn...] + upstreams[..<turn]
     }
 
     func forget(_ connection: Connection) { connections.value[ObjectIdentifier(connection)] = nil }

@@ -47,8 +47,25 @@ public final class FaultProxy: Sendable {
         listenPort: Int = 0, upstream: (host: String, port: Int), conditions: NetworkConditions = .online,
         seed: UInt64 = .random(in: .min ... .max)
     ) async throws -> FaultProxy {
+        try await start(listenPort: listenPort, upstreams: [upstream], conditions: conditions, seed: seed)
+    }
+
+    /// Starts to listen, before several equal servers.
+    ///
+    /// - Parameters:
+    ///   - listenPort: A port of 127.0.0.1. 0, the default, takes a free one: see ``port``.
+    ///   - upstreams: The servers, at least one. Each connection goes to the next one in turn, or to the one after it while
+    ///     that is down. A connection made while all are down is reset.
+    ///   - conditions: The network to begin with. Default: nothing is wrong with it.
+    ///   - seed: Starts every draw. The same seed draws the same losses for the same chunks.
+    /// - Throws: `OptimistError` with code `cannotListen`, when the port is taken or not allowed.
+    public static func start(
+        listenPort: Int = 0, upstreams: [(host: String, port: Int)], conditions: NetworkConditions = .online,
+        seed: UInt64 = .random(in: .min ... .max)
+    ) async throws -> FaultProxy {
+        precondition(!upstreams.isEmpty, "A proxy needs a server.")
         let loop = MultiThreadedEventLoopGroup.singleton.next()
-        let exchange = Exchange(upstream: upstream, conditions: conditions, seed: seed, loop: loop)
+        let exchange = Exchange(upstreams: upstreams, conditions: conditions, seed: seed, loop: loop)
         let (listener, port) = try await Listener.open(port: listenPort, exchange: exchange)
         if conditions.isOffline { await listener.close() }
         return FaultProxy(exchange: exchange, listener: listener, port: port)

@@ -5,6 +5,7 @@ import Foundation
 import Logging
 import OptimistCore
 import OptimistLab
+import OptimistPostgres
 
 /// `optimist lab`: two phones, a server and a network that you can break, in a web page.
 struct LabCommand: AsyncParsableCommand {
@@ -25,6 +26,15 @@ struct LabCommand: AsyncParsableCommand {
     var gazetteer: String?
 
     @Option(
+        help: ArgumentHelp(
+            "A PostgreSQL that three server processes share: postgres://…, or \"own\".",
+            discussion: """
+                With "own" the lab makes a primary and a standby in its folder, which the page can let fail over. It needs \
+                the programs of PostgreSQL on this machine.
+                """, valueName: "url"), transform: LabDatabase.parse)
+    var database: LabDatabase?
+
+    @Option(
         help: ArgumentHelp("A folder of photos for the feed. Without it the lab draws figures.", valueName: "directory")
     )
     var photos: String?
@@ -43,12 +53,23 @@ struct LabCommand: AsyncParsableCommand {
         logger.logLevel = logLevel
         let lab = Lab(
             Lab.Configuration(
-                folder: folder, port: port, gazetteer: gazetteer.map { URL(filePath: $0) },
+                folder: folder, port: port, gazetteer: gazetteer.map { URL(filePath: $0) }, database: database,
                 photos: photos.map { URL(filePath: $0, directoryHint: .isDirectory) }, logger: logger))
         try await explainingErrors(of: "lab", at: folder.path) {
             try await lab.run { port in
                 say("The lab is at http://127.0.0.1:\(port). Its data is in \(folder.path). Stop it with Ctrl-C.")
             }
         }
+    }
+}
+
+extension LabDatabase {
+    /// Reads the option.
+    static func parse(_ text: String) throws -> LabDatabase {
+        if text == "own" { return .own }
+        guard text.hasPrefix("postgres://") || text.hasPrefix("postgresql://") else {
+            throw ValidationError("--database is \"own\", or a URL such as postgres://optimist@localhost/optimist.")
+        }
+        return .shared(PostgresDatabase(url: text, maxConnections: 8))
     }
 }

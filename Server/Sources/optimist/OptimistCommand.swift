@@ -8,7 +8,8 @@ struct OptimistCommand: AsyncParsableCommand {
         commandName: "optimist",
         abstract: "Apps whose screens never wait for the network: the server, the lab and the tools.",
         subcommands: [
-            LabCommand.self, ServeCommand.self, AccountCommand.self, InspectCommand.self, SchemaCommand.self,
+            LabCommand.self, LabServerCommand.self, ServeCommand.self, AccountCommand.self, InspectCommand.self,
+            SchemaCommand.self,
             SecretCommand.self, EpochCommand.self, CopyCommand.self, SimulateCommand.self, ProxyCommand.self,
             GazetteerCommand.self, BenchCommand.self,
         ])

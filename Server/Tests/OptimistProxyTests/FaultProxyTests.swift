@@ -160,6 +160,26 @@ struct FaultProxyTests {
         await proxy.shutdown()
     }
 
+    @Test func `several servers take turns, and those that are up answer for one that is down`() async throws {
+        let (one, other) = (try await Upstream(), try await Upstream())
+        let nobodyListens = 1
+        let proxy = try await FaultProxy.start(
+            upstreams: [one.port, nobodyListens, other.port].map { ("127.0.0.1", $0) })
+        for byte in 1...6 as ClosedRange<UInt8> {
+            let answer = try await exchange([byte], port: proxy.port)
+            #expect(answer == [byte])
+        }
+        // The second and the fifth go on to the next server.
+        #expect(one.received == [1, 4] && other.received == [2, 3, 5, 6])
+        await one.close()
+        let answer = try await exchange([7], port: proxy.port)
+        #expect(answer == [7] && other.received.last == 7)
+        #expect(proxy.counters.resets == 0)
+        await other.close()
+        await expectNoAnswer(to: [8], port: proxy.port)
+        await proxy.shutdown()
+    }
+
     @Test func `reset all breaks what is open and lets new connections in`() async throws {
         try await withProxy(echoes: false) { proxy, upstream in
             try await connect(to: proxy.port).executeThenClose { inbound, outbound in

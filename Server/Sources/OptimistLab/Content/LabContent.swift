@@ -28,11 +28,20 @@ struct LabContent: Sendable {
         }
     }
 
+    private static let posesPath: RouterPath = "/poses"
+    private static let picturePath: RouterPath = "/poses/:id/picture"
+    private static let homePath: RouterPath = "/home"
+    private static let shortsPath: RouterPath = "/shorts"
+    private static let portraitPath: RouterPath = "/authors/:id/portrait"
+
+    /// The paths of the routes.
+    static let paths = [posesPath, picturePath, homePath, shortsPath, portraitPath]
+
     /// > Source: RFC 9110, sections 8.8.3 and 13.1.2, on entity tags and `If-None-Match`.
     var routes: [AppRoute] {
         [
-            AppRoute("/poses") { call in try json(page(call.request)) },
-            AppRoute("/poses/:id/picture") { call in
+            AppRoute(Self.posesPath) { call in try json(page(call.request)) },
+            AppRoute(Self.picturePath) { call in
                 let id = try call.parameters.require("id")
                 await held.pass(id)
                 let width = call.request.uri.queryParameters.get("width", as: Int.self)
@@ -40,9 +49,9 @@ struct LabContent: Sendable {
                     of: id, width: width.map { min(max($0, 16), 4096) })
                 return try answer(picture, to: call.request)
             },
-            AppRoute("/home") { _ in try json(home.current) },
-            AppRoute("/shorts") { _ in try json(Short.all) },
-            AppRoute("/authors/:id/portrait") { call in
+            AppRoute(Self.homePath) { _ in try json(home.current) },
+            AppRoute(Self.shortsPath) { _ in try json(Short.all) },
+            AppRoute(Self.portraitPath) { call in
                 let id = try call.parameters.require("id")
                 await held.pass(id)
                 return try answer(Short.portrait(of: id), to: call.request)

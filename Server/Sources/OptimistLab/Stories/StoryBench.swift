@@ -39,7 +39,7 @@ package struct StoryBench: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run() }
             let park = try await DevicePark(
-                folder: folder, server: server, serverPort: server.port, logger: logger)
+                folder: folder, server: server, serverPorts: [server.port], logger: logger)
             let outcome: Result<Void, any Error>
             do {
                 for network in networks {

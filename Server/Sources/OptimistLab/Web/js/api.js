@@ -39,6 +39,12 @@ export const lab = {
   stories: () => call('GET', '/lab/stories'),
   playStories: () => call('POST', '/lab/stories'),
   serverTodos: (account) => call('GET', `/lab/server/todos?account=${encodeURIComponent(account)}`),
+  servers: () => call('GET', '/lab/servers'),
+  killServer: (number) => call('POST', `/lab/servers/${number}/kill`),
+  startServer: (number) => call('POST', `/lab/servers/${number}/start`),
+  failOver: () => call('POST', '/lab/database/fail-over'),
+  followAs: (following) => call('PUT', '/lab/database/standby', { following }),
+  replaceStandby: () => call('POST', '/lab/database/standby'),
   device: (name) => new Device(name),
 
   /**

@@ -5,6 +5,7 @@ import { ContentPanel } from './content.js';
 import { coalesced, el, setText } from './dom.js';
 import { Phone } from './phone.js';
 import { ServerPanel } from './server.js';
+import { ServersPanel } from './servers.js';
 import { Timeline } from './timeline.js';
 
 const main = document.getElementById('lab');
@@ -55,13 +56,15 @@ function phoneFor(device) {
 }
 
 const content = new ContentPanel(attempt);
-const middle = el('div', { class: 'middle' }, server.element, content.element, timeline.element);
+const servers = new ServersPanel(attempt, () => [...phones.keys()]);
+const middle = el('div', { class: 'middle' }, servers.element, server.element, content.element, timeline.element);
 main.replaceChildren(middle);
 lab.events({
   opened: async () => {
     for (const phone of phones.values()) phone.refresh();
     await refreshDevices();
     refreshServer();
+    servers.refresh();
   },
   timeline: (event) => timeline.add(event),
   changed: async ({ device, what }) => {
@@ -69,6 +72,7 @@ lab.events({
     phones.get(device)?.refresh(what);
     if (what.includes('loading')) content.refresh();
     refreshServer();
+    servers.refresh();
   },
 });
 
@@ -77,4 +81,5 @@ setInterval(() => {
   if (document.hidden) return;
   refreshDevices();
   content.refresh();
+  servers.refresh();
 }, 3000);

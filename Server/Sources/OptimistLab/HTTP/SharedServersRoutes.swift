@@ -1,0 +1,116 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Hummingbird
+import OptimistCore
+
+/// The server processes of a lab with a shared database, that database, and what their deaths have cost.
+struct SharedServersRoutes {
+    /// Nil: the lab has one server only.
+    let servers: SharedServers?
+    let park: DevicePark
+
+    func add(to router: Router<some RequestContext>) {
+        let group = router.group("lab/servers")
+        group.get { _, _ in try await answer() }
+        group.post(":number/kill") { _, context in
+            try await process(context).kill()
+            return try await answer()
+        }
+        group.post(":number/start") { _, context in
+            try await process(context).start()
+            return try await answer()
+        }
+        let database = router.group("lab/database")
+        database.put("standby") { request, context in
+            let wanted = try await request.decode(as: Standby.self, context: context)
+            try await present().ownPair().follow(wanted.following)
+            return try await answer()
+        }
+        database.post("standby") { _, _ in
+            try await present().ownPair().replaceStandby()
+            return try await answer()
+        }
+        database.post("fail-over") { _, _ in
+            try await present().failOver()
+            return try await answer()
+        }
+    }
+
+    private func present() throws -> SharedServers {
+        guard let servers else {
+            throw OptimistError(
+                .badLabRequest, "The lab has one server. Start it with --database, and it has three on one database.")
+        }
+        return servers
+    }
+
+    private func process(_ context: some RequestContext) async throws -> ServerProcess {
+        try present().process(try context.parameters.require("number", as: Int.self))
+    }
+
+    private func answer() async throws -> SharedServersAnswer {
+        guard let servers else { return SharedServersAnswer() }
+        return try await SharedServersAnswer(servers, park)
+    }
+}
+
+private struct Standby: Decodable { var following: DatabasePair.Following }
+
+/// The shared servers as the control API shows them.
+struct SharedServersAnswer: ResponseEncodable, Sendable {
+    struct Server: Encodable {
+        var number: Int
+        var port: Int
+        var running: Bool
+        var kills: Int
+    }
+
+    /// The lab's own database. It has no standby after a failover.
+    struct Database: Encodable {
+        var primary: String
+        var following: DatabasePair.Following?
+    }
+
+    struct Outcome: Encodable {
+        var acknowledged: Int
+        var lost: Int
+        var healed: Int
+        var missing: Int
+        var promotedMs: Double
+
+        init(_ failover: Failover) {
+            acknowledged = failover.acknowledged
+            lost = failover.lost.count
+            healed = failover.healed
+            missing = failover.missing.count
+            promotedMs = failover.duration / .milliseconds(1)
+        }
+    }
+
+    /// Empty: the lab has one server only.
+    var servers: [Server] = []
+    /// Nil: the database is not the lab's own.
+    var database: Database?
+    /// The to-dos that phones have as acknowledged, and the others.
+    var acknowledged = 0
+    var pending = 0
+    /// The last one first.
+    var failovers: [Outcome] = []
+
+    init() {}
+
+    init(_ shared: SharedServers, _ park: DevicePark) async throws {
+        for process in shared.processes {
+            servers.append(
+                Server(
+                    number: process.number, port: await process.port, running: await process.isRunning,
+                    kills: await process.kills))
+        }
+        if let state = await shared.pair?.state {
+            database = Database(primary: state.primary, following: state.following)
+        }
+        acknowledged = try await park.rows { $0.sync == "synced" }.count
+        pending = try await park.rows { ["pending", "inFlight"].contains($0.sync) }.count
+        failovers = try await shared.outcomes().map(Outcome.init)
+    }
+}

@@ -1,0 +1,121 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+
+/// A primary and a standby of the lab's own, in its folder: the primary can be killed, and the standby takes over.
+actor DatabasePair {
+    /// How the standby follows the primary.
+    enum Following: String, Codable, Sendable, CaseIterable {
+        /// A commit waits until the standby has it.
+        case synchronous
+        /// The standby is behind by moments.
+        case asynchronous
+        /// The standby gets nothing.
+        case cutOff
+    }
+
+    /// What there is at the moment.
+    struct State: Sendable {
+        var primary: String
+        /// Nil: it was promoted, and there is no other yet.
+        var following: Following?
+    }
+
+    /// Names both nodes, whichever is the primary.
+    nonisolated let url: String
+    private var primary: PostgresNode
+    private var standby: PostgresNode
+    private var following: Following?
+    private let mark: URL
+
+    /// Opens the pair of a folder, or makes it. What an earlier lab has left running ends first.
+    ///
+    /// - Throws: `OptimistError` with code `badLabData` if the machine has no PostgreSQL, or if that fails.
+    init(in folder: URL) async throws {
+        let programs = try PostgresPrograms()
+        let sockets = FileManager.default.temporaryDirectory.appending(
+            path: "optimist-lab-\(UUID().uuidString.prefix(8).lowercased())")
+        try FileManager.default.createDirectory(at: sockets, withIntermediateDirectories: true)
+        let nodes = ["one", "two"].map { name in
+            PostgresNode(
+                programs: programs, name: name, directory: folder.appending(path: name),
+                sockets: sockets.appending(path: name))
+        }
+        // The name of the primary: after a promotion the old one's data looks like a primary's too.
+        mark = folder.appending(path: "primary")
+        let isSecond = (try? String(contentsOf: mark, encoding: .utf8)) == nodes[1].name
+        (primary, standby) = isSecond ? (nodes[1], nodes[0]) : (nodes[0], nodes[1])
+        url = "postgres:///optimist?host=\(nodes[0].sockets.path),\(nodes[1].sockets.path)&user=optimist"
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        if primary.exists { try await primary.start() } else { try await primary.make() }
+        try await primary.set("synchronous_standby_names", "")
+        if standby.exists, standby.isStandby {
+            try await standby.start()
+        } else {
+            await standby.stop()
+            try await standby.make(following: primary)
+        }
+        try await follow(.asynchronous)
+    }
+
+    var state: State { State(primary: primary.name, following: following) }
+
+    /// Changes how the standby follows, and returns when it does.
+    ///
+    /// - Throws: `OptimistError` with code `badLabRequest` if there is no standby, or `badLabData` if PostgreSQL fails.
+    func follow(_ wanted: Following) async throws {
+        // No commit waits for a standby that is about to leave.
+        try await primary.set("synchronous_standby_names", wanted == .synchronous ? "*" : "")
+        let source = wanted == .cutOff ? "nowhere" : ""
+        try await standby.set(
+            "primary_conninfo", "host=\(primary.sockets.appending(path: source).path) user=optimist")
+        let streaming = "SELECT sync_state FROM pg_stat_replication WHERE state = 'streaming'"
+        let states: [Following: [String]] = [.synchronous: ["sync"], .asynchronous: ["async"], .cutOff: []]
+        for _ in 0..<Self.tries {
+            if try await primary.sql(streaming) == states[wanted] {
+                following = wanted
+                return
+            }
+            try await Task.sleep(for: Self.pause)
+        }
+        throw OptimistError(.badLabData, "The standby does not follow. Its log is in \(standby.directory.path).")
+    }
+
+    /// How often, and how long between two looks, it is waited for the standby: a minute in all.
+    private static let tries = 1_200
+    private static let pause = Duration.milliseconds(50)
+
+    /// Kills the primary, and makes the standby the primary at once.
+    ///
+    /// - Returns: How long it took from the kill until the new primary takes writes.
+    func failOver() async throws -> Duration {
+        guard following != nil else {
+            throw OptimistError(.badLabRequest, "There is no standby. Make another one first.")
+        }
+        let stopwatch = Stopwatch(ContinuousClock())
+        try await primary.kill()
+        following = nil
+        try await standby.promote()
+        let duration = stopwatch()
+        swap(&primary, &standby)
+        try Data(primary.name.utf8).write(to: mark, options: .atomic)
+        try await primary.set("synchronous_standby_names", "")
+        return duration
+    }
+
+    /// Makes a standby in place of the primary that was killed.
+    func replaceStandby() async throws {
+        guard following == nil else { return }
+        await standby.stop()
+        try await standby.make(following: primary)
+        try await follow(.asynchronous)
+    }
+
+    /// Ends both. Their data stays.
+    func close() async {
+        await standby.stop()
+        await primary.stop()
+        try? FileManager.default.removeItem(at: primary.sockets.deletingLastPathComponent())
+    }
+}

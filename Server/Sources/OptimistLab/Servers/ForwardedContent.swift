@@ -1,0 +1,34 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import OptimistServer
+import OptimistSession
+
+/// What the lab's own server shows beside the rows, as another server of the lab passes it on.
+struct ForwardedContent: Sendable {
+    /// The port of the lab's own server.
+    let port: Int
+    let transport: any Transport
+
+    var routes: [AppRoute] {
+        LabContent.paths.map { path in AppRoute(path) { call in try await forward(call.request) } }
+    }
+
+    private func forward(_ request: Request) async throws -> Response {
+        let asked = HTTPRequest(
+            method: request.method, scheme: "http", authority: "127.0.0.1:\(port)", path: request.uri.string,
+            headerFields: request.headers.filter { [.authorization, .ifNoneMatch].contains($0.name) })
+        do {
+            // The page may hold a picture back for as long as a person likes.
+            let answer = try await transport.send(TransportRequest(head: asked, headTimeout: .seconds(3_600)))
+            let bytes = try await answer.body.collect(upTo: 100_000_000)
+            return Response(
+                status: answer.head.status, headers: answer.head.headerFields.filter { $0.name != .contentLength },
+                body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
+        } catch is TransportError {
+            throw HTTPError(.badGateway, message: "The lab does not answer.")
+        }
+    }
+}

@@ -1,0 +1,58 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+public import Logging
+public import OptimistPostgres
+public import OptimistServer
+import OptimistSession
+import ServiceLifecycle
+import UnixSignals
+
+/// A server process of a lab whose servers share a database. The lab starts it: see ``LabDatabase``.
+public struct LabServer: Sendable {
+    private let database: PostgresDatabase
+    private let secret: ServerKeys
+    private let content: Int
+    private let gazetteer: URL
+    private let port: Int
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - database: The database that it shares.
+    ///   - secret: The secret of all its servers.
+    ///   - content: The port of the lab's own server on 127.0.0.1. It has the pictures and the first screen.
+    ///   - gazetteer: The file that places are named from.
+    ///   - port: The port to listen on at 127.0.0.1. Zero: any free one.
+    ///   - logger: Receives what the server logs.
+    public init(
+        database: PostgresDatabase, secret: ServerKeys, content: Int, gazetteer: URL, port: Int, logger: Logger
+    ) {
+        self.database = database
+        self.secret = secret
+        self.content = content
+        self.gazetteer = gazetteer
+        self.port = port
+        self.logger = logger
+    }
+
+    /// Serves until the task is cancelled or the process is asked to end.
+    ///
+    /// - Parameter onStart: Gets the port once it listens.
+    /// - Throws: `OptimistError` with a sentence that says what to do.
+    public func run(onStart: @escaping @Sendable (Int) -> Void) async throws {
+        let server = try await OptimistServer(
+            configuration: ServerConfiguration(
+                port: port, storage: .postgres(database, secret: secret), gazetteer: gazetteer,
+                routes: ForwardedContent(port: content, transport: AsyncHTTPClientTransport.shared).routes,
+                logger: logger))
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],
+                gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            onStart(try await server.port)
+            try await tasks.waitForAll()
+        }
+    }
+}

@@ -1,0 +1,106 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+import Subprocess
+
+/// A cluster of PostgreSQL in a directory of the lab, behind a Unix socket: a primary, or a standby that follows one.
+struct PostgresNode: Sendable {
+    let programs: PostgresPrograms
+    let name: String
+    /// Its data, its log, and nothing else.
+    let directory: URL
+    /// The directory of its socket. The path of a socket is short, and the lab's folder may not be.
+    let sockets: URL
+
+    private var data: String { directory.appending(path: "data").path }
+
+    var exists: Bool { FileManager.default.fileExists(atPath: "\(data)/PG_VERSION") }
+
+    var isStandby: Bool { FileManager.default.fileExists(atPath: "\(data)/standby.signal") }
+
+    // MARK: - Its life
+
+    /// Makes a primary with an empty database, and starts it.
+    func make() async throws {
+        try await programs.makeDirectory(directory)
+        try await programs.run(
+            "initdb",
+            [
+                "--pgdata", data, "--username", "optimist", "--auth", "trust", "--encoding", "UTF8", "--locale", "C",
+            ])
+        try await start()
+        try await programs.run("createdb", ["--host", sockets.path, "--username", "optimist", "optimist"])
+    }
+
+    /// Makes a standby with the data of a primary that runs, and starts it.
+    func make(following primary: PostgresNode) async throws {
+        try? FileManager.default.removeItem(at: directory)
+        try await programs.makeDirectory(directory)
+        try await programs.run(
+            "pg_basebackup",
+            [
+                "--pgdata", data, "--host", primary.sockets.path, "--username", "optimist", "--write-recovery-conf",
+                "--checkpoint", "fast",
+            ])
+        try await start()
+    }
+
+    /// Starts it, once what an earlier lab may have left of it has ended.
+    func start() async throws {
+        await stop()
+        try await programs.makeDirectory(sockets)
+        let settings = [
+            "unix_socket_directories=\(sockets.path)", "listen_addresses=", "max_connections=100",
+            "dynamic_shared_memory_type=mmap",
+            // A standby that is promoted in the moment in which it loses its primary waits so long first.
+            "wal_retrieve_retry_interval=250ms",
+        ]
+        try await programs.run(
+            "pg_ctl",
+            [
+                "--pgdata", data, "--wait", "--log", directory.appending(path: "log").path,
+                "-o", settings.map { "-c \($0)" }.joined(separator: " "), "start",
+            ])
+    }
+
+    /// Ends it, if it runs.
+    func stop() async { _ = try? await programs.run("pg_ctl", ["--pgdata", data, "--mode", "fast", "--wait", "stop"]) }
+
+    /// Ends all its processes with kill -9.
+    func kill() async throws {
+        let lines = try String(contentsOfFile: "\(data)/postmaster.pid", encoding: .utf8).split(separator: "\n")
+        guard let first = lines.first.flatMap({ pid_t($0) }) else { return }
+        let listed = try await Subprocess.run(
+            .name("ps"), arguments: ["-A", "-o", "pid=,ppid="], output: .string(limit: 1 << 22))
+        let children = listed.standardOutput.split(separator: "\n").compactMap { line -> pid_t? in
+            let numbers = line.split(separator: " ").compactMap { pid_t($0) }
+            return numbers.count == 2 && numbers[1] == first ? numbers[0] : nil
+        }
+        for process in [first] + children { Foundation.kill(process, SIGKILL) }
+        // The system keeps this piece of a killed cluster until it is removed.
+        guard lines.count > 6, let memory = lines[6].split(separator: " ").last else { return }
+        _ = try? await Subprocess.run(.name("ipcrm"), arguments: ["-m", String(memory)], output: .discarded)
+    }
+
+    func promote() async throws { try await programs.run("pg_ctl", ["--pgdata", data, "--wait", "promote"]) }
+
+    // MARK: - Its settings
+
+    /// Runs a statement, and returns its rows as text.
+    @discardableResult
+    func sql(_ statement: String) async throws -> [String] {
+        try await programs.run(
+            "psql",
+            [
+                "--host", sockets.path, "--username", "optimist", "--dbname", "optimist", "--no-psqlrc",
+                "--tuples-only", "--no-align", "--command", statement,
+            ]
+        ).split(separator: "\n").map(String.init)
+    }
+
+    func set(_ name: String, _ value: String) async throws {
+        try await sql("ALTER SYSTEM SET \(name) = '\(value)'")
+        try await sql("SELECT pg_reload_conf()")
+    }
+}

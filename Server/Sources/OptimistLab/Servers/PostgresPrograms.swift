@@ -1,0 +1,76 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+import Subprocess
+
+/// The programs of a PostgreSQL on this machine, such as `initdb` and `pg_ctl`.
+///
+/// PostgreSQL refuses to run as root, so for root they run as the user postgres, which Debian's package makes.
+struct PostgresPrograms: Sendable {
+    private let directory: String
+    private let isRoot = geteuid() == 0
+
+    /// - Throws: `OptimistError` with code `badLabData` if the machine has none.
+    init() throws {
+        let fromPath = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+        let installed = ["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt"].flatMap { place in
+            (try? FileManager.default.contentsOfDirectory(atPath: place))?.sorted {
+                $0.compare($1, options: .numeric) == .orderedDescending
+            }.map { "\(place)/\($0)/bin" } ?? []
+        }
+        // A link in the path may lie apart from the other programs.
+        let places = (fromPath.map { "\($0)/initdb" } + installed.map { "\($0)/initdb" }).map {
+            URL(filePath: $0).resolvingSymlinksInPath()
+        }
+        guard let found = places.first(where: { FileManager.default.isExecutableFile(atPath: $0.path) }) else {
+            throw OptimistError(
+                .badLabData,
+                """
+                There is no PostgreSQL on this machine. Install it (on Debian: apt-get install postgresql), or name a \
+                database with --database postgres://….
+                """)
+        }
+        directory = found.deletingLastPathComponent().path
+    }
+
+    /// Runs a program to its end.
+    ///
+    /// - Returns: What it wrote.
+    /// - Throws: `OptimistError` with code `badLabData` and the program's own words if it fails.
+    @discardableResult
+    func run(_ program: String, _ arguments: [String]) async throws -> String {
+        let path = "\(directory)/\(program)"
+        let words = (isRoot ? ["runuser", "-u", "postgres", "--"] : []) + [path] + arguments
+        // It may not be allowed to enter the lab's present directory.
+        let result = try await Subprocess.run(
+            .name("sh"), arguments: Arguments(["-c", "cd / && exec \"$@\"", "sh"] + words),
+            output: .string(limit: 1 << 20), error: .combinedWithOutput)
+        let said = result.standardOutput
+        guard result.terminationStatus.isSuccess else {
+            throw OptimistError(.badLabData, "\(program): \(said.trimmingCharacters(in: .whitespacesAndNewlines))")
+        }
+        return said
+    }
+
+    /// Makes a directory that is the programs' own.
+    ///
+    /// - Throws: `OptimistError` with code `badLabData` if they cannot enter it.
+    func makeDirectory(_ directory: URL) async throws {
+        try FileManager.default.createDirectory(
+            at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        guard isRoot else { return }
+        try FileManager.default.setAttributes(
+            [.ownerAccountName: "postgres", .groupOwnerAccountName: "postgres"], ofItemAtPath: directory.path)
+        let entered = try await Subprocess.run(
+            .name("runuser"), arguments: ["-u", "postgres", "--", "test", "-w", directory.path], output: .discarded)
+        guard entered.terminationStatus.isSuccess else {
+            throw OptimistError(
+                .badLabData,
+                """
+                PostgreSQL runs as the user postgres, who cannot enter \(directory.path). Name a folder that other users \
+                can enter with --data, or run the lab as a user of your own.
+                """)
+        }
+    }
+}

@@ -1,0 +1,46 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import ArgumentParser
+import Foundation
+import Logging
+import OptimistLab
+import OptimistPostgres
+import OptimistServer
+
+/// `optimist lab-server`: one of the server processes of a lab with a shared database. The lab starts it.
+///
+/// It prints its port, and ends when its standard input ends, and so with the lab, however that ends.
+struct LabServerCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lab-server", abstract: "Serve phones of a lab. The lab runs this itself.", shouldDisplay: false)
+
+    @OptionGroup var shared: DatabaseOptions
+
+    @Option(help: "The port of the lab's own server.")
+    var content: Int
+
+    @Option(help: "Names of places.")
+    var gazetteer: String
+
+    @Option(help: "The port to listen on. 0: any free one.")
+    var port = 0
+
+    @Option(help: "How much to log: trace, debug, info, notice, warning or error.", transform: LogLevel.parse)
+    var logLevel = Logger.Level.warning
+
+    func run() async throws {
+        guard let database = shared.shared else { throw ValidationError("Name the database with --database.") }
+        Thread.detachNewThread {
+            while FileHandle.standardInput.availableData.count > 0 {}
+            Foundation.exit(EXIT_SUCCESS)
+        }
+        var logger = Logger(label: "optimist.server", factory: { StreamLogHandler.standardError(label: $0) })
+        logger.logLevel = logLevel
+        let server = LabServer(
+            database: database, secret: try shared.readSecret(), content: content, gazetteer: URL(filePath: gazetteer),
+            port: port, logger: logger)
+        try await explainingErrors(of: "lab-server", at: database.place) {
+            try await server.run { port in say("\(port)") }
+        }
+    }
+}
