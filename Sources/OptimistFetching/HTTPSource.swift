@@ -68,7 +68,7 @@ public struct HTTPSource: Sendable {
         while true {
             do {
                 let request = SessionRequest(
-                    .get, target, headerFields: running.download.fields, answerLimitBytes: limitBytes)
+                    target, headerFields: running.download.fields, answerLimitBytes: limitBytes)
                 let meaning = try await session.stream(request, idleTimeout: Self.idleTimeout) { head, body in
                     try await running.take(head, body) { fetch.report($0) }
                 }

@@ -153,7 +153,7 @@ struct CredentialStoreTests {
                 credentials: FileCredentialStore(directory: directory), surroundings: surroundings)
             for _ in 0..<3 {
                 process.spawn {
-                    let code = try? await session.send(SessionRequest(.get, "/rows")).head.status.code
+                    let code = try? await session.send(SessionRequest("/rows")).head.status.code
                     answers.withLock { $0.append(code) }
                 }
             }
@@ -174,13 +174,13 @@ struct CredentialStoreTests {
             server: Bench.address, transport: transport, credentials: store,
             surroundings: Surroundings(
                 clock: ManualClock(), now: { Date(timeIntervalSince1970: 1_800_000_000) }, seed: 1))
-        _ = try await session.send(SessionRequest(.get, "/rows"))
+        _ = try await session.send(SessionRequest("/rows"))
         server.books.withLock { ($0.generation, $0.refusedUpTo) = (2, 2) }
         var kept = Credentials.first
         (kept.accessToken, kept.refreshToken) = (Secret("access-2"), Secret("refresh-2"))
         kept.expiresAt = Date(timeIntervalSince1970: 1_799_999_999)
         store.save(kept)
-        #expect(try await session.send(SessionRequest(.get, "/rows")).head.status == .ok)
+        #expect(try await session.send(SessionRequest("/rows")).head.status == .ok)
         #expect(server.refreshes == 1)
         #expect(store.load()?.refreshToken == Secret("refresh-3"))
     }
@@ -189,7 +189,7 @@ struct CredentialStoreTests {
     func `T3 T9: a process whose session ends leaves alone what another has signed in with`(kind: String) async throws {
         let store = InMemoryCredentialStore(.first)
         let bench = Bench(store: store)
-        _ = try await bench.session.send(SessionRequest(.get, "/rows"))
+        _ = try await bench.session.send(SessionRequest("/rows"))
         var theirs = Credentials.first
         theirs.account = Account(id: "a2", email: "grace@example.com")
         (theirs.accessToken, theirs.refreshToken) = (Secret("theirs"), Secret("their refresh"))
@@ -215,7 +215,7 @@ struct CredentialStoreTests {
     {
         let store = InMemoryCredentialStore(.first)
         let bench = Bench(store: store)
-        _ = try await bench.session.send(SessionRequest(.get, "/rows"))
+        _ = try await bench.session.send(SessionRequest("/rows"))
         var anew = Credentials.first
         (anew.accessToken, anew.refreshToken) = (Secret("access-2"), Secret("refresh-2"))
         store.save(anew)
@@ -262,7 +262,7 @@ struct CredentialStoreTests {
         for isUnderWay in [false, true] {
             let store = InMemoryCredentialStore(.first)
             let bench = Bench(store: store)
-            _ = try await bench.session.send(SessionRequest(.get, "/rows"))
+            _ = try await bench.session.send(SessionRequest("/rows"))
             bench.server.refuse(upTo: 1)
             if isUnderWay {
                 bench.server.onRefresh {

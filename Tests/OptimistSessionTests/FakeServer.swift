@@ -125,8 +125,7 @@ struct Bench {
     }
 
     /// Sends `count` requests at once, and returns how each ended.
-    func send(_ count: Int, _ request: SessionRequest = SessionRequest(.get, "/rows")) async -> [Result<Int, any Error>]
-    {
+    func send(_ count: Int, _ request: SessionRequest = SessionRequest("/rows")) async -> [Result<Int, any Error>] {
         await withTaskGroup(of: Result<Int, any Error>.self) { group in
             for _ in 0..<count {
                 group.addTask { [session] in

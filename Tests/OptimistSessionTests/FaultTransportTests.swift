@@ -107,7 +107,7 @@ struct FaultTransportTests {
                 refreshBackoff: Backoff(base: .zero), retryBackoff: Backoff(base: .zero)),
             surroundings: Surroundings(seed: 1))
         var answered = 0
-        for _ in 0..<100 where (try? await session.send(SessionRequest(.get, "/rows")))?.head.status == .ok {
+        for _ in 0..<100 where (try? await session.send(SessionRequest("/rows")))?.head.status == .ok {
             answered += 1
         }
         #expect(answered > 20)

@@ -129,7 +129,7 @@ struct SessionAccountTests {
         #expect(session.state == .signedOut(.accountDeleted))
         #expect(transport.requests.last?.head.path == "/auth/delete-account")
         let error = await #expect(throws: OptimistError.self) {
-            _ = try await session.send(SessionRequest(.get, "/rows"))
+            _ = try await session.send(SessionRequest("/rows"))
         }
         #expect(error?.signOutReason == .accountDeleted && error?.message == "The account was deleted.")
     }

@@ -25,9 +25,11 @@ struct SessionDeadlineTests {
             await door.pass()
             return TransportResponse(.ok)
         }
-        let first = Task { try await bench.session.send(SessionRequest(.get, "/rows", deadline: .seconds(3600))) }
+        let first = Task { try await bench.session.send(SessionRequest("/rows", deadline: .seconds(3600))) }
         await door.knock()
-        let second = Task { try await bench.session.send(SessionRequest(.post, "/rows", deadline: .seconds(10))) }
+        let second = Task {
+            try await bench.session.send(SessionRequest("/rows", method: .post, deadline: .seconds(10)))
+        }
         await bench.clock.sleepers(atLeast: 2)
         bench.clock.advance(by: .seconds(10))
         let error = await failure { try await second.value }
@@ -41,7 +43,7 @@ struct SessionDeadlineTests {
     @Test func `a background request that was offline until its deadline was not sent`() async throws {
         let bench = Bench()
         for _ in 0..<1000 { bench.server.onRequest { throw TransportError(.unreachable, .notSent) } }
-        let request = SessionRequest(.post, "/rows", urgency: .background, deadline: .seconds(60))
+        let request = SessionRequest("/rows", method: .post, urgency: .background, deadline: .seconds(60))
         let error = await failure { try await bench.whileTimePasses { try await bench.session.send(request) } }
         #expect(error?.kind == .timedOut)
         #expect(error?.phase == .notSent)
@@ -54,7 +56,7 @@ struct SessionDeadlineTests {
             await door.pass()
             return TransportResponse(.ok)
         }
-        let call = Task { try await bench.session.send(SessionRequest(.post, "/rows", deadline: .seconds(10))) }
+        let call = Task { try await bench.session.send(SessionRequest("/rows", method: .post, deadline: .seconds(10))) }
         await door.knock()
         await bench.clock.sleepers(atLeast: 1)
         bench.clock.advance(by: .seconds(10))
@@ -66,7 +68,7 @@ struct SessionDeadlineTests {
         let bench = Bench()
         bench.server.onRequest { throw TransportError(.broken, .maybeProcessed) }
         bench.server.onRequest { throw TransportError(.refused, .notSent) }
-        let request = SessionRequest(.get, "/rows", attempts: 2)
+        let request = SessionRequest("/rows", attempts: 2)
         let error = await failure { try await bench.whileTimePasses { try await bench.session.send(request) } }
         #expect(error?.kind == .refused)
         #expect(error?.phase == .maybeProcessed)
@@ -77,18 +79,18 @@ struct SessionDeadlineTests {
     {
         let bench = Bench()
         bench.server.onRequest { TransportResponse(.tooManyRequests, headerFields: [.retryAfter: "20"]) }
-        let request = SessionRequest(.get, "/rows", urgency: urgency, deadline: .seconds(10))
+        let request = SessionRequest("/rows", urgency: urgency, deadline: .seconds(10))
         #expect(try await bench.session.send(request).head.status == .tooManyRequests)
         #expect(bench.clock.elapsed == .zero)
     }
 
     private static let harmless: [(SessionRequest, TransportError)] = [
-        (SessionRequest(.get, "/rows"), TransportError(.unreachable, .notSent)),
-        (SessionRequest(.post, "/rows"), TransportError(.refused, .notSent)),
-        (SessionRequest(.get, "/rows"), TransportError(.untrusted, .notSent)),
-        (SessionRequest(.get, "/rows"), TransportError(.tooLarge, .responseStarted)),
-        (SessionRequest(.post, "/rows"), TransportError(.broken, .maybeProcessed)),
-        (SessionRequest(.get, "/rows", attempts: 1), TransportError(.broken, .maybeProcessed)),
+        (SessionRequest("/rows"), TransportError(.unreachable, .notSent)),
+        (SessionRequest("/rows", method: .post), TransportError(.refused, .notSent)),
+        (SessionRequest("/rows"), TransportError(.untrusted, .notSent)),
+        (SessionRequest("/rows"), TransportError(.tooLarge, .responseStarted)),
+        (SessionRequest("/rows", method: .post), TransportError(.broken, .maybeProcessed)),
+        (SessionRequest("/rows", attempts: 1), TransportError(.broken, .maybeProcessed)),
     ]
 
     @Test(arguments: harmless)
@@ -103,7 +105,7 @@ struct SessionDeadlineTests {
         }
         let before = bench.server.sends("/rows")
         bench.server.onRequest { TransportResponse(.serviceUnavailable) }
-        #expect(try await bench.session.send(SessionRequest(.get, "/rows")).head.status == .ok)
+        #expect(try await bench.session.send(SessionRequest("/rows")).head.status == .ok)
         #expect(bench.server.sends("/rows") == before + 2)
     }
 

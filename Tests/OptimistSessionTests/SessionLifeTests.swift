@@ -62,8 +62,8 @@ struct SessionLifeTests {
             server.books.withLock { $0.generation = 2 }
             return TransportResponse(.ok, #"{"access_token":"access-2","refresh_token":"refresh-2"}"#)
         }
-        let one = Task { try await bench.session.send(SessionRequest(.get, "/one")).head.status }
-        let two = Task { try await bench.session.send(SessionRequest(.get, "/two")).head.status }
+        let one = Task { try await bench.session.send(SessionRequest("/one")).head.status }
+        let two = Task { try await bench.session.send(SessionRequest("/two")).head.status }
         await door.knock()
         one.cancel()
         await #expect(throws: CancellationError.self) { try await one.value }
@@ -85,7 +85,7 @@ struct SessionLifeTests {
         }
         var random = SplitMix64(seed: seed)
         let tasks = (0..<100).map { _ in
-            Task { try await bench.session.send(SessionRequest(.get, "/rows")).head.status }
+            Task { try await bench.session.send(SessionRequest("/rows")).head.status }
         }
         let cancelled = tasks.map { _ in Bool.random(using: &random) }
         for (task, isCancelled) in zip(tasks, cancelled) where isCancelled { task.cancel() }
@@ -151,7 +151,7 @@ struct SessionLifeTests {
             server: Bench.address, transport: transport, credentials: store,
             surroundings: Surroundings(clock: ManualClock()))
         let former = Task {
-            try await session.stream(SessionRequest(.get, "/events")) { _, _ in
+            try await session.stream(SessionRequest("/events")) { _, _ in
                 await saying.pass()
                 session.end(.signedInElsewhere)
                 while true { try await Task.sleep(for: .seconds(60)) }
@@ -169,14 +169,14 @@ struct SessionLifeTests {
         #expect(try await entering.value.email == "ada@example.com")
         #expect(session.account?.email == "ada@example.com")
         #expect(store.load() != nil)
-        #expect(try await session.send(SessionRequest(.get, "/rows")).head.status == .ok)
+        #expect(try await session.send(SessionRequest("/rows")).head.status == .ok)
     }
 
     @Test func `an old stream cannot end the session that replaced its own`() async throws {
         let door = Door()
         let bench = Bench()
         let former = Task { [session = bench.session] in
-            try await session.stream(SessionRequest(.get, "/events")) { _, _ in
+            try await session.stream(SessionRequest("/events")) { _, _ in
                 await door.pass()
                 session.end(.signedInElsewhere)
             }
@@ -228,14 +228,14 @@ struct SessionLifeTests {
         let session = Session(
             server: Bench.address, transport: transport, credentials: store,
             surroundings: Surroundings(clock: ManualClock()))
-        _ = try await session.send(SessionRequest(.get, "/rows"))
+        _ = try await session.send(SessionRequest("/rows"))
         #expect(server.sends("/rows") == 2)
         #expect(wasStored.withLock { $0 })
     }
 
     @Test func `T9: no description, dump or error shows a token`() async throws {
         let bench = Bench()
-        _ = try await bench.session.send(SessionRequest(.get, "/rows?key=access-in-query"))
+        _ = try await bench.session.send(SessionRequest("/rows?key=access-in-query"))
         var shown = "\(Credentials.first) \(String(reflecting: Credentials.first)) \(bench.session.state)"
         dump(Credentials.first, to: &shown)
         for request in bench.transport.requests {

@@ -28,10 +28,10 @@ struct SessionRefreshTests {
             await door.pass()
             return TransportResponse(.unauthorized)
         }
-        async let slow = bench.session.send(SessionRequest(.get, "/slow"))
+        async let slow = bench.session.send(SessionRequest("/slow"))
         await door.knock()
         bench.server.refuse(upTo: 1)
-        _ = try await bench.session.send(SessionRequest(.get, "/rows"))
+        _ = try await bench.session.send(SessionRequest("/rows"))
         #expect(bench.server.refreshes == 1)
         door.open()
         #expect(try await slow.head.status == .ok)
@@ -54,11 +54,11 @@ struct SessionRefreshTests {
     @Test func `T2: a request that is always refused costs one refresh, and the others go on`() async throws {
         let bench = Bench()
         for _ in 0..<2 { bench.server.onRequest { TransportResponse(.unauthorized) } }
-        await #expect { try await bench.session.send(SessionRequest(.get, "/forbidden")) } throws: {
+        await #expect { try await bench.session.send(SessionRequest("/forbidden")) } throws: {
             ($0 as? OptimistError)?.code == .credentialRefused
         }
         #expect(bench.server.refreshes == 1)
-        #expect(try await bench.session.send(SessionRequest(.get, "/rows")).head.status == .ok)
+        #expect(try await bench.session.send(SessionRequest("/rows")).head.status == .ok)
         #expect(bench.session.state == .active(Credentials.first.account))
     }
 
@@ -143,7 +143,7 @@ struct SessionRefreshTests {
     {
         let bench = Bench()
         bench.server.refuse(upTo: 1)
-        _ = try await bench.session.send(SessionRequest(.get, "/rows"))
+        _ = try await bench.session.send(SessionRequest("/rows"))
         #expect(bench.server.generation == 2)
         bench.clock.advance(by: .seconds(2))
         var theirs = Credentials.first
@@ -152,7 +152,7 @@ struct SessionRefreshTests {
         try bench.store.save(theirs)
         bench.server.books.withLock { $0.generation = 3 }
         bench.server.refuse(upTo: 2)
-        #expect(try await bench.session.send(SessionRequest(.get, "/rows")).head.status == .ok)
+        #expect(try await bench.session.send(SessionRequest("/rows")).head.status == .ok)
         #expect(bench.session.state == .active(Credentials.first.account))
     }
 
@@ -191,7 +191,7 @@ struct SessionRefreshTests {
         let bench = Bench(signedIn: false)
         try await bench.session.signIn(email: "ada@example.com", password: "secret")
         bench.clock.advance(by: .seconds(839))
-        _ = try await bench.session.send(SessionRequest(.get, "/rows"))
+        _ = try await bench.session.send(SessionRequest("/rows"))
         #expect(bench.server.refreshes == 0)
         bench.clock.advance(by: .seconds(2))
         let door = Door()
@@ -199,11 +199,11 @@ struct SessionRefreshTests {
             await door.pass()
             return TransportResponse(.internalServerError)
         }
-        #expect(try await bench.session.send(SessionRequest(.get, "/rows")).head.status == .ok)
+        #expect(try await bench.session.send(SessionRequest("/rows")).head.status == .ok)
         #expect(bench.session.state == .refreshing(Credentials.first.account))
         door.open()
         await bench.reaches { if case .degraded = $0 { true } else { false } }
-        #expect(try await bench.session.send(SessionRequest(.get, "/rows")).head.status == .ok)
+        #expect(try await bench.session.send(SessionRequest("/rows")).head.status == .ok)
     }
 
     @Test func `T4: what nobody waits for goes on when the session is renewed, and is never told to come again`() async
@@ -211,7 +211,7 @@ struct SessionRefreshTests {
         let bench = Bench()
         bench.server.refuse(upTo: 1)
         for _ in 0..<3 { bench.server.onRefresh { TransportResponse(.internalServerError) } }
-        async let background = bench.send(3, SessionRequest(.get, "/rows", urgency: .background))
+        async let background = bench.send(3, SessionRequest("/rows", urgency: .background))
         for _ in 0..<3 {
             await bench.reaches { if case .degraded = $0 { true } else { false } }
             #expect(await bench.send(1).first?.error?.code == .refreshPostponed)
@@ -244,16 +244,16 @@ struct SessionRefreshTests {
                     now: { Date(timeIntervalSince1970: 1_800_000_000 + error + clock.elapsed / .seconds(1)) }, seed: 7))
         }
         var session = launch()
-        _ = try await session.send(SessionRequest(.get, "/rows"))
+        _ = try await session.send(SessionRequest("/rows"))
         let early = server.refreshes
-        for _ in 0..<3 { _ = try await session.send(SessionRequest(.get, "/rows")) }
+        for _ in 0..<3 { _ = try await session.send(SessionRequest("/rows")) }
         #expect(server.refreshes == early, "the token is good for another 15 minutes")
         clock.advance(by: .seconds(850))
-        _ = try await session.send(SessionRequest(.get, "/rows"))
+        _ = try await session.send(SessionRequest("/rows"))
         while session.state != .active(kept.account) || server.refreshes == early { await Task.yield() }
         #expect(server.refreshes == early + 1)
         session = launch()
-        _ = try await session.send(SessionRequest(.get, "/rows"))
+        _ = try await session.send(SessionRequest("/rows"))
         #expect(session.state == .active(kept.account) && server.refreshes == early + 1)
     }
 }

@@ -12,7 +12,7 @@ import Testing
 struct SessionRequestTests {
     @Test func `relative targets go to the server, with the token and the query`() async throws {
         let bench = Bench()
-        _ = try await bench.session.send(SessionRequest(.post, "/jmap?a=%2F", body: [1, 2]))
+        _ = try await bench.session.send(SessionRequest("/jmap?a=%2F", method: .post, body: [1, 2]))
         let request = try #require(bench.transport.requests.first)
         #expect(request.head.scheme == "http")
         #expect(request.head.authority == "localhost:8080")
@@ -27,7 +27,7 @@ struct SessionRequestTests {
     ])
     func `credentials go to no other origin`(target: String) async {
         let bench = Bench()
-        #expect(await bench.send(1, SessionRequest(.get, target)).first?.error?.code == .foreignOrigin)
+        #expect(await bench.send(1, SessionRequest(target)).first?.error?.code == .foreignOrigin)
         #expect(bench.transport.requests.isEmpty)
     }
 
@@ -80,13 +80,13 @@ struct SessionRequestTests {
     func `a request with a Host field of the app's is not sent`(name: String) async throws {
         let bench = Bench()
         let fields: HTTPFields = [try #require(HTTPField.Name(name)): "elsewhere.example"]
-        let result = await bench.send(1, SessionRequest(.get, "/rows", headerFields: fields)).first
+        let result = await bench.send(1, SessionRequest("/rows", headerFields: fields)).first
         #expect(result?.error?.code == .foreignOrigin)
         #expect(bench.transport.requests.isEmpty)
     }
 
     @Test func `T7: whether a request is repeatable is as its method and key say when it is sent`() async throws {
-        var request = SessionRequest(.get, "/rows")
+        var request = SessionRequest("/rows")
         request.method = .post
         #expect(!request.isRepeatable)
         let bench = Bench()
@@ -128,11 +128,11 @@ struct SessionRequestTests {
     }
 
     @Test(arguments: [
-        (SessionRequest(.post, "/rows"), TransportError.Phase.maybeProcessed, 1),
-        (SessionRequest(.post, "/rows"), .notSent, 2),
-        (SessionRequest(.post, "/rows", isRepeatable: true), .maybeProcessed, 2),
-        (SessionRequest(.get, "/rows"), .responseStarted, 2),
-        (SessionRequest(.get, "/rows", attempts: 1), .notSent, 1),
+        (SessionRequest("/rows", method: .post), TransportError.Phase.maybeProcessed, 1),
+        (SessionRequest("/rows", method: .post), .notSent, 2),
+        (SessionRequest("/rows", method: .post, isRepeatable: true), .maybeProcessed, 2),
+        (SessionRequest("/rows"), .responseStarted, 2),
+        (SessionRequest("/rows", attempts: 1), .notSent, 1),
     ])
     func `T7: only what is safe is sent again after a broken connection`(
         request: SessionRequest, phase: TransportError.Phase, sends: Int
@@ -154,7 +154,7 @@ struct SessionRequestTests {
         bench.server.onRequest {
             TransportResponse(.serviceUnavailable, headerFields: [.retryAfter: retryAfter])
         }
-        async let status = bench.session.send(SessionRequest(.get, "/rows")).head.status
+        async let status = bench.session.send(SessionRequest("/rows")).head.status
         await bench.clock.sleepers(atLeast: 2)
         bench.clock.advance(by: .milliseconds(6_900))
         for _ in 0..<100 { await Task.yield() }
@@ -166,19 +166,19 @@ struct SessionRequestTests {
     @Test func `T7: who is told to come again after an hour gets the answer at once`() async throws {
         let bench = Bench()
         bench.server.onRequest { TransportResponse(.tooManyRequests, headerFields: [.retryAfter: "3600"]) }
-        #expect(try await bench.session.send(SessionRequest(.get, "/rows")).head.status == .tooManyRequests)
+        #expect(try await bench.session.send(SessionRequest("/rows")).head.status == .tooManyRequests)
     }
 
     @Test func `T7: a request with one attempt is still sent again after a refresh`() async {
         let bench = Bench()
         bench.server.refuse(upTo: 1)
-        #expect(await bench.send(1, SessionRequest(.post, "/rows", attempts: 1)).first?.value == 200)
+        #expect(await bench.send(1, SessionRequest("/rows", method: .post, attempts: 1)).first?.value == 200)
     }
 
     @Test func `T7: a request with a key is sent again with the same key`() async throws {
         let bench = Bench()
         bench.server.onRequest { throw TransportError(.broken, .maybeProcessed) }
-        async let result = bench.send(1, SessionRequest(.post, "/rows", idempotencyKey: "order-7"))
+        async let result = bench.send(1, SessionRequest("/rows", method: .post, idempotencyKey: "order-7"))
         await bench.clock.sleepers(atLeast: 2)
         bench.clock.advance(by: .seconds(1))
         #expect(await result.first?.value == 200)
@@ -191,7 +191,7 @@ struct SessionRequestTests {
     {
         let bench = Bench()
         for _ in 0..<5 { bench.server.onRequest { throw TransportError(.unreachable, .notSent) } }
-        let request = SessionRequest(.post, "/rows", urgency: .background, deadline: .seconds(3600))
+        let request = SessionRequest("/rows", method: .post, urgency: .background, deadline: .seconds(3600))
         async let result = bench.send(1, request)
         for _ in 0..<4 {
             await bench.clock.sleepers(atLeast: 2)
@@ -218,7 +218,7 @@ struct SessionRequestTests {
             server: Bench.address, transport: transport, credentials: InMemoryCredentialStore(.first),
             configuration: SessionConfiguration(retryBackoff: Backoff(base: .zero)),
             surroundings: Surroundings(clock: clock, seed: 1))
-        for _ in 0..<50 { _ = try? await session.send(SessionRequest(.get, "/rows")) }
+        for _ in 0..<50 { _ = try? await session.send(SessionRequest("/rows")) }
         #expect(server.withLock { $0 } < 60)
     }
 
@@ -231,7 +231,7 @@ struct SessionRequestTests {
         let session = Session(
             server: Bench.address, transport: transport, credentials: InMemoryCredentialStore(.first),
             surroundings: Surroundings(clock: clock))
-        let answer = Task { try await session.send(SessionRequest(.get, "/rows", deadline: .seconds(60))).head }
+        let answer = Task { try await session.send(SessionRequest("/rows", deadline: .seconds(60))).head }
         await clock.sleepers(atLeast: 2)
         clock.advance(by: .seconds(60))
         await #expect { try await answer.value } throws: { ($0 as? TransportError)?.kind == .timedOut }
@@ -243,7 +243,7 @@ struct SessionRequestTests {
             TransportResponse(head: HTTPResponse(status: .ok), body: ResponseBody([UInt8](repeating: 0, count: 11)))
         }
         await #expect {
-            try await bench.session.send(SessionRequest(.get, "/rows", answerLimitBytes: 10))
+            try await bench.session.send(SessionRequest("/rows", answerLimitBytes: 10))
         } throws: { ($0 as? TransportError)?.kind == .tooLarge }
     }
 
@@ -254,7 +254,7 @@ struct SessionRequestTests {
         bench.server.onRequest { TransportResponse(.unauthorized) }
         bench.server.onRequest { TransportResponse(head: HTTPResponse(status: .ok), body: ResponseBody(chunks)) }
         let stream = Task {
-            try await bench.session.stream(SessionRequest(.get, "/events")) { _, body in
+            try await bench.session.stream(SessionRequest("/events")) { _, body in
                 for try await chunk in body where chunk == [1] { first.open() }
             }
         }
@@ -272,7 +272,7 @@ struct SessionRequestTests {
         bench.server.onRequest { TransportResponse(head: HTTPResponse(status: .ok), body: ResponseBody(chunks)) }
         let heard = Mutex(0)
         let stream = Task {
-            try await bench.session.stream(SessionRequest(.get, "/events"), idleTimeout: .seconds(30)) { _, body in
+            try await bench.session.stream(SessionRequest("/events"), idleTimeout: .seconds(30)) { _, body in
                 for try await _ in body { heard.withLock { $0 += 1 } }
             }
         }

@@ -102,7 +102,7 @@ private final class Schedule: Sendable {
             try? await surroundings.clock.sleep(for: .milliseconds(begins))
             let isLate = books.withLock { $0.isOver }
             do {
-                let answer = try await session.send(SessionRequest(.get, "/rows"))
+                let answer = try await session.send(SessionRequest("/rows"))
                 let account = String(decoding: answer.body, as: UTF8.self)
                 if isLate, account != "a2" { problem("\(number), asked after the change, got \(account)'s answer") }
                 if account == "a1", books.withLock({ $0.isOver }) { problem("\(number) got an answer of the former") }

@@ -71,7 +71,7 @@ struct OneDeviceTests {
         older.network.say(isOnline: true)
         older.phone.sync.wake()
         let refusal = await #expect(throws: OptimistError.self) {
-            _ = try await older.phone.session.send(SessionRequest(.get, "/.well-known/jmap"))
+            _ = try await older.phone.session.send(SessionRequest("/.well-known/jmap"))
         }
         #expect(refusal?.signOutReason == .signedInElsewhere)
         // Long enough for a whole exchange of the device that is signed in.

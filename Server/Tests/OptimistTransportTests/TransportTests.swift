@@ -84,7 +84,7 @@
             try await carrier.withTransport(to: peer) { transport, authority in
                 let session = try Session.signedIn(to: authority, transport)
                 await #expect {
-                    try await session.send(SessionRequest(.get, "/", attempts: 1, deadline: .milliseconds(200)))
+                    try await session.send(SessionRequest("/", attempts: 1, deadline: .milliseconds(200)))
                 } throws: {
                     ($0 as? TransportError)?.kind == .timedOut
                 }
@@ -216,7 +216,7 @@
             let server = try await UntrustedServer()
             try await Carrier.asyncHTTPClient.withTransport { transport in
                 let session = try Session.signedIn(to: "localhost:\(server.port)", scheme: "https", transport)
-                await #expect { try await session.send(SessionRequest(.get, "/")) } throws: {
+                await #expect { try await session.send(SessionRequest("/")) } throws: {
                     guard let error = $0 as? TransportError else { return false }
                     return error.kind == .untrusted && error.phase == .notSent
                 }
@@ -273,7 +273,7 @@
             }
             try await carrier.withTransport(to: peer) { transport, authority in
                 let session = try Session.signedIn(to: authority, transport)
-                await #expect { try await session.send(SessionRequest(.get, "/", answerLimitBytes: 100_000)) } throws: {
+                await #expect { try await session.send(SessionRequest("/", answerLimitBytes: 100_000)) } throws: {
                     ($0 as? TransportError)?.kind == .tooLarge
                 }
             }

@@ -50,7 +50,7 @@ struct SessionProcess {
                 return "done"
             case "ask":
                 let answer = try await session.send(
-                    SessionRequest(.get, "/jmap/session", headTimeout: .seconds(300), deadline: .seconds(600)))
+                    SessionRequest("/jmap/session", headTimeout: .seconds(300), deadline: .seconds(600)))
                 return "answered \(answer.head.status.code)"
             case "describe":
                 try describe()

@@ -17,7 +17,7 @@ public struct Conflict: Identifiable, Hashable, Sendable {
         case deleted
     }
 
-    /// Names the conflict for ``Store/restore(_:)`` and ``Store/forget(_:)``. Later conflicts have greater numbers.
+    /// Tells the conflict from others of the same store. Later conflicts have greater numbers.
     public let id: Int64
     /// The table of the row.
     public let table: String
@@ -68,10 +68,12 @@ extension Store {
     /// If the row is gone, it is created again with all the values that it had. Otherwise only the edited columns are
     /// written.
     ///
-    /// - Parameter id: A ``Conflict/id``.
-    /// - Throws: `OptimistError` with code `unknownConflict`; `DatabaseError` if the row cannot be written, for example because
-    ///   a row that it refers to is gone; otherwise as ``Store/write(allOrNothing:_:)``. The conflict then stays.
-    public func restore(_ id: Conflict.ID) async throws {
+    /// - Parameter conflict: A conflict of this store.
+    /// - Throws: `OptimistError` with code `unknownConflict` if the store has forgotten it; `DatabaseError` if the row cannot be
+    ///   written, for example because a row that it refers to is gone; otherwise as ``Store/write(allOrNothing:_:)``. The
+    ///   conflict then stays.
+    public func restore(_ conflict: Conflict) async throws {
+        let id = conflict.id
         try await write { db in
             let sql = "SELECT tbl, id, mine, whole FROM optimist_journal WHERE number = ?"
             guard let row = try Row.fetchOne(db, sql: sql, arguments: [id]),
@@ -89,9 +91,10 @@ extension Store {
 
     /// Forgets a conflict, and with it what the user wrote.
     ///
-    /// - Parameter id: A ``Conflict/id``.
-    /// - Throws: `OptimistError` with code `unknownConflict`; `DatabaseError`.
-    public func forget(_ id: Conflict.ID) async throws {
+    /// - Parameter conflict: A conflict of this store.
+    /// - Throws: `OptimistError` with code `unknownConflict` if the store has forgotten it already; `DatabaseError`.
+    public func forget(_ conflict: Conflict) async throws {
+        let id = conflict.id
         try await write { db in
             try Self.remove(id, in: db)
             guard db.changesCount > 0 else { throw Self.unknownConflict(id) }

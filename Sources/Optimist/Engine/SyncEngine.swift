@@ -59,11 +59,11 @@ public actor SyncEngine {
     ///   - logger: Receives errors that could not be thrown, without anything that users wrote.
     ///   - onMassRemoval: Called before the engine removes more than half of a table, and more than 100 rows, from this
     ///     device because the server no longer has those rows. Sync goes on meanwhile. The engine asks once in each run
-    ///     until there is an answer, and again if more rows are to go by then. Default: the rows are removed.
+    ///     until there is an answer, and again if more rows are to go by then. Default: the rows are kept.
     public init(
         store: Store, session: Session, reachability: (any Reachability)? = nil, schemaVersion: Int = 1,
         logger: Logger = Logger(label: "optimist.sync"),
-        onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Answer = { _ in .remove }
+        onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Answer = { _ in .keep }
     ) {
         self.init(
             store: store, remote: JMAPRemote(session: session, schemaVersion: schemaVersion), session: session,
@@ -81,11 +81,11 @@ public actor SyncEngine {
     ///   - logger: Receives errors that could not be thrown, without anything that users wrote.
     ///   - onMassRemoval: Called before the engine removes more than half of a table, and more than 100 rows, from this
     ///     device because the server no longer has those rows. Sync goes on meanwhile. The engine asks once in each run
-    ///     until there is an answer, and again if more rows are to go by then. Default: the rows are removed.
+    ///     until there is an answer, and again if more rows are to go by then. Default: the rows are kept.
     public init(
         store: Store, remote: any Remote, reachability: (any Reachability)? = nil, installID: UUID? = nil,
         logger: Logger = Logger(label: "optimist.sync"),
-        onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Answer = { _ in .remove }
+        onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Answer = { _ in .keep }
     ) {
         self.init(
             store: store, remote: remote, session: nil, installID: installID, reachability: reachability,
@@ -183,13 +183,6 @@ public actor SyncEngine {
     ///   session or no permission, sync is paused again.
     /// - If ``run()`` is not under way, nothing happens.
     public nonisolated func wake() { inbox.put(.foreground) }
-
-    /// Waits until the server has accepted or refused every row of a write. See ``Store/confirmed(_:)``.
-    ///
-    /// - Throws: `CancellationError`, or `DatabaseError`.
-    public nonisolated func confirmed(_ receipt: Receipt) async throws -> [Rejection] {
-        try await store.confirmed(receipt)
-    }
 
     // MARK: - Events from outside
 

@@ -9,9 +9,9 @@ public struct MassRemoval: Sendable, Hashable {
     /// What happens to the rows. Rows with unsent changes stay in either case.
     public enum Answer: Sendable, Hashable {
         /// The rows are removed from this device, except those with unsent changes: these are sent whole, or as new
-        /// rows if their table has counters. The default.
+        /// rows if their table has counters.
         case remove
-        /// The rows stay, and are sent as new rows. Rows that the server refuses become rejections.
+        /// The rows stay, and are sent as new rows. Rows that the server refuses become rejections. The default.
         case keep
     }
 

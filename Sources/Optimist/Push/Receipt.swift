@@ -4,15 +4,7 @@ import Foundation
 import GRDB
 import OptimistCore
 
-/// The result of a committed write, and a receipt for it.
-public struct Commit<Value: Sendable>: Sendable {
-    /// What the closure of ``Store/commit(_:)`` returned.
-    public let value: Value
-    /// Names the rows of the write, to wait for the server's answer.
-    public let receipt: Receipt
-}
-
-/// Names the rows of a write, so that their rendering can be awaited, in this launch of the app or a later one.
+/// Names the rows of a write, so that the server's answer can be awaited, in this launch of the app or a later one.
 ///
 /// Encode it to keep it across launches.
 public struct Receipt: Codable, Hashable, Sendable {

@@ -17,8 +17,7 @@ public struct Rejection: Identifiable, Hashable, Sendable {
         case delete
     }
 
-    /// Names the rejection for ``Store/retry(_:with:)`` and ``Store/discard(_:)``. Later rejections have greater
-    /// numbers.
+    /// Tells the rejection from others of the same store. Later rejections have greater numbers.
     public let id: Int64
     /// The table of the row.
     public let table: String
@@ -76,11 +75,13 @@ extension Store {
     /// Writes the rejected values again, with those of its dependents, as a new write of the user, and forgets the rejection.
     ///
     /// - Parameters:
-    ///   - id: A ``Rejection/id``.
+    ///   - rejection: A rejection of this store.
     ///   - edits: Values that replace the rejected ones, by column. Default: none.
-    /// - Throws: `OptimistError` with code `unknownRejection`, or `unknownColumn` if the table has no column of an edit's name;
-    ///   `DatabaseError` if the row cannot be written; otherwise as ``Store/write(allOrNothing:_:)``. The rejection then stays.
-    public func retry(_ id: Rejection.ID, with edits: JSONObject = [:]) async throws {
+    /// - Throws: `OptimistError` with code `unknownRejection` if it was retried or discarded already, or `unknownColumn` if the
+    ///   table has no column of an edit's name; `DatabaseError` if the row cannot be written; otherwise as
+    ///   ``Store/write(allOrNothing:_:)``. The rejection then stays.
+    public func retry(_ rejection: Rejection, with edits: JSONObject = [:]) async throws {
+        let id = rejection.id
         try await write { db in
             guard let rejection = try RejectionTable(db).all(id).first else { throw Self.unknown(id) }
             try self.requireColumns(of: edits, in: rejection.table)
@@ -166,8 +167,10 @@ extension Store {
 
     /// Forgets a rejection, and with it what the user wrote.
     ///
-    /// - Throws: `OptimistError` with code `unknownRejection`; `DatabaseError`.
-    public func discard(_ id: Rejection.ID) async throws {
+    /// - Parameter rejection: A rejection of this store.
+    /// - Throws: `OptimistError` with code `unknownRejection` if it was retried or discarded already; `DatabaseError`.
+    public func discard(_ rejection: Rejection) async throws {
+        let id = rejection.id
         try await write { db in
             try RejectionTable(db).remove(id)
             guard db.changesCount > 0 else { throw Self.unknown(id) }

@@ -139,13 +139,15 @@ public final class Store: Sendable {
 
     /// Writes like ``write(allOrNothing:_:)``, and also returns a receipt, with which the app can wait for the server's answer.
     ///
+    /// - Returns: What the closure returned, and the receipt, for ``confirmed(_:)``.
     /// - Throws: As ``write(allOrNothing:_:)``.
-    public func commit<T: Sendable>(_ updates: @escaping @Sendable (Database) throws -> T) async throws -> Commit<T> {
+    public func writeWithReceipt<T: Sendable>(
+        _ updates: @escaping @Sendable (Database) throws -> T
+    ) async throws -> (value: T, receipt: Receipt) {
         try await writeInTurn { author in
             try self.transact(as: .user, by: author, collecting: true) { db in
                 let value = try updates(db)
-                return Commit(
-                    value: value, receipt: try Receipt(rows: self.capture.touched, layouts: self.layouts, in: db))
+                return (value, try Receipt(rows: self.capture.touched, layouts: self.layouts, in: db))
             }
         }
     }

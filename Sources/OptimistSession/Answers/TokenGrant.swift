@@ -53,15 +53,11 @@ struct TokenGrant: Decodable {
             serverClockAhead: time.ahead, account: account, origin: origin)
     }
 
-    /// The credentials that follow others. A server that does not rotate sends no new refresh token.
-    func successor(of former: Credentials, time: ServerTime) -> Credentials {
-        var next = former
-        next.accessToken = Secret(accessToken)
-        if let refreshToken, !refreshToken.isEmpty { next.refreshToken = Secret(refreshToken) }
-        next.expiresAt = lifetime.map { time.now + $0 }
-        next.serverClockAhead = time.ahead
-        next.lifetime = lifetime.map { .seconds($0) }
-        return next
+    /// The tokens of a refresh. A server that does not rotate sends no new refresh token.
+    var grant: RefreshExchange.Grant {
+        RefreshExchange.Grant(
+            accessToken: Secret(accessToken), refreshToken: refreshToken.map { Secret($0) },
+            lifetime: lifetime.map { .seconds($0) })
     }
 
     /// Reads whom a JWT is about. It is not verified: the server does that, and here it is only a name.

@@ -37,6 +37,25 @@ public struct Credentials: Equatable, Sendable {
     }
 }
 
+extension Credentials {
+    /// Makes credentials of tokens that the app has from elsewhere, for ``Session/adopt(_:)``.
+    ///
+    /// - Parameters:
+    ///   - accessToken: Signs requests.
+    ///   - refreshToken: Is exchanged for new tokens.
+    ///   - lifetime: How long the access token still lives. Default: nil, and it is renewed when the server refuses it.
+    ///   - account: The account that the tokens are of.
+    ///   - server: The session's server.
+    public init(
+        accessToken: String, refreshToken: String, lifetime: Duration? = nil, account: Account, server: URL
+    ) {
+        self.init(
+            accessToken: Secret(accessToken), refreshToken: Secret(refreshToken),
+            expiresAt: lifetime.map { Date() + $0 / .seconds(1) }, lifetime: lifetime, account: account,
+            origin: Origin(server)?.description ?? "")
+    }
+}
+
 /// The account that a session is signed in to.
 public struct Account: Hashable, Sendable, Codable {
     /// The server's name for the account: the subject of its tokens, or the email address if it names none.

@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+public import Foundation
 public import HTTPTypes
 
 /// A request that an app or an engine makes. The session adds the server's address, the credential and the retries.
@@ -44,7 +45,7 @@ public struct SessionRequest: Sendable {
 
     /// Makes a request. Each property says its default. `attempts` below 1 stops the program.
     public init(
-        _ method: HTTPRequest.Method = .get, _ target: String, headerFields: HTTPFields = [:], body: [UInt8] = [],
+        _ target: String, method: HTTPRequest.Method = .get, headerFields: HTTPFields = [:], body: [UInt8] = [],
         attempts: Int = 3, isRepeatable: Bool? = nil, idempotencyKey: String? = nil, urgency: Urgency = .interactive,
         headTimeout: Duration = .seconds(15), deadline: Duration = .seconds(60), answerLimitBytes: Int = 32 << 20
     ) {
@@ -60,6 +61,23 @@ public struct SessionRequest: Sendable {
         self.headTimeout = headTimeout
         self.deadline = deadline
         self.answerLimitBytes = answerLimitBytes
+    }
+
+    /// Makes a request with a value as JSON, and says so in `Content-Type`. The other properties have their defaults.
+    ///
+    /// - Parameters:
+    ///   - target: See ``target``.
+    ///   - method: Default: POST.
+    ///   - value: The value to send.
+    ///   - encoder: Default: nil, one that writes dates as ISO 8601.
+    /// - Throws: `EncodingError`.
+    public init(
+        _ target: String, method: HTTPRequest.Method = .post, json value: some Encodable,
+        encoder: JSONEncoder? = nil
+    ) throws {
+        self.init(
+            target, method: method, headerFields: [.contentType: "application/json"],
+            body: Array(try (encoder ?? .iso8601).encode(value)))
     }
 
     /// The header fields with the key.
@@ -82,4 +100,13 @@ public struct SessionRequest: Sendable {
 
     /// > Source: RFC 9110, section 9.2.2.
     private static let idempotentMethods: Set<HTTPRequest.Method> = [.get, .head, .options, .trace, .put, .delete]
+}
+
+extension JSONEncoder {
+    /// Writes dates as ISO 8601 text.
+    fileprivate static var iso8601: JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.dateEncodingStrategy = .iso8601
+        return encoder
+    }
 }

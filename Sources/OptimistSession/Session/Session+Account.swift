@@ -77,7 +77,7 @@ extension Session {
     private func asked(
         _ method: HTTPRequest.Method, _ path: String, _ body: [String: String]? = nil
     ) async throws -> [UInt8] {
-        var request = SessionRequest(method, path, attempts: method == .get ? 3 : 1)
+        var request = SessionRequest(path, method: method, attempts: method == .get ? 3 : 1)
         if let body {
             request.headerFields[.contentType] = MediaType.json.rawValue
             request.body = Array(try JSONEncoder().encode(body))

@@ -53,11 +53,18 @@ extension Session {
     }
 
     /// Asks one of the endpoints that need no access token, once.
-    func ask(
-        _ path: String, _ type: MediaType, _ body: [UInt8], timeout: Duration = .seconds(30)
-    ) async throws -> (head: HTTPResponse, body: [UInt8]) {
-        let head = try address.head(.post, path, [.contentType: type.rawValue, .accept: MediaType.json.rawValue])
-        let request = TransportRequest(head: head, body: body, headTimeout: timeout)
+    func ask(_ path: String, _ type: MediaType, _ body: [UInt8]) async throws -> (head: HTTPResponse, body: [UInt8]) {
+        try await ask(
+            SessionRequest(
+                path, method: .post, headerFields: [.contentType: type.rawValue, .accept: MediaType.json.rawValue],
+                body: body))
+    }
+
+    /// Sends a request without an access token, once.
+    func ask(_ asked: SessionRequest) async throws -> (head: HTTPResponse, body: [UInt8]) {
+        let timeout = Duration.seconds(30)
+        let head = try address.head(asked.method, asked.target, asked.allFields)
+        let request = TransportRequest(head: head, body: asked.body, headTimeout: timeout)
         let transport = transport
         return try await withDeadline(timeout, clock: surroundings.clock) {
             let answer = try await transport.send(request)
@@ -80,10 +87,13 @@ extension Session {
 }
 
 extension OptimistError {
+    static let foreignCredentials = OptimistError(
+        .foreignOrigin, "The tokens are those of another server than the session's.")
+
     fileprivate static let signInUnreadable = OptimistError(
         .signInFailed, "What answered is not the server, or speaks another version.",
         remedy: .retry(after: .seconds(30)))
 
-    fileprivate static let signInSuperseded = OptimistError(
+    static let signInSuperseded = OptimistError(
         .signInSuperseded, "Another sign-in or a sign-out came first.")
 }

@@ -51,9 +51,9 @@ extension Session {
     }
 
     private func asked(_ credentials: Credentials, _ stamp: Stamp) async throws -> SessionMachine.Event {
-        let form = Form([("grant_type", "refresh_token"), ("refresh_token", credentials.refreshToken.exposed)])
-        let answer = try await ask(configuration.endpoints.token, .form, form.bytes)
-        if answer.head.status.kind == .successful, let grant = TokenGrant(answer.body) {
+        let exchange = configuration.refresh ?? .oauth(at: configuration.endpoints.token)
+        let answer = try await ask(try exchange.request(credentials))
+        if answer.head.status.kind == .successful, let grant = exchange.grant(answer.body) {
             let next = grant.successor(of: credentials, time: serverTime)
             // Stored before anything uses it (T9): if storing fails, the old token may be presented again (T10).
             switch try await vault.save(next, after: credentials, as: stamp.next) {

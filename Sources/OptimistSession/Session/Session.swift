@@ -107,6 +107,23 @@ public final class Session: Sendable {
         try await enter(by: configuration.endpoints.signIn, email: email, password: password)
     }
 
+    /// Signs in with tokens that the app has from elsewhere: from OAuth, from Sign in with Apple by way of the server, or from
+    /// an earlier version of the app. A user who was signed in before is signed out of this device, with reason `replaced`.
+    ///
+    /// Nothing is sent. The session renews the tokens when they are about to expire: see
+    /// ``SessionConfiguration/refresh``.
+    ///
+    /// - Parameter credentials: Tokens of this session's server.
+    /// - Throws: `OptimistError` with code `foreignOrigin` if they are another server's, `signInSuperseded` when a later sign-in or
+    ///   sign-out came first, or as the credential store throws. Nothing changes then.
+    public func adopt(_ credentials: Credentials) async throws {
+        guard credentials.origin == Origin(server)?.description else { throw OptimistError.foreignCredentials }
+        let epoch = core.reserveEpoch()
+        let isSaved = try await vault.save(credentials, as: Stamp(epoch: epoch, generation: 1))
+        run(core.handle(.signedIn(epoch: epoch, credentials)))
+        guard isSaved, core.stamp.epoch == epoch else { throw OptimistError.signInSuperseded }
+    }
+
     /// Signs out of this device at once, without waiting for the network: every request fails with the reason, and the
     /// credentials are erased. The server is told when that is possible.
     ///
@@ -138,8 +155,9 @@ public final class Session: Sendable {
     ///   `credentialRefused`, `refreshPostponed`, `credentialsLocked`, `foreignOrigin` or `plaintextRefused`;
     ///   ``TransportError`` when no whole answer came; `CancellationError`. A request of ``SessionRequest/Urgency/background``
     ///   is never `refreshPostponed`: it waits.
-    public func send(_ request: SessionRequest) async throws -> (head: HTTPResponse, body: [UInt8]) {
-        try await call(request)
+    public func send(_ request: SessionRequest) async throws -> SessionResponse {
+        let (head, body) = try await call(request)
+        return SessionResponse(head: head, body: body)
     }
 
     /// Sends a request whose answer has no end, such as an event stream, and hands it over as it comes.

@@ -23,12 +23,14 @@ public struct SessionConfiguration: Sendable {
     /// For development only, with a phone and a server in one network: every machine in that network can read the
     /// password and the tokens. Set it in debug builds, `#if DEBUG`.
     public var allowsPlainHTTPToPrivateAddresses: Bool
+    /// How tokens are renewed. Default: nil, by OAuth 2 at ``Endpoints/token``.
+    public var refresh: RefreshExchange?
 
     /// Makes a configuration. Each property says its default. `slots` below 1 stops the program.
     public init(
         deviceName: String = SessionConfiguration.systemName, slots: Int = 6, refreshBackoff: Backoff = Backoff(),
         retryBackoff: Backoff = Backoff(), answers: AnswerTable = .optimist, endpoints: Endpoints = Endpoints(),
-        allowsPlainHTTPToPrivateAddresses: Bool = false
+        allowsPlainHTTPToPrivateAddresses: Bool = false, refresh: RefreshExchange? = nil
     ) {
         precondition(slots >= 1, "with no slot, nothing is ever sent")
         self.deviceName = deviceName
@@ -38,6 +40,7 @@ public struct SessionConfiguration: Sendable {
         self.answers = answers
         self.endpoints = endpoints
         self.allowsPlainHTTPToPrivateAddresses = allowsPlainHTTPToPrivateAddresses
+        self.refresh = refresh
     }
 
     /// Where the server signs users in and out. Paths are relative to the server's address.

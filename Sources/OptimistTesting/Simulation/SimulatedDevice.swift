@@ -182,7 +182,7 @@ public final class SimulatedDevice: Sendable {
                 configuration: SessionConfiguration(deviceName: name), surroundings: surroundings, logger: Self.silence)
             let engine = SyncEngine(
                 store: store, session: session, reachability: AlwaysOnline(), schemaVersion: app.schemaVersion,
-                logger: Self.silence)
+                logger: Self.silence, onMassRemoval: { _ in .remove })
             guard process.isAlive else { return }
             let launch = Launch(process: process, mount: mount, store: store, session: session, engine: engine)
             state.withLock { $0.launch = launch }

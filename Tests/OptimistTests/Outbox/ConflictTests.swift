@@ -54,7 +54,7 @@ struct ConflictTests {
     {
         try await edit("UPDATE todo SET content = 'mine'")
         try await lose(to: "theirs")
-        try await store.restore(try await conflict().id)
+        try await store.restore(try await conflict())
         #expect(try await store.todos().first?.content == "mine")
         #expect(try await store.dirtyColumns(todo) == ["content"])
         #expect(try await store.conflicts().isEmpty)
@@ -68,7 +68,7 @@ struct ConflictTests {
         #expect(conflict.reason == .deleted)
         #expect(conflict.mine == ["content": "mine"])
         #expect(conflict.theirs == nil)
-        try await store.restore(conflict.id)
+        try await store.restore(conflict)
         var expected = todo
         expected.content = "mine"
         #expect(try await store.todos() == [expected])
@@ -86,7 +86,7 @@ struct ConflictTests {
         try await store.receive([pageRow(todo, seq: 3, generation: 3, anew)], from: "e1.0", to: "e1.3")
         let conflict = try await conflict()
         #expect(conflict.theirs == ["content": "anew"])
-        try await store.restore(conflict.id)
+        try await store.restore(conflict)
         #expect(try await store.todos().first?.content == "mine")
         #expect(try await store.todos().first?.priority == 9)
     }
@@ -104,11 +104,11 @@ struct ConflictTests {
         try await edit("UPDATE todo SET content = 'mine'")
         try await lose(to: "theirs")
         #expect(await counts.next() == 1)
-        let id = try await conflict().id
-        try await store.forget(id)
+        let conflict = try await conflict()
+        try await store.forget(conflict)
         #expect(await counts.next() == 0)
-        await #expect { try await store.restore(id) } throws: { ($0 as? OptimistError)?.code == .unknownConflict }
-        await #expect { try await store.forget(id) } throws: { ($0 as? OptimistError)?.code == .unknownConflict }
+        await #expect { try await store.restore(conflict) } throws: { ($0 as? OptimistError)?.code == .unknownConflict }
+        await #expect { try await store.forget(conflict) } throws: { ($0 as? OptimistError)?.code == .unknownConflict }
     }
 
     @Test func `M7 the journal keeps the last thousand`() async throws {
@@ -141,7 +141,7 @@ struct ConflictTests {
         let conflicts = try await phone.store.conflicts()
         let conflict = try #require(conflicts.first)
         #expect(conflict.mine == ["likes": ["@add": 2]])
-        try await phone.store.restore(conflict.id)
+        try await phone.store.restore(conflict)
         #expect(try await phone.rows("photo")[id] == ["title": "Lake", "likes": 6, "views": 0])
     }
 }

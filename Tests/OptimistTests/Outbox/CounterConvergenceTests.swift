@@ -101,7 +101,7 @@ private struct CountingWorld {
                 device.advance(120_000)
                 try await device.sync(with: server)
                 if round > 0 { continue }
-                for rejection in try await device.store.rejections() { try await device.store.retry(rejection.id) }
+                for rejection in try await device.store.rejections() { try await device.store.retry(rejection) }
                 try await device.sync(with: server)
             }
         }

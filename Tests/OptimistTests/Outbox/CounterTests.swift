@@ -153,7 +153,7 @@ struct CounterTests {
         let first = try await phone.store.rejections().first
         let rejection = try #require(first)
         #expect(rejection.mine == ["title": "far too long", "likes": ["@add": 2]])
-        try await phone.store.retry(rejection.id, with: ["title": "Sea"])
+        try await phone.store.retry(rejection, with: ["title": "Sea"])
         #expect(try await likes() == 7)
         try await phone.sync(with: server)
         #expect(server.sums("photo", "likes").values.first == 7)
@@ -180,7 +180,7 @@ struct CounterTests {
         let first = try await phone.store.rejections().first
         let rejection = try #require(first)
         #expect(rejection.mine["likes"] == ["@add": 3])
-        try await phone.store.retry(rejection.id)
+        try await phone.store.retry(rejection)
         #expect(try await likes() == 3)
     }
 

@@ -330,7 +330,7 @@ struct EditWinsTests {
     @Test func `Q4 M2 an edit answered as gone that goes on with a later one is settled by the server's revival`()
         async throws
     {
-        let commit = try await phone.store.commit { try $0.execute(sql: "UPDATE note SET title = 'Mine'") }
+        let commit = try await phone.store.writeWithReceipt { try $0.execute(sql: "UPDATE note SET title = 'Mine'") }
         let batch = try #require(try await phone.next())
         phone.advance(10_000)
         try await phone.execute("UPDATE note SET body = 'green'")

@@ -229,7 +229,7 @@ struct GroupTests {
         #expect(rejection.dependents.map(\.rowID) == [tickets.wireID])
         #expect(try await store.counts().rejected == 1)
         #expect(try await next().push.rows.map(\.id) == [other.wireID])
-        try await store.retry(rejection.id, with: ["title": "Journey"])
+        try await store.retry(rejection, with: ["title": "Journey"])
         #expect(try await store.projects() == ["Journey"])
         #expect(try await store.steps() == ["Other", "Tickets"])
         #expect(try await store.rejections().isEmpty)
@@ -247,7 +247,7 @@ struct GroupTests {
         try await store.apply(refused(batch, "project"), of: batch)
         #expect(try await store.steps() == ["Tickets"])
         #expect(try await store.pendingCount() == 0)
-        try await store.retry(try #require(try await store.rejections().first).id)
+        try await store.retry(try #require(try await store.rejections().first))
         #expect(try await store.steps() == ["Moved"])
     }
 
@@ -276,7 +276,7 @@ struct GroupTests {
         #expect(try await store.projects() == ["Trip"])
         #expect(try await store.steps() == ["Tickets"])
         #expect(try await store.pendingCount() == 0)
-        try await store.retry(try #require(try await store.rejections().first).id)
+        try await store.retry(try #require(try await store.rejections().first))
         #expect(try await store.projects().isEmpty)
         #expect(try await store.steps().isEmpty)
     }
@@ -318,7 +318,7 @@ struct GroupTests {
             return Dictionary(uniqueKeysWithValues: projects.map { ($0.id, $0.title) })
         }
         #expect(try await titles() == [trip.id: "Trip", tour.id: "Tour"])
-        try await store.retry(try #require(try await store.rejections().first).id)
+        try await store.retry(try #require(try await store.rejections().first))
         #expect(try await titles() == [trip.id: "Tour", tour.id: "Trip"])
         #expect(try await store.rejections().isEmpty)
         #expect(try await next().push.rows.count == 2)

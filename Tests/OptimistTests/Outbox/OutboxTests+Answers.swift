@@ -137,7 +137,7 @@ extension OutboxTests {
         #expect(rejection.column == "content")
         #expect(try await store.pendingCount() == 0)
 
-        try await store.retry(rejection.id, with: ["content": "short"])
+        try await store.retry(rejection, with: ["content": "short"])
         #expect(try await store.rejections().isEmpty)
         #expect(try patch(try await next()).values == ["content": "short", "done": true])
     }
@@ -151,7 +151,7 @@ extension OutboxTests {
         #expect(try await store.pendingCount() == 0)
         let rejection = try #require(try await store.rejections().first)
         #expect(rejection.kind == .create)
-        try await store.retry(rejection.id, with: ["content": "short"])
+        try await store.retry(rejection, with: ["content": "short"])
         let again = try #require(try await store.todos().first)
         #expect(again.id == todo.id)
         #expect(again.content == "short")
@@ -168,7 +168,7 @@ extension OutboxTests {
             [.rejected(Refusal(code: "forbidden", message: "no", current: current))], of: try await next())
         #expect(try await store.todos() == [todo])
         #expect(try await store.pendingCount() == 0)
-        try await store.retry(try #require(try await store.rejections().first).id)
+        try await store.retry(try #require(try await store.rejections().first))
         guard case .delete = try await next().push.rows[0].change else {
             Issue.record("no delete")
             return

@@ -197,7 +197,7 @@ struct OutboxTests {
         try await edit("UPDATE todo SET content = 'Mine'")
         try await store.apply([.rejected(Refusal(code: "forbidden", message: "No."))], of: try await next())
         #expect(try await state(todo) == "rejected")
-        try await store.discard(try #require(try await store.rejections().first).id)
+        try await store.discard(try #require(try await store.rejections().first))
         #expect(try await state(todo) == "synced")
         try await edit(
             "CREATE TRIGGER app BEFORE UPDATE ON todo WHEN NEW.content = 'Theirs' BEGIN SELECT json('{'); END")
@@ -258,7 +258,7 @@ struct OutboxTests {
         let todo = try await confirmed()
         try await edit("UPDATE todo SET content = 'before'")
         let inFlight = try await next()
-        let commit = try await store.commit { try $0.execute(sql: "UPDATE todo SET content = 'mine'") }
+        let commit = try await store.writeWithReceipt { try $0.execute(sql: "UPDATE todo SET content = 'mine'") }
         try phone.reopen()
         let data = try JSONEncoder().encode(commit.receipt)
         let receipt = try JSONDecoder().decode(Receipt.self, from: data)
@@ -276,7 +276,7 @@ struct OutboxTests {
         isNew: Bool
     ) async throws {
         if !isNew { _ = try await confirmed() }
-        let commit = try await store.commit { db in
+        let commit = try await store.writeWithReceipt { db in
             if isNew { try Todo(content: "too long").insert(db) }
             try db.execute(sql: "UPDATE todo SET content = 'too long'")
         }
@@ -297,7 +297,7 @@ struct OutboxTests {
         async throws
     {
         _ = try await confirmed()
-        let commit = try await store.commit { db in
+        let commit = try await store.writeWithReceipt { db in
             try db.execute(sql: "UPDATE todo SET content = 'too long', priority = 1")
         }
         let batch = try await next()
@@ -310,7 +310,7 @@ struct OutboxTests {
     }
 
     @Test func `Q4 waiting can be cancelled`() async throws {
-        let commit = try await store.commit { try Todo(content: "x").insert($0) }
+        let commit = try await store.writeWithReceipt { try Todo(content: "x").insert($0) }
         let store = store
         let waiting = Task { try await store.confirmed(commit.receipt) }
         waiting.cancel()

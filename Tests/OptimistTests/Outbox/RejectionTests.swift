@@ -59,7 +59,7 @@ struct RejectionTests {
         try await desk.store.pushAccepted(seq: 11)
         let rejection = try #require(try await desk.store.rejections().first)
         #expect(Set(rejection.dependents.map(\.rowID)) == [moved.wireID, old.wireID, deleted.wireID])
-        try await desk.store.retry(rejection.id)
+        try await desk.store.retry(rejection)
         #expect(try await desk.store.projects() == ["New"])
         #expect(try await desk.store.steps() == ["Moved"])
     }
@@ -78,7 +78,7 @@ struct RejectionTests {
         #expect(try await desk.store.steps().isEmpty)
         let rejection = try #require(try await desk.store.rejections().first)
         #expect(rejection.dependents.first?.server?["text"] == "Tickets")
-        try await desk.store.retry(rejection.id)
+        try await desk.store.retry(rejection)
         #expect(try await desk.store.steps() == ["Tickets"])
     }
 
@@ -97,7 +97,7 @@ struct RejectionTests {
         #expect(try await desk.store.steps() == ["Tickets"])
         #expect(try await desk.store.projects() == ["New", "Old"])
         #expect(try await desk.store.counts().pending == 0)
-        try await desk.store.retry(try #require(try await desk.store.rejections().first).id)
+        try await desk.store.retry(try #require(try await desk.store.rejections().first))
         #expect(try await desk.store.steps() == ["Refused"])
         #expect(try await desk.store.projects() == ["New"])
     }
@@ -113,7 +113,7 @@ struct RejectionTests {
             try await refuse(trip.wireID, on: desk)
         }
         #expect(try await desk.store.rejections().map { $0.dependents.map(\.rowID) } == [[step.wireID]])
-        try await desk.store.retry(try #require(try await desk.store.rejections().first).id)
+        try await desk.store.retry(try #require(try await desk.store.rejections().first))
         #expect(try await desk.store.steps() == ["Tickets"])
     }
 
@@ -121,7 +121,7 @@ struct RejectionTests {
         let desk = try Desk()
         let trip = Project(title: "Trip")
         for _ in 1...2 {
-            let commit = try await desk.store.commit { try trip.insert($0) }
+            let commit = try await desk.store.writeWithReceipt { try trip.insert($0) }
             try await refuse(trip.wireID, on: desk)
             #expect(try await desk.store.confirmed(commit.receipt).map(\.rowID) == [trip.wireID])
         }
@@ -139,7 +139,7 @@ struct RejectionTests {
             try Step(id: step.id, text: step.text, project: trip.id).insert(db)
         }
         try await refuse(trip.wireID, on: desk)
-        let commit = try await desk.store.commit { db in
+        let commit = try await desk.store.writeWithReceipt { db in
             try tour.insert(db)
             try Step(id: step.id, text: step.text, project: tour.id).insert(db)
         }
@@ -167,7 +167,7 @@ struct RejectionTests {
                     generation: 1, values: ["text": "Tickets", "project": .string(trip.wireID)])
             ])
         #expect(try await desk.store.steps() == ["Tickets"])
-        try await desk.store.retry(try #require(try await desk.store.rejections().first).id)
+        try await desk.store.retry(try #require(try await desk.store.rejections().first))
         #expect(try await desk.store.projects().isEmpty)
         #expect(try await desk.store.steps().isEmpty)
         #expect(try await desk.store.counts().pending == 2)
@@ -181,13 +181,13 @@ struct RejectionTests {
         let rejection = try #require(try await desk.store.rejections().first)
         for edits: JSONObject in [["titel": "Tour"], ["title": "Tour", "titel": "Tour"], ["id": .string(trip.wireID)]] {
             let error = await #expect(throws: OptimistError.self) {
-                try await desk.store.retry(rejection.id, with: edits)
+                try await desk.store.retry(rejection, with: edits)
             }
             #expect(error?.code == .unknownColumn)
             #expect(try await desk.store.rejections() == [rejection])
         }
         #expect(try await desk.store.projects() == [])
-        try await desk.store.retry(rejection.id, with: ["title": "Tour"])
+        try await desk.store.retry(rejection, with: ["title": "Tour"])
         #expect(try await desk.store.projects() == ["Tour"])
         #expect(try await desk.store.rejections() == [])
     }
@@ -214,7 +214,7 @@ struct RejectionTests {
             try CollisionTable(db).rename("part", to: "whole", ofTable: table)
         }
         #expect(try await desk.store.rejections().first?.columns == ["title", "whole"])
-        try await desk.store.discard(try #require(try await desk.store.rejections().first).id)
+        try await desk.store.discard(try #require(try await desk.store.rejections().first))
         #expect(try await desk.store.read { try CollisionTable($0).all().isEmpty })
     }
 

@@ -283,7 +283,7 @@ extension TakingBackTests {
         async throws
     {
         let (device, _, berths) = try await refusedExchange()
-        try await device.store.retry(try #require(try await device.store.rejections().first).id)
+        try await device.store.retry(try #require(try await device.store.rejections().first))
         let now = try await device.store.read { try Berth.order(Column("number")).fetchAll($0) }
         #expect(now.map(\.line) == ["line 2", "line 1"])
         #expect(now.map(\.id) == berths.reversed().map(\.id))
@@ -332,7 +332,7 @@ extension TakingBackTests {
         try await store.write { try $0.execute(sql: "DELETE FROM project") }
         try await store.apply([.rejected(tooLarge)], of: try #require(try await store.nextPush(PushLimit())))
         #expect(try await store.counts().pending == 0)
-        try await store.retry(try #require(try await store.rejections().first).id)
+        try await store.retry(try #require(try await store.rejections().first))
         #expect(try #require(try await store.nextPush(PushLimit())).sent.map(\.generation) == [2])
     }
 

@@ -32,7 +32,7 @@ struct TakingBackTests {
         #expect(try await desk.store.steps() == ["Tickets"])
         let rejection = try #require(try await desk.store.rejections().first)
         #expect([rejection.kind] + rejection.dependents.map(\.kind) == [.delete, .delete])
-        try await desk.store.retry(rejection.id)
+        try await desk.store.retry(rejection)
         #expect(try await desk.store.projects().isEmpty)
         #expect(try await desk.store.steps().isEmpty)
         #expect(try await desk.store.counts().pending == 2)
@@ -159,7 +159,7 @@ struct TakingBackTests {
         try await store.take([.project(trip)])
         try await store.write { try $0.execute(sql: "DELETE FROM project") }
         try await store.apply([.rejected(tooLarge)], of: try #require(try await store.nextPush(PushLimit())))
-        try await store.retry(try #require(try await store.rejections().first).id)
+        try await store.retry(try #require(try await store.rejections().first))
         #expect(try await store.rejections().isEmpty)
         try await store.take([.project(trip)], to: 12, of: ["project"])
         #expect(try await store.projects().isEmpty)

@@ -89,10 +89,13 @@ final class Reader: Sendable {
 
     @discardableResult
     func start(
-        onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Answer = { _ in .remove }
+        onMassRemoval: (@Sendable (MassRemoval) async -> MassRemoval.Answer)? = { _ in .remove }
     ) -> SyncEngine {
-        let engine = SyncEngine(
-            store: store, remote: backend, reachability: ManualReachability(), onMassRemoval: onMassRemoval)
+        let (store, backend, reachability) = (store, backend, ManualReachability())
+        let engine =
+            onMassRemoval.map {
+                SyncEngine(store: store, remote: backend, reachability: reachability, onMassRemoval: $0)
+            } ?? SyncEngine(store: store, remote: backend, reachability: reachability)
         let task = Task { await engine.run() }
         running.withLock { $0 = (engine, task) }
         return engine

@@ -22,7 +22,21 @@ extension ResyncTests {
         return reader
     }
 
-    @Test func `L6 a mass removal goes through by default, and what is pending is kept`() async throws {
+    @Test func `L6 an app that is not asked loses nothing: the rows of a mass removal stay, and are sent again`()
+        async throws
+    {
+        let reader = try await empty()
+        backend.settings.withLock { $0.pageRows = 1000 }
+        reader.start(onMassRemoval: nil)
+        try await reader.poll { try await reader.store.massRemoval().rows.isEmpty && backend.rows("tag").count >= 149 }
+        try await reader.untilSettled()
+        await reader.stop()
+        let (here, there) = (try await reader.rows("tag").count, backend.rows("tag").count)
+        #expect(here == there && here >= 149, "\(here) here, \(there) there")
+        #expect(try await reader.isEqualToBackend())
+    }
+
+    @Test func `L6 a mass removal goes through if the app says so, and what is pending is kept`() async throws {
         let reader = try await empty()
         backend.settings.withLock { $0.pageRows = 1000 }
         try await reader.syncPullingFirst()

@@ -225,7 +225,7 @@ struct SyncEngineTests {
         #expect(try await phone.store.todos().map(\.content) == ["Behind it"])
         let rejection = try #require(try await phone.store.rejections().first)
         #expect(rejection.mine["content"] == "This is far too long")
-        try await phone.store.retry(rejection.id, with: ["content": "Shorter"])
+        try await phone.store.retry(rejection, with: ["content": "Shorter"])
         try await phone.untilClean()
         #expect(Set(strict.rows("todo").values.map { $0["content"] }) == ["Behind it", "Shorter"])
         await phone.stop()

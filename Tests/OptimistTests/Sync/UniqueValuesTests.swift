@@ -41,7 +41,7 @@ struct UniqueValuesTests {
         let first = try await a.store.todos()
         try await b.until { try await $0.todos() == first }
 
-        try await b.store.retry(rejection.id, with: ["content": "Visa"])
+        try await b.store.retry(rejection, with: ["content": "Visa"])
         try await a.untilContents(["Tickets", "Visa"])
         try await b.untilClean()
         #expect(try await b.store.rejections().isEmpty)

@@ -14,7 +14,7 @@ struct SessionCancels: Benchmark {
         let server = TokenServer(refreshLatency: .seconds(3600)) { _, _ in .unauthorized }
         let session = server.session()
         var tasks = (0..<count).map { _ in
-            Task { _ = try await session.send(SessionRequest(.get, "/rows", deadline: .seconds(3600))) }
+            Task { _ = try await session.send(SessionRequest("/rows", deadline: .seconds(3600))) }
         }
         while server.counts.refreshes == 0 { await Task.yield() }
         // All are in the queue by now, since each was made before.

@@ -18,7 +18,7 @@ struct SessionOverhead: Benchmark {
                 method: .get, scheme: "http", authority: "127.0.0.1:9", path: "/rows",
                 headerFields: [.authorization: "Bearer access-1"]))
         let viaSession: @Sendable () async throws -> Void = {
-            _ = try await session.send(SessionRequest(.get, "/rows"))
+            _ = try await session.send(SessionRequest("/rows"))
         }
         let viaTransport: @Sendable () async throws -> Void = {
             _ = try await server.send(bare).body.collect(upTo: 1 << 20)

@@ -83,7 +83,7 @@ struct SessionStorms: Benchmark {
                     var count = 0
                     while ContinuousClock.now < end {
                         count += 1
-                        _ = try? await session.send(SessionRequest(.get, "/rows/\(worker)/\(count)"))
+                        _ = try? await session.send(SessionRequest("/rows/\(worker)/\(count)"))
                         try? await Task.sleep(for: .milliseconds(5))
                     }
                     return count
@@ -122,7 +122,7 @@ private func errors(
     await withTaskGroup(of: (any Error)?.self) { group in
         for _ in 0..<count {
             group.addTask {
-                do { _ = try await session.send(SessionRequest(.get, "/rows", urgency: urgency)) } catch {
+                do { _ = try await session.send(SessionRequest("/rows", urgency: urgency)) } catch {
                     return error
                 }
                 return nil

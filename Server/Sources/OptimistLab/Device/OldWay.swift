@@ -52,8 +52,8 @@ struct OldWay: PlannerWriting {
     /// Sends a /set as any client without row sync would. Returns the number of its transaction.
     private func send(_ changes: JSONObject) async throws -> Int64 {
         do {
-            let (_, discovery) = try await phone.session.send(SessionRequest(.get, "/.well-known/jmap"))
-            guard let resource = SessionResource(json: try JSON(parsing: discovery)),
+            let discovery = try await phone.session.send(SessionRequest("/.well-known/jmap"))
+            guard let resource = SessionResource(json: try JSON(parsing: discovery.body)),
                 let account = resource.primaryAccount
             else { throw Self.failed(nil) }
             var arguments = changes
@@ -61,12 +61,13 @@ struct OldWay: PlannerWriting {
             let request = Request(
                 using: [RowSync.core, RowSync.capability], methodCalls: [Invocation("todo/set", arguments, callID: "0")]
             )
-            let (_, body) = try await phone.session.send(
+            let sent = try await phone.session.send(
                 SessionRequest(
-                    .post, resource.apiURL, headerFields: [.contentType: "application/json"], body: request.json.bytes,
+                    resource.apiURL, method: .post, headerFields: [.contentType: "application/json"],
+                    body: request.json.bytes,
                     isRepeatable: true))
             guard
-                let answer = Response(json: try JSON(parsing: body))?.methodResponses.first.flatMap({
+                let answer = Response(json: try JSON(parsing: sent.body))?.methodResponses.first.flatMap({
                     SetAnswer(json: $0.arguments)
                 }),
                 let state = SyncState(answer.newState)

@@ -54,11 +54,13 @@ struct TodoRoutes {
             guard json["edits"] == nil || json["edits"]?.object != nil else {
                 throw OptimistError(.badLabRequest, "\"edits\" is an object of columns.")
             }
-            try await phone(context).store.retry(try number(context), with: json["edits"]?.object ?? [:])
+            let store = try await phone(context).store
+            try await store.retry(try await rejection(context, in: store), with: json["edits"]?.object ?? [:])
             return EmptyAnswer()
         }
         device.delete("rejections/:number") { _, context in
-            try await phone(context).store.discard(try number(context))
+            let store = try await phone(context).store
+            try await store.discard(try await rejection(context, in: store))
             return EmptyAnswer()
         }
     }
@@ -89,8 +91,13 @@ struct TodoRoutes {
         return id
     }
 
-    private func number(_ context: some RequestContext) throws -> Int64 {
-        try context.parameters.require("number", as: Int64.self)
+    private func rejection(_ context: some RequestContext, in store: Store) async throws -> Rejection {
+        let number = try context.parameters.require("number", as: Int64.self)
+        guard let rejection = try await store.rejections().first(where: { $0.id == number }) else {
+            throw OptimistError(
+                .unknownRejection, "There is no rejection \(number): it was retried or discarded already.")
+        }
+        return rejection
     }
 
     private static var today: String { Date().formatted(.iso8601.year().month().day()) }

@@ -100,7 +100,7 @@ struct StoryStage: Sendable {
             work = { try await old.get("/home") }
         } else {
             try await PhoneSession(device: device, server: server).expire()
-            work = { _ = try await phone.session.send(SessionRequest(.get, "/home")) }
+            work = { _ = try await phone.session.send(SessionRequest("/home")) }
         }
         phone.wire.clear()
         await withTaskGroup(of: Void.self) { group in
@@ -133,9 +133,9 @@ struct StoryStage: Sendable {
     private func pictures(_ device: LabDevice, _ phone: RunningPhone, _ isOld: Bool) async throws -> Values {
         let alone = try await within(StoryBench.patience) {
             (
-                page: try await middle { try await phone.session.send(SessionRequest(.get, "/poses?section=chosen")) },
+                page: try await middle { try await phone.session.send(SessionRequest("/poses?section=chosen")) },
                 picture: try await middle {
-                    try await phone.session.send(SessionRequest(.get, Pose.picturePath(of: "r1000")))
+                    try await phone.session.send(SessionRequest(Pose.picturePath(of: "r1000")))
                 }
             )
         }
@@ -165,11 +165,11 @@ struct StoryStage: Sendable {
     }
 
     /// The middle one of five times, in milliseconds.
-    private func middle(_ request: () async throws -> (HTTPResponse, [UInt8])) async throws -> Double {
+    private func middle(_ request: () async throws -> SessionResponse) async throws -> Double {
         var times: [Double] = []
         while times.count < 5 {
             let stopwatch = Stopwatch(ContinuousClock())
-            if try await request().0.status == .ok { times.append(stopwatch() / .milliseconds(1)) }
+            if try await request().status == .ok { times.append(stopwatch() / .milliseconds(1)) }
         }
         return times.sorted()[2]
     }

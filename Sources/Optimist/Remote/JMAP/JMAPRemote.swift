@@ -85,7 +85,7 @@ public final class JMAPRemote: Remote {
         guard !template.isEmpty else { throw RemoteFailure.noPokes }
         let target = template.replacing("{types}", with: "*").replacing("{closeafter}", with: "no")
             .replacing("{ping}", with: "\(Self.ping.components.seconds)")
-        let request = SessionRequest(.get, target, headerFields: [.accept: "text/event-stream"], attempts: 1)
+        let request = SessionRequest(target, headerFields: [.accept: "text/event-stream"], attempts: 1)
         try await translatingErrors {
             try await session.stream(request, idleTimeout: Self.ping * 2) { [session] head, body in
                 if let failure = AnswerClass.failure(ofStream: head) { throw failure }
@@ -121,8 +121,9 @@ public final class JMAPRemote: Remote {
     private func discover() async throws -> SessionResource {
         var target = "/.well-known/jmap"
         for _ in 0..<4 {
-            let request = SessionRequest(.get, target, headerFields: [.accept: "application/json"], attempts: 1)
-            let (head, body) = try await translatingErrors { try await session.send(request) }
+            let request = SessionRequest(target, headerFields: [.accept: "application/json"], attempts: 1)
+            let answer = try await translatingErrors { try await session.send(request) }
+            let (head, body) = (answer.head, answer.body)
             if head.status.kind == .redirection, let location = head.headerFields[.location] {
                 target = location
                 continue
@@ -145,10 +146,11 @@ public final class JMAPRemote: Remote {
 
     private func send(_ request: Request, to resource: SessionResource) async throws -> Response {
         let request = SessionRequest(
-            .post, OwnTarget.target(of: resource.apiURL, for: session.server),
+            OwnTarget.target(of: resource.apiURL, for: session.server), method: .post,
             headerFields: [.contentType: "application/json", .accept: "application/json"],
             body: request.json.bytes, attempts: 1, isRepeatable: true)
-        let (head, body) = try await translatingErrors { try await session.send(request) }
+        let answer = try await translatingErrors { try await session.send(request) }
+        let (head, body) = (answer.head, answer.body)
         try Self.check(head, body)
         guard let json = try? JSON(parsing: body), let response = Response(json: json) else {
             throw RemoteFailure.unreachable("an answer that cannot be read")

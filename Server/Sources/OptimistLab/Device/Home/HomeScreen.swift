@@ -96,11 +96,11 @@ extension LabTodo {
 extension Session {
     /// - Throws: `OptimistError`, `TransportError`, `DecodingError`, `CancellationError`.
     func homePage() async throws -> HomePage {
-        let (head, body) = try await send(SessionRequest(.get, "/home"))
-        guard head.status == .ok else {
+        let answer = try await send(SessionRequest("/home"))
+        guard answer.status == .ok else {
             throw OptimistError(
-                .badLabData, "The server answered \(head.status.code) to a request for the first screen.")
+                .badLabData, "The server answered \(answer.status.code) to a request for the first screen.")
         }
-        return try JSONDecoder().decode(HomePage.self, from: Data(body))
+        return try answer.decode()
     }
 }

@@ -87,9 +87,9 @@ actor OldPoses: PosesShowing {
             let page = try await source.page(of: section, shown.filter, after: cursor)
             var pictures: [Picture] = []
             for pose in page.items {
-                let (head, body) = try await session.send(SessionRequest(.get, pose.picturePath))
-                guard head.status == .ok else { throw CancellationError() }
-                pictures.append(try Picture(decoding: body))
+                let answer = try await session.send(SessionRequest(pose.picturePath))
+                guard answer.status == .ok else { throw CancellationError() }
+                pictures.append(try Picture(decoding: answer.body))
             }
             guard generation == self.generation else { return }
             for (pose, picture) in zip(page.items, pictures) { shelf[pose.picturePath] = picture }

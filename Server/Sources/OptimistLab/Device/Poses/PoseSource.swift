@@ -27,11 +27,11 @@ final class PoseSource: Sendable {
         address.queryItems = query.sorted { $0.key < $1.key }.map { URLQueryItem(name: $0.key, value: $0.value) }
         // A plus sign is a space to many servers.
         address.percentEncodedQuery = address.percentEncodedQuery?.replacing("+", with: "%2B")
-        let (head, body) = try await session.send(SessionRequest(.get, address.string ?? "/poses"))
-        guard head.status == .ok else {
-            throw OptimistError(.badLabData, "The server answered \(head.status.code) to a request for poses.")
+        let answer = try await session.send(SessionRequest(address.string ?? "/poses"))
+        guard answer.status == .ok else {
+            throw OptimistError(.badLabData, "The server answered \(answer.status.code) to a request for poses.")
         }
-        let page = try JSONDecoder().decode(PosePage.self, from: Data(body))
+        let page = try answer.decode(PosePage.self)
         known.withLock { $0 = page.choices }
         return page
     }

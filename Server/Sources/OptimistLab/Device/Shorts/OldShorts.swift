@@ -71,8 +71,8 @@ actor OldShorts: ShortsShowing {
         // Unstructured, as it was: it goes on when the screen goes elsewhere.
         work[last] = Task { [last] in
             do {
-                let (head, body) = try await session.send(SessionRequest(.get, path))
-                here[path] = try text(of: thing, path, head.status.code, body)
+                let answer = try await session.send(SessionRequest(path))
+                here[path] = try text(of: thing, path, answer.status.code, answer.body)
                 if let text = here[path] { board.has(thing, text) }
             } catch {
                 board.lost(thing)

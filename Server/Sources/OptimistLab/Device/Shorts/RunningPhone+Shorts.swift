@@ -10,8 +10,7 @@ extension RunningPhone {
         let screen: any ShortsShowing = isOldWay ? shown.oldShorts : shown.shorts
         if screen.board.beginsOpening() {
             do {
-                let (_, body) = try await session.send(SessionRequest(.get, "/shorts"))
-                await screen.open(try JSONDecoder().decode([Short].self, from: Data(body)))
+                await screen.open(try await session.send(SessionRequest("/shorts")).decode())
             } catch {
                 screen.board.fail("The list of videos did not come. Is there a network?")
             }

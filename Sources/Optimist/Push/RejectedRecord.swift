@@ -1,0 +1,126 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistCore
+import OptimistWire
+
+extension Rejection {
+    /// The row as the user wrote it.
+    ///
+    /// What the user did not write in it is as the server has it, or, if the server did not say, as it is in the store now.
+    ///
+    /// - Parameters:
+    ///   - type: The record type of the row's table.
+    ///   - store: The store that the rejection is from.
+    /// - Returns: Nil if the row is of another table, or if the user had deleted it.
+    /// - Throws: `OptimistError` with code `invalidTable` if the values make no record; `DatabaseError`.
+    public func mine<Record: SyncedRecord>(as type: Record.Type, in store: Store) async throws -> Record? {
+        if kind == .delete { return nil }
+        return try await store.record(type, of: table, rowID, [server ?? [:], mine])
+    }
+
+    /// The row as the server has it.
+    ///
+    /// - Parameters:
+    ///   - type: The record type of the row's table.
+    ///   - store: The store that the rejection is from.
+    /// - Returns: Nil if the row is of another table, or if the server has nothing or did not say.
+    /// - Throws: As ``mine(as:in:)``.
+    public func server<Record: SyncedRecord>(as type: Record.Type, in store: Store) async throws -> Record? {
+        guard let server else { return nil }
+        return try await store.record(type, of: table, rowID, [server])
+    }
+}
+
+extension Conflict {
+    /// The row as the user wrote it. What the user did not write in it is as it is in the store now.
+    ///
+    /// - Parameters:
+    ///   - type: The record type of the row's table.
+    ///   - store: The store that the conflict is from.
+    /// - Returns: Nil if the row is of another table. Also nil if the row is gone and the user's values do not make a record:
+    ///   ``Store/restore(_:)`` then creates the row with all the values that it had.
+    /// - Throws: `OptimistError` with code `invalidTable` if the values make no record; `DatabaseError`.
+    public func mine<Record: SyncedRecord>(as type: Record.Type, in store: Store) async throws -> Record? {
+        do { return try await store.record(type, of: table, rowID, [mine]) } catch let error as OptimistError {
+            guard error.code == .invalidTable else { throw error }
+            return nil
+        }
+    }
+
+    /// The row with the values that replaced the user's.
+    ///
+    /// - Parameters:
+    ///   - type: The record type of the row's table.
+    ///   - store: The store that the conflict is from.
+    /// - Returns: Nil if the row is of another table, or if it was gone.
+    /// - Throws: As ``mine(as:in:)``.
+    public func theirs<Record: SyncedRecord>(as type: Record.Type, in store: Store) async throws -> Record? {
+        guard let theirs else { return nil }
+        return try await store.record(type, of: table, rowID, [theirs])
+    }
+}
+
+extension Store {
+    /// Writes a rejected row again with a record's values, as a new write of the user, and forgets the rejection.
+    ///
+    /// Its dependents are written again with their own values. Counters are not taken from the record: what the user had
+    /// counted counts.
+    ///
+    /// - Parameters:
+    ///   - rejection: A rejection of this store, of an insert or an update.
+    ///   - record: The row that the user wants, for example ``Rejection/mine(as:in:)`` with another value.
+    /// - Throws: `OptimistError` with code `invalidTable` if the record is not that of the rejected row; otherwise as
+    ///   ``retry(_:with:)-(_,JSONObject)``. The rejection then stays.
+    public func retry<Record: SyncedRecord>(_ rejection: Rejection, with record: Record) async throws {
+        let columns = try record.databaseDictionary
+        guard Record.databaseTableName == rejection.table, let layout = layout(named: rejection.table),
+            let id = columns["id"], layout.idForm.wire(id) == rejection.rowID
+        else {
+            throw OptimistError(
+                .invalidTable,
+                "The record is not that of the rejected row. Retry it with the row \(rejection.rowID) of \(rejection.table)."
+            )
+        }
+        let values = layout.columns.compactMap { column -> JSONObject.Member? in
+            guard !column.isCounter, let value = columns[column.name] else { return nil }
+            return (column.name, column.form.wire(value))
+        }
+        try await retry(rejection, with: JSONObject(values))
+    }
+
+    /// A record of the values that the row has in the app's table, with `changes` over them, the later ones over the
+    /// earlier. Nil if the record is of another table.
+    fileprivate func record<Record: SyncedRecord>(
+        _ type: Record.Type, of table: String, _ rowID: String, _ changes: [JSONObject]
+    ) async throws -> Record? {
+        guard Record.databaseTableName == table, let layout = layout(named: table), let id = layout.idForm.stored(rowID)
+        else { return nil }
+        return try await read { db in
+            var values = try AppTable(layout: layout, db: db).values(id) ?? [:]
+            for change in changes { values.replace(with: change.counted(onto: values, in: layout)) }
+            var row: [String: (any DatabaseValueConvertible)?] = ["id": id]
+            for column in layout.columns {
+                if let value = values[column.name] { row[column.name] = column.form.stored(value) }
+            }
+            do { return try Record(row: Row(row)) } catch {
+                throw OptimistError(
+                    .invalidTable,
+                    "Not all values of the row \(rowID) of \(table) are known, so they make no \(Record.self).",
+                    cause: error)
+            }
+        }
+    }
+}
+
+extension JSONObject {
+    /// The values with amounts that were counted added to the counts of `other`.
+    fileprivate func counted(onto other: JSONObject, in layout: TableLayout) -> JSONObject {
+        JSONObject(
+            members.map { member in
+                guard layout[column: member.key]?.isCounter == true, let added = CounterChange.added(member.value)
+                else { return (member.key, member.value) }
+                return (member.key, .int((other[member.key]?.int ?? 0) &+ added))
+            })
+    }
+}

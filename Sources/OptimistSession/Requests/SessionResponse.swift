@@ -1,0 +1,43 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+public import HTTPTypes
+
+/// A whole answer to a request that a session has sent.
+public struct SessionResponse: Sendable {
+    /// The status and the header fields.
+    public let head: HTTPResponse
+    /// The bytes of the body.
+    public let body: [UInt8]
+
+    /// Makes an answer, for tests.
+    public init(head: HTTPResponse, body: [UInt8] = []) {
+        self.head = head
+        self.body = body
+    }
+
+    /// The status.
+    public var status: HTTPResponse.Status { head.status }
+
+    /// Reads the body of a successful answer as JSON.
+    ///
+    /// - Parameters:
+    ///   - type: What to read.
+    ///   - decoder: Default: nil, one that reads dates as ISO 8601.
+    /// - Throws: ``RefusedAnswer`` if the status is not that of a success; `DecodingError`.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, decoder: JSONDecoder? = nil
+    ) throws -> Value {
+        guard status.kind == .successful else { throw RefusedAnswer(head: head, body: body) }
+        return try (decoder ?? .iso8601).decode(type, from: Data(body))
+    }
+}
+
+extension JSONDecoder {
+    /// Reads dates from ISO 8601 text.
+    fileprivate static var iso8601: JSONDecoder {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
+        return decoder
+    }
+}
