@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import GRDB
+import OptimistWire
 
 /// Decides whether a received deletion comes too soon for the rows below the deleted one (R2).
 ///
@@ -17,16 +18,26 @@ struct DeletionTiming {
     ///
     /// - Parameter seq: The server's transaction that deleted the row. Nil: unknown.
     func isTooSoon(deletionOf ref: RowRef, at seq: Int64?) throws -> Bool {
-        let all = try rowsBelow(ref).filter { $0.ref != ref }
+        var seen: Set<RowRef> = [ref]
+        if try isHeldBack(ref, at: seq, besides: &seen) { return true }
+        var met: Set<RowRef> = [ref]
+        return try areRestored(rowsBelow(ref), besides: &met)
+    }
+
+    /// Whether a row below holds the deletion back. The server has deleted a row whose own deletion waits: for that row,
+    /// the rows below it decide. So rows that refer to each other in a cycle do not wait for each other.
+    private func isHeldBack(_ ref: RowRef, at seq: Int64?, besides seen: inout Set<RowRef>) throws -> Bool {
+        let all = try rowsBelow(ref).filter { seen.insert($0.ref).inserted }
         if all.isEmpty { return false }
         let isPushUnanswered = try context.hasMore || Meta.int(.inFlight, in: entries.db) != nil
-        let isHeldBack = try all.contains { child in
+        return try all.contains { child in
             guard let below = try self.below(child) else { return false }
+            if case .deleted(let end)? = try ParkedRows(entries.db).content(child.ref), !below.entry.isPending {
+                return try isHeldBack(child.ref, at: end.seq, besides: &seen)
+            }
             return below.holdsBack(
                 deletionAt: seq, isPushUnanswered: isPushUnanswered, mayMove: mayMove(below: ref, by: child.referrer))
         }
-        var met: Set<RowRef> = [ref]
-        return try isHeldBack || areRestored(all, besides: &met)
     }
 
     /// Whether a later page may bring the row again, or move a row that would be deleted with it.
