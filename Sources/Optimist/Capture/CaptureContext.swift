@@ -246,3 +246,11 @@ extension DatabaseValue {
         }
     }
 }
+
+extension RowRef? {
+    /// The arguments of a statement about one row, or about all.
+    func arguments(limit: Int) -> StatementArguments {
+        guard let self else { return ["limit": limit] }
+        return ["table": self.table, "id": self.id, "limit": limit]
+    }
+}

@@ -41,13 +41,19 @@ public struct ParkedRow: Hashable, Sendable {
     ///   - limit: The most rows to return. Default: all.
     /// - Throws: `DatabaseError`.
     public static func fetchAll(_ db: Database, limit: Int = .max) throws -> [ParkedRow] {
+        try fetch(db, limit: limit)
+    }
+
+    /// - Parameter only: The row to return. Nil: all.
+    static func fetch(_ db: Database, _ only: RowRef? = nil, limit: Int = .max) throws -> [ParkedRow] {
         try Row.fetchAll(
             db,
             sql: """
                 SELECT t.name, p.id, p.row ->> '$.id' IS NULL, p.reason, p.message, parent.name, p.parent
                 FROM optimist_parked p JOIN optimist_table t ON t.number = p.tbl
-                LEFT JOIN optimist_table parent ON parent.number = p.parentTable ORDER BY p.seq, p.tbl, p.id LIMIT ?
-                """, arguments: [limit]
+                LEFT JOIN optimist_table parent ON parent.number = p.parentTable
+                \(only == nil ? "" : "WHERE p.tbl = :table AND p.id = :id") ORDER BY p.seq, p.tbl, p.id LIMIT :limit
+                """, arguments: only.arguments(limit: limit)
         ).compactMap { row in
             guard let id = UUIDForm.bytes.wire(row[1]) else { return nil }
             return ParkedRow(table: row[0], id: id, isDeletion: row[2], reason: reason(row))

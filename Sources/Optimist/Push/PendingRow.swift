@@ -45,14 +45,19 @@ public struct PendingRow: Hashable, Sendable {
     ///   - limit: The most rows to return. Default: all.
     /// - Throws: `DatabaseError`.
     public static func fetchAll(_ db: Database, limit: Int = .max) throws -> [PendingRow] {
+        try fetch(db, limit: limit)
+    }
+
+    /// - Parameter only: The row to return. Nil: all.
+    static func fetch(_ db: Database, _ only: RowRef? = nil, limit: Int = .max) throws -> [PendingRow] {
         let names = try columnNames(db)
         let isPushing = try Meta.int(.inFlight, in: db) != nil
         let rows = try Row.fetchAll(
             db,
             sql: """
                 SELECT t.name, e.tbl, e.id FROM optimist_edit e JOIN optimist_table t ON t.number = e.tbl
-                ORDER BY e.grp, e.tbl, e.place LIMIT ?
-                """, arguments: [limit])
+                \(only == nil ? "" : "WHERE e.tbl = :table AND e.id = :id") ORDER BY e.grp, e.tbl, e.place LIMIT :limit
+                """, arguments: only.arguments(limit: limit))
         let entries = try RowEntryTable(db)
         let waits = try PendingWaits(db)
         return try rows.compactMap { row in

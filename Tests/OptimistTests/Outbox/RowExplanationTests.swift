@@ -1,0 +1,61 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistCore
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+/// Why a row is not in step with the server, as a value and in words.
+struct RowExplanationTests {
+    private let phone: Phone
+    private var store: Store { phone.store }
+    private let todo = Todo(content: "Tickets", priority: 1)
+
+    init() async throws {
+        phone = try Phone()
+        let todo = todo
+        try await phone.store.write { try todo.insert($0) }
+    }
+
+    @Test func `a row says what is unsent, then that it is sent, and at last that it is synced`() async throws {
+        let fresh = try await store.explain(todo)
+        #expect(fresh.pending?.kind == .create && !fresh.isSynced && fresh.waiting == nil && fresh.rejections.isEmpty)
+        #expect("\(fresh)".hasPrefix("Its creation is not sent yet, since 20"))
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        let sent = try await store.explain(todo)
+        #expect(sent.pending?.isInFlight == true && "\(sent)".hasPrefix("Its creation is on the way, since"))
+        try await store.apply([.accepted(seq: 1)], of: batch)
+        let synced = try await store.explain(todo)
+        #expect(synced.isSynced && "\(synced)" == "The server has the row as it is here.")
+    }
+
+    @Test func `a row that was put off says why, and when it is sent again; another row says nothing of it`()
+        async throws
+    {
+        let other = Todo(content: "Other")
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        let reason = WaitReason("schemaTooNew", column: "content")
+        try await store.apply([.retry(after: .seconds(60), reason)], of: batch)
+        let late = try await store.explain(todo)
+        #expect(late.pending?.waitReason == reason && late.pending?.nextAttempt != nil)
+        #expect("\(late)".contains("The server does not know the column \"content\" yet. It is sent again at 20"))
+        #expect(try await store.explain(other).isSynced, "nothing is known of it")
+    }
+
+    @Test func `a refused row says with which word and sentence`() async throws {
+        let batch = try #require(try await store.nextPush(PushLimit()))
+        try await store.apply([.rejected(Refusal(code: "forbidden", message: "Not yours."))], of: batch)
+        let refused = try await store.explain(todo)
+        #expect(refused.pending == nil && refused.rejections.map(\.code) == ["forbidden"])
+        #expect("\(refused)".contains("(forbidden): Not yours."))
+    }
+
+    @Test func `a record of a table that does not sync is refused`() async throws {
+        await #expect { try await store.explain(Project(title: "No")) } throws: {
+            ($0 as? OptimistError)?.code == .invalidTable
+        }
+    }
+}
