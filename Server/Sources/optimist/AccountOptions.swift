@@ -31,9 +31,7 @@ struct AccountOptions: ParsableArguments {
                 show(try await opening.carryOut(order, shared.readSecret()), lines)
             }
         }
-        let directory =
-            data.map { URL(filePath: $0, directoryHint: .isDirectory) }
-            ?? DataDirectory.standard.appending(path: "server")
+        let directory = DataDirectory.server(data)
         try await explainingErrors(of: "account", at: directory.path) {
             let answer: JSON
             do {

@@ -17,6 +17,8 @@ func explainingErrors(of command: String, at path: String, _ work: () async thro
         message = error.message
     } catch let error as CancellationError {
         throw error
+    } catch let status as ExitCode {
+        throw status
     } catch {
         message = "\(path): \(error.localizedDescription)"
     }
@@ -34,6 +36,11 @@ enum DataDirectory {
         #else
             return (directory("XDG_DATA_HOME") ?? home.appending(path: ".local/share")).appending(path: "optimist")
         #endif
+    }
+
+    /// The data directory of a server, as `--data` names it.
+    static func server(_ named: String?) -> URL {
+        named.map { URL(filePath: $0, directoryHint: .isDirectory) } ?? standard.appending(path: "server")
     }
 
     /// The directory that a variable of the environment names. Nil if it names none.

@@ -132,9 +132,7 @@ struct ServeCommand: AsyncParsableCommand {
         if migrateOnly || replaceSecret {
             throw ValidationError("--migrate-only and --replace-secret are for a server with --database.")
         }
-        let directory =
-            data.map { URL(filePath: $0, directoryHint: .isDirectory) }
-            ?? DataDirectory.standard.appending(path: "server")
+        let directory = DataDirectory.server(data)
         try await explainingErrors(of: "serve", at: directory.path) { try await serve(directory) }
     }
 

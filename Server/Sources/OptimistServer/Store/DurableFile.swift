@@ -28,9 +28,9 @@ enum DurableFile {
         try sync(directory)
     }
 
-    /// Makes the names in a directory durable.
-    private static func sync(_ directory: URL) throws {
-        let descriptor = try check(open(directory.path, O_RDONLY | O_CLOEXEC))
+    /// Makes the names in a directory durable, or the content of a file.
+    static func sync(_ file: URL) throws {
+        let descriptor = try check(open(file.path, O_RDONLY | O_CLOEXEC))
         defer { close(descriptor) }
         _ = try check(Int(fsync(descriptor)))
     }
