@@ -71,7 +71,8 @@ extension Store {
             return PushBatch(
                 push: Push(
                     number: number, device: assembly.device, rows: assembly.rows, groups: assembly.groups,
-                    origins: try DeviceIdentity.origins(in: db)),
+                    origins: try DeviceIdentity.origins(in: db),
+                    oldestPendingSeconds: try OldestPending.seconds(at: now, db)),
                 sent: assembly.sent)
         }
     }

@@ -16,16 +16,21 @@ public struct Push: Sendable, Hashable {
     /// Every id under which the device counts or has counted, if its tables have counters. For these ids, answers tell
     /// how much of each sum the device itself has counted. Default: none.
     public var origins: [String]
+    /// How long the oldest pending row has waited, in whole seconds, for the server's operator. Default: nil, and the server is
+    /// not told.
+    public var oldestPendingSeconds: Int64?
 
     /// Makes a push, by default without groups and counters.
     public init(
-        number: Int64, device: String, rows: [PushRow], groups: [Range<Int>] = [], origins: [String] = []
+        number: Int64, device: String, rows: [PushRow], groups: [Range<Int>] = [], origins: [String] = [],
+        oldestPendingSeconds: Int64? = nil
     ) {
         self.number = number
         self.device = device
         self.rows = rows
         self.groups = groups
         self.origins = origins
+        self.oldestPendingSeconds = oldestPendingSeconds
     }
 }
 

@@ -143,6 +143,7 @@ extension Exchange {
             changedTypes.formUnion(evaluation.changes.map(\.key.type))
         }
         let verdicts = waitingForUpdate(evaluation.verdicts, of: operations)
+        for (operation, verdict) in zip(operations, verdicts) { report.add(verdict, of: operation.key) }
         for plan in planned {
             let answer = answer(plan, zip(operations, verdicts).dropFirst(plan.start), before: before)
             noteIDs(plan.call, answer)

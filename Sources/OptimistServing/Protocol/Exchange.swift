@@ -20,6 +20,8 @@ struct Exchange {
     var unreadTypes: Set<String> = []
     /// The types in which rows changed.
     var changedTypes: Set<String> = []
+    /// What the /set calls did so far.
+    var report: SetReport
     /// Answers that were prepared together with the answer to an earlier call, by the call's index.
     var readyAnswers: [Int: MethodAnswer] = [:]
     private(set) var answers: [MethodAnswer] = []
@@ -45,6 +47,7 @@ struct Exchange {
         self.transaction = transaction
         self.clock = clock
         createdIDs = request.createdIDs ?? [:]
+        report = SetReport(isPush: request.isPush, oldestPendingSeconds: request.oldestPendingSeconds)
         vocabulary = Vocabulary(settings.schema, version: request.schemaVersion)
         origins = Set(request.origins.isEmpty ? request.device.map { [$0] } ?? [] : request.origins)
         opening = SyncState(epoch: snapshot.epoch, seq: snapshot.seq)

@@ -44,6 +44,8 @@ public final class JMAPService: Sendable {
         public var changedTypes: Set<String>
         /// The account's state after the request.
         public var state: SyncState
+        /// What the `/set` calls did.
+        public var report: SetReport
     }
 
     /// Answers a request of an account. It returns once what it wrote is durable.
@@ -60,7 +62,7 @@ public final class JMAPService: Sendable {
     ) async throws -> Outcome {
         let request = try Request(reading: body)
         let done = try await carryOut(request, account: account, room)
-        return Outcome(response: write(done), changedTypes: done.changedTypes, state: done.state)
+        return Outcome(response: write(done), changedTypes: done.changedTypes, state: done.state, report: done.report)
     }
 
     private struct Done: Sendable {
@@ -69,6 +71,7 @@ public final class JMAPService: Sendable {
         var createdIDs: [String: String]?
         var changedTypes: Set<String>
         var state: SyncState
+        var report: SetReport
     }
 
     private func carryOut(_ request: Request, account: String, _ room: (any AnswerRoom)?) async throws -> Done {
@@ -117,7 +120,7 @@ public final class JMAPService: Sendable {
         hybrid.withLock { $0.witness(exchange.clock.hybrid.last) }
         return Done(
             answers: exchange.answers, createdIDs: request.createdIDs.map { _ in exchange.createdIDs },
-            changedTypes: exchange.changedTypes, state: exchange.state)
+            changedTypes: exchange.changedTypes, state: exchange.state, report: exchange.report)
     }
 
     private func write(_ done: Done) -> [UInt8] {

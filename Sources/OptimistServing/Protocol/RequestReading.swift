@@ -37,7 +37,7 @@ extension Request {
         let own = [
             ("device", device != nil), ("push", push != nil), ("groups", !groups.isEmpty),
             ("origins", !origins.isEmpty),
-            ("schemaVersion", schemaVersion != nil),
+            ("schemaVersion", schemaVersion != nil), ("oldestPendingSeconds", oldestPendingSeconds != nil),
         ]
         guard let member = own.first(where: \.1)?.0 else { return }
         throw .notRequest("\"\(member)\" belongs to \(RowSync.capability), which \"using\" does not name.")

@@ -47,6 +47,9 @@ public struct Request: Hashable, Sendable {
     public var schemaVersion: Int?
     /// Rows, as `Type:id`, that succeed or fail together. Default: each row on its own. Only in a push. RS only.
     public var groups: [[String]]
+    /// How long the oldest row that waits on the device has waited, in whole seconds and zero or more. It is a figure for the
+    /// server's operator, and changes nothing. Nil: the device does not say. Only in a push. RS only.
+    public var oldestPendingSeconds: Int64?
     /// The ids that earlier requests gave to creation ids, for `#creationId` (RFC 8620 §3.3). Nil: the answer has none
     /// either.
     public var createdIDs: [String: String]?
@@ -55,7 +58,7 @@ public struct Request: Hashable, Sendable {
     public init(
         using: [String] = [RowSync.core, RowSync.capability], methodCalls: [Invocation], device: String? = nil,
         push: Int64? = nil, schemaVersion: Int? = nil, groups: [[String]] = [], origins: [String] = [],
-        createdIDs: [String: String]? = nil
+        createdIDs: [String: String]? = nil, oldestPendingSeconds: Int64? = nil
     ) {
         self.using = using
         self.methodCalls = methodCalls
@@ -64,6 +67,7 @@ public struct Request: Hashable, Sendable {
         self.push = push
         self.schemaVersion = schemaVersion
         self.groups = groups
+        self.oldestPendingSeconds = oldestPendingSeconds
         self.createdIDs = createdIDs
     }
 
@@ -92,6 +96,10 @@ public struct Request: Hashable, Sendable {
             guard let number = push.int, number > 0 || number == 0 && calls.isEmpty else { return nil }
             self.push = number
         }
+        if let seconds = object["oldestPendingSeconds"] {
+            guard let seconds = seconds.int, seconds >= 0 else { return nil }
+            oldestPendingSeconds = seconds
+        }
         if let groups = object["groups"] {
             guard let lists = groups.array?.map({ $0.array?.map(\.string) }),
                 lists.isEmpty || (device != nil && push != nil),
@@ -114,6 +122,7 @@ public struct Request: Hashable, Sendable {
         if let push { object.append("push", .int(push)) }
         if let schemaVersion { object.append("schemaVersion", .int(Int64(schemaVersion))) }
         if !groups.isEmpty { object.append("groups", .array(groups.map { .array($0.map(JSON.string)) })) }
+        if let oldestPendingSeconds { object.append("oldestPendingSeconds", .int(oldestPendingSeconds)) }
         object.append("methodCalls", .array(methodCalls.map(\.json)))
         if let createdIDs { object.append("createdIds", .ids(createdIDs)) }
         return .object(object)

@@ -4,6 +4,7 @@ import Foundation
 import GRDB
 import Optimist
 import OptimistWire
+import Synchronization
 import Testing
 
 @testable import Optimist
@@ -47,6 +48,16 @@ struct OutboxTests {
 
     func tombstone(_ batch: PushBatch) throws -> Tombstone {
         try #require(batch.push.rows.first?.change.deleted)
+    }
+
+    @Test func `a push says how long the oldest pending row has waited`() async throws {
+        _ = try await insert("old")
+        phone.time.withLock { $0 += 90_500 }
+        _ = try await insert("new")
+        #expect(try await next().push.oldestPendingSeconds == 90)
+        // A clock that was set back makes no negative age.
+        phone.time.withLock { $0 -= 200_000 }
+        #expect(try await next().push.oldestPendingSeconds == 0)
     }
 
     // MARK: - S1

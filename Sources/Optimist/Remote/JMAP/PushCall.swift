@@ -28,7 +28,8 @@ package struct PushCall {
                 Invocation("\(table)/set", sets[table]?.json ?? [:], callID: String(index))
             },
             device: push.device, push: push.number, schemaVersion: schemaVersion,
-            groups: push.groups.map { $0.map { push.rows[$0].name } }, origins: push.origins)
+            groups: push.groups.map { $0.map { push.rows[$0].name } }, origins: push.origins,
+            oldestPendingSeconds: push.oldestPendingSeconds)
     }
 
     /// Reads the verdicts, one for each row in the order of the push. The engine retries a row that the answer does not name.
