@@ -66,8 +66,10 @@ let package = Package(
         .package(name: "optimist", path: "..", traits: ["AsyncHTTPClient"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -86,9 +88,16 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "OptimistLoopback",
+            dependencies: [
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+            ],
+            swiftSettings: settings),
+        .target(
             name: "OptimistServer",
             dependencies: [
-                "OptimistGazetteer",
+                "OptimistGazetteer", "OptimistLoopback",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -96,13 +105,16 @@ let package = Package(
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "OptimistCore", package: "optimist"),
                 .product(name: "OptimistServing", package: "optimist"),
                 .product(name: "OptimistWire", package: "optimist"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
+            resources: [.embedInCode("Admin/Web")],
             swiftSettings: settings),
         .systemLibrary(
             name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
@@ -112,6 +124,7 @@ let package = Package(
                 "CLibPQ", "OptimistServer",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "OptimistCore", package: "optimist"),
                 .product(name: "OptimistServing", package: "optimist"),
                 .product(name: "OptimistWire", package: "optimist"),
@@ -133,7 +146,7 @@ let package = Package(
         .target(
             name: "OptimistProxy",
             dependencies: [
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                "OptimistLoopback",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -144,7 +157,7 @@ let package = Package(
         .target(
             name: "OptimistLab",
             dependencies: [
-                "OptimistGazetteer", "OptimistPostgres", "OptimistProxy", "OptimistServer",
+                "OptimistGazetteer", "OptimistLoopback", "OptimistPostgres", "OptimistProxy", "OptimistServer",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -172,6 +185,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "Optimist", package: "optimist"),
@@ -212,11 +226,14 @@ let package = Package(
         .testTarget(
             name: "OptimistServerTests",
             dependencies: [
-                "OptimistGazetteer", "OptimistPostgres", "OptimistServer", "TestForm",
+                "OptimistGazetteer", "OptimistLoopback", "OptimistPostgres", "OptimistServer", "TestForm",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -5,6 +5,7 @@ import Hummingbird
 public import Logging
 import NIOCore
 import OptimistCore
+import OptimistLoopback
 import OptimistProxy
 import OptimistServer
 import OptimistSession

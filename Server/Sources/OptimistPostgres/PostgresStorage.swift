@@ -1,8 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+package import CoreMetrics
 import Dispatch
 import Foundation
 package import Logging
+import Metrics
 package import OptimistCore
 public import OptimistServer
 import OptimistServing
@@ -72,7 +74,8 @@ extension ServerStorage {
     public static func postgres(_ database: PostgresDatabase, secret: ServerKeys) -> Self {
         ServerStorage { configuration in
             try await PostgresOpening(
-                database: database, surroundings: configuration.surroundings, logger: configuration.logger
+                database: database, surroundings: configuration.surroundings, logger: configuration.logger,
+                metrics: configuration.metricsReceiver
             )
             .open(configuration.schema, accepting: configuration.acceptedChanges, secret)
         }
@@ -84,8 +87,14 @@ package struct PostgresOpening: Sendable {
     package let database: PostgresDatabase
     package let surroundings: Surroundings
     package let logger: Logger
+    /// Receives the pool's figures. Nil: none are collected.
+    let metrics: (any MetricsFactory)?
 
-    package init(database: PostgresDatabase, surroundings: Surroundings = Surroundings(), logger: Logger) {
+    package init(
+        database: PostgresDatabase, surroundings: Surroundings = Surroundings(), logger: Logger,
+        metrics: (any MetricsFactory)? = nil
+    ) {
+        self.metrics = metrics
         self.database = database
         self.surroundings = surroundings
         self.logger = logger
@@ -169,7 +178,8 @@ package struct PostgresOpening: Sendable {
             return connection
         }
         let pool = PostgresPool(
-            size: database.maxConnections, maxWaiting: database.maxWaiting, logger: logger, open: open)
+            size: database.maxConnections, maxWaiting: database.maxWaiting, logger: logger,
+            wait: metrics.map { Timer(label: "optimist.pool.wait", dimensions: [], factory: $0) }, open: open)
         try await explainingAsync { try await pool.run { _ in } }
         let probe = SharedProbe(now: surroundings.now) { await Self.attempt(at: $0, pool) }
         let attempts = PostgresAttempts(pool: pool)
@@ -180,7 +190,18 @@ package struct PostgresOpening: Sendable {
             channel: PostgresChannel(
                 pool: pool, sender: surroundings.makeEpoch(), logger: logger, epoch: { epochs.present }, open: open),
             standingLifetime: Self.standingLifetime,
-            exclusively: { work in await HousekeepingTurn(database: database).carryOut(work, attempts) })
+            exclusively: { work in await HousekeepingTurn(database: database).carryOut(work, attempts) },
+            figures: { try await Self.figures(pool) })
+    }
+
+    private static func figures(_ pool: PostgresPool) async throws -> StorageFigures {
+        let (database, log) = try await pool.run { connection in
+            let size = try connection.query(SharedStatement.databaseSize).int64(0, 0)
+            guard try connection.query(SharedStatement.canSeeLog).bool(0, 0) else { return (size, Int64?.none) }
+            return (size, try connection.query(SharedStatement.logSize).int64(0, 0))
+        }
+        return StorageFigures(
+            databaseBytes: database, logBytes: log, waiting: pool.waitingCount, pool: pool.figures)
     }
 
     /// Tries a write. Returns a sentence about the trouble, or nil if it worked.

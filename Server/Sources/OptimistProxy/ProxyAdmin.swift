@@ -5,6 +5,7 @@ import Hummingbird
 import Logging
 import NIOCore
 import OptimistCore
+import OptimistLoopback
 
 /// Changes a ``FaultProxy`` over HTTP, on 127.0.0.1, while it runs.
 ///

@@ -27,6 +27,9 @@ public final class OptimistServer: Service {
     let pokes: Pokes
     let routes: Routes
     private let binding = Binding()
+    private let adminBinding = Binding()
+    private let metrics: ServerMetrics?
+    private let refusals: RecentRefusals?
 
     /// Opens the data, or makes it. Nothing is listened to yet.
     ///
@@ -38,6 +41,8 @@ public final class OptimistServer: Service {
         let surroundings = configuration.surroundings
         try configuration.schema.checkServable()
         let gazetteer = try configuration.gazetteer.map(Gazetteer.init)
+        metrics = configuration.metricsReceiver.map(ServerMetrics.init)
+        refusals = configuration.adminPort == nil ? nil : RecentRefusals(now: surroundings.now)
         storage = try await configuration.storage.open(configuration)
         pokes = Pokes(channel: storage.channel)
         registry = Accounts(
@@ -47,7 +52,7 @@ public final class OptimistServer: Service {
             passwords: Passwords(cost: configuration.passwordCost), pokes: pokes,
             settings: configuration.accountSettings,
             forgetful: configuration.deliverReset == nil ? nil : ForgottenPasswords(),
-            log: SecurityLog(logger: configuration.logger), surroundings: surroundings)
+            log: SecurityLog(logger: configuration.logger, metrics: metrics), surroundings: surroundings)
         let service = JMAPService(
             store: storage.rows,
             settings: ServingSettings(
@@ -58,7 +63,7 @@ public final class OptimistServer: Service {
             service: service, accounts: registry, pokes: pokes, gazetteer: gazetteer, surroundings: surroundings,
             memory: MemoryRoom(memory: configuration.memoryLimit), isBehindProxy: configuration.isBehindProxy,
             publicOrigin: configuration.publicOrigin, bodyDeadline: TimeAmount(configuration.bodyTimeout),
-            trouble: storage.trouble)
+            trouble: storage.trouble, metrics: metrics, refusals: refusals)
     }
 
     /// Listens and answers until the task is cancelled, ``shutdown()`` is called, or the service group shuts down.
@@ -73,6 +78,7 @@ public final class OptimistServer: Service {
                 logger: configuration.logger))
         defer {
             binding.fail(CancellationError())
+            adminBinding.fail(CancellationError())
             storage.close()
         }
         guard binding.begin(group) else { return }
@@ -99,21 +105,33 @@ public final class OptimistServer: Service {
         if let file = storage.controlSocket {
             services.append(ControlSocket(accounts: registry, file: file, logger: configuration.logger))
         }
+        let watch = metrics.map {
+            FigureWatch($0, storage: storage, pokes: pokes, surroundings: configuration.surroundings)
+        }
+        if let watch { services.append(watch) }
+        if let port = configuration.adminPort {
+            let routes = adminRoutes(watch)
+            services.append(
+                AdminSite(routes: routes, port: port, binding: adminBinding, logger: configuration.logger))
+        }
         if let channel = storage.channel {
             services.append(OtherProcesses(channel: channel, service: routes.service, accounts: registry, pokes: pokes))
         }
         return services
     }
 
+    func adminRoutes(_ watch: FigureWatch?) -> AdminRoutes {
+        AdminRoutes(
+            storage: storage, accounts: registry, pokes: pokes, schema: configuration.schema,
+            refusals: refusals, metrics: metrics?.factory as? PrometheusMetrics, watch: watch,
+            now: configuration.surroundings.now)
+    }
+
     /// - Parameter maxConnections: Further ones wait until others end, in the system's queue.
     private func application(upTo maxConnections: Int) -> Application<RouterResponder<ServerContext>> {
-        let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
-        routes.add(to: router)
-        for route in configuration.routes { routes.add(route, to: router) }
-        Routes.refuseOtherMethods(on: router)
         let logger = configuration.logger
         return Application(
-            router: router,
+            router: makeRouter(),
             server: WatchedChannel.builder(
                 configuration.connectionSettings,
                 addresses: AddressLimit(configuration.isBehindProxy ? nil : configuration.connectionsPerAddress)),
@@ -129,6 +147,14 @@ public final class OptimistServer: Service {
                 binding.succeed(channel.localAddress?.port ?? 0)
             },
             logger: logger)
+    }
+
+    /// Every route of the server and of the app.
+    func makeRouter() -> Router<ServerContext> {
+        let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
+        routes.add(to: router, beside: configuration.routes)
+        Routes.refuseOtherMethods(on: router)
+        return router
     }
 
     /// How many connections a server may have at once on this machine. Raises the process's limit of open files first, as
@@ -153,6 +179,13 @@ public final class OptimistServer: Service {
     /// - Throws: What ``run()`` throws, if it does not start.
     public var port: Int {
         get async throws { try await binding.port }
+    }
+
+    /// The port for the operator, or nil if ``ServerConfiguration/adminPort`` is. Waits until the server has started.
+    ///
+    /// - Throws: What ``run()`` throws, if it does not start.
+    public var adminPort: Int? {
+        get async throws { configuration.adminPort == nil ? nil : try await adminBinding.port }
     }
 
     /// Ends ``run()`` once the requests in flight are answered. Event streams are closed at once, and after five seconds also

@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import CoreMetrics
 public import Foundation
 public import Logging
 public import OptimistCore
@@ -65,6 +66,10 @@ public struct ServerConfiguration: Sendable {
     public var gazetteer: URL?
     /// Routes of the app's own, beside the server's. Default: none.
     public var routes: [AppRoute]
+    /// A port of 127.0.0.1 for the operator, with `/metrics` and the pages under `/admin`. Zero: any free one, see
+    /// ``OptimistServer/adminPort``. Every user of this machine can read there what the app's users wrote. Default: nil,
+    /// and there is no such port.
+    public var adminPort: Int?
     /// Time, ids, chance and tasks. Secrets never come from here. Default: the real ones.
     public var surroundings: Surroundings
     /// Receives what the server logs: no tokens, no passwords and nothing that users wrote. Default: labelled
@@ -75,6 +80,8 @@ public struct ServerConfiguration: Sendable {
     var workBudget: WorkBudget = .standard
     /// How long after the server was asked to end a client may let it wait.
     var endPatience: Duration = .seconds(5)
+    /// Receives the server's figures. Nil: the process's `MetricsSystem` does. Tests name their own.
+    var metrics: (any MetricsFactory)?
     /// How much work a password's hash is. Tests lower it.
     var passwordCost: Passwords.Cost = .standard
 
@@ -89,7 +96,7 @@ public struct ServerConfiguration: Sendable {
         idleTimeout: Duration = .seconds(60), bodyTimeout: Duration = .seconds(60),
         tombstoneDays: Int = RowSync.Limit.tombstoneDays, gazetteer: URL? = nil, routes: [AppRoute] = [],
         publicOrigin: String? = nil, connectionsPerAddress: Int = 512, memoryLimit: Int = 512_000_000,
-        readerPatience: Duration = .seconds(120),
+        readerPatience: Duration = .seconds(120), adminPort: Int? = nil,
         surroundings: Surroundings = Surroundings(), logger: Logger = Logger(label: "optimist.server")
     ) {
         self.host = host
@@ -97,6 +104,7 @@ public struct ServerConfiguration: Sendable {
         self.storage = storage
         self.schema = schema
         self.acceptedChanges = acceptedChanges
+        self.adminPort = adminPort
         self.accessTokenLifetime = accessTokenLifetime
         self.refreshTokenLifetime = refreshTokenLifetime
         self.allowsOneDeviceOnly = allowsOneDeviceOnly

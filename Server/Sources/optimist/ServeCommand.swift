@@ -3,6 +3,7 @@
 import ArgumentParser
 import Foundation
 import Logging
+import Metrics
 import OptimistCore
 import OptimistPostgres
 import OptimistServer
@@ -52,6 +53,13 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(help: "The port to listen on. 0: any free one.")
     var port = 8090
+
+    @Option(
+        help: ArgumentHelp(
+            "A port of 127.0.0.1 with metrics and pages for the operator. 0: any free one. Default: none.",
+            discussion: "Every user of this machine can read there what the users of the app wrote.",
+            valueName: "port"))
+    var adminPort: Int?
 
     @Option(help: ArgumentHelp("Where the data lies.", valueName: "directory"))
     var data: String?
@@ -106,6 +114,9 @@ struct ServeCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (0...65_535).contains(port) else { throw ValidationError("--port is a number from 0 to 65535.") }
+        guard (0...65_535).contains(adminPort ?? 0) else {
+            throw ValidationError("--admin-port is a number from 0 to 65535.")
+        }
         guard connectionsPerAddress > 0 else { throw ValidationError("--connections-per-address is at least 1.") }
         guard (256...1_000_000).contains(memory) else {
             throw ValidationError(
@@ -167,6 +178,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func serve(_ storage: ServerStorage, _ schema: Schema, at place: String) async throws {
         let logger = logger
+        // Once in a process, before the server asks for it.
+        if adminPort != nil { MetricsSystem.bootstrap(PrometheusMetrics()) }
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
                 host: host, port: port, storage: storage, schema: schema,
@@ -176,7 +189,7 @@ struct ServeCommand: AsyncParsableCommand {
                 gazetteer: gazetteer.map { URL(filePath: $0) },
                 publicOrigin: publicOrigin, connectionsPerAddress: connectionsPerAddress,
                 memoryLimit: memory * 1_000_000,
-                readerPatience: .seconds(readerPatience), logger: logger))
+                readerPatience: .seconds(readerPatience), adminPort: adminPort, logger: logger))
         let group = ServiceGroup(
             configuration: .init(
                 services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],
@@ -187,6 +200,9 @@ struct ServeCommand: AsyncParsableCommand {
             say("Optimist serves http://\(host):\(port) with the schema \"\(schema.id)\", version \(schema.version).")
             let room = OptimistServer.maxConnections()
             say("It holds at most \(room) connections, which the limit of open files allows (ulimit -n).")
+            if let adminPort = try await server.adminPort {
+                say("The operator's pages are at http://127.0.0.1:\(adminPort)/admin, metrics at /metrics.")
+            }
             say("Its data is in \(place). Stop it with Ctrl-C.")
             try await tasks.waitForAll()
         }

@@ -26,6 +26,17 @@ struct PostgresAccountStore: AccountStore {
         }
     }
 
+    func accounts(startingWith prefix: String, after email: String?, limit: Int) async throws -> [StoredAccount] {
+        let start = prefix.lowercasedInASCII
+        let values: [PostgresValue] = [
+            .text(start), .text(start.endOfPrefix), .text(email.map(Self.address) ?? ""), .int(limit),
+        ]
+        return try await pool.run { connection in
+            let ids = try connection.query(SharedStatement.accountsFrom, values)
+            return try (0..<ids.count).compactMap { try Self.account(ids.text($0, 0), connection) }
+        }
+    }
+
     /// The key by which an email address is looked up: ASCII letters in lower case.
     private static func address(_ email: String) -> String { email.lowercasedInASCII.shortKey }
 

@@ -2,6 +2,8 @@
 
 import Dispatch
 import Logging
+import Metrics
+import OptimistServer
 import Synchronization
 
 /// The connections of a process for its requests, each used by one thread at a time.
@@ -35,6 +37,8 @@ final class PostgresPool: Sendable {
 
     private let open: @Sendable () throws -> PostgresConnection
     private let logger: Logger
+    private let wait: Timer?
+    private let size: Int
     private let state: Mutex<State>
 
     /// How often work is run in all.
@@ -46,12 +50,16 @@ final class PostgresPool: Sendable {
     ///   - size: How many connections at most, at least 1.
     ///   - maxWaiting: How many requests may wait until a connection takes them. Further ones are refused. A
     ///     request for which a connection is free does not wait.
+    ///   - wait: Receives how long each job waits for a connection. Nil: nothing is measured.
     ///   - open: Opens a connection that is ready for use. Called on the connection's own queue.
     init(
-        size: Int, maxWaiting: Int, logger: Logger, open: @escaping @Sendable () throws -> PostgresConnection
+        size: Int, maxWaiting: Int, logger: Logger, wait: Timer? = nil,
+        open: @escaping @Sendable () throws -> PostgresConnection
     ) {
         self.open = open
         self.logger = logger
+        self.wait = wait
+        self.size = max(1, size)
         state = Mutex(State(jobs: TurnQueue(limit: maxWaiting), idle: (0..<max(1, size)).map(Lane.init)))
     }
 
@@ -73,7 +81,9 @@ final class PostgresPool: Sendable {
         let owner = owner ?? "#\(id)"
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
+                let since = ContinuousClock.now
                 let job = Job(id: id) { [self] lane in
+                    wait?.record(duration: since.duration(to: .now))
                     continuation.resume(with: Result { try onLane(lane, work) })
                 } refuse: {
                     continuation.resume(throwing: $0)
@@ -95,6 +105,11 @@ final class PostgresPool: Sendable {
 
     /// How many requests wait for a connection.
     var waitingCount: Int { state.withLock { $0.jobs.count } }
+
+    /// The connections that there may be, and those in use.
+    var figures: StorageFigures.Pool {
+        StorageFigures.Pool(size: size, busy: size - state.withLock(\.idle.count))
+    }
 
     private func leave(_ id: Int, of owner: String) {
         let job = state.withLock { $0.jobs.remove(of: owner) { $0.id == id } }

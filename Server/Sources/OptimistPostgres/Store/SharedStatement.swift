@@ -5,7 +5,8 @@
 enum SharedStatement: String, PostgresStatement, CaseIterable {
     case epochs, addEpoch, life, schemas, otherSchema, addSchema, setting, keepSetting
     case lockSetup, tryHousekeeping, notify, settings, backend
-    case addressOf, addAddress, dropAddress, accounts, accountIDs
+    case addressOf, addAddress, dropAddress, accounts, accountsFrom, accountIDs
+    case databaseSize, canSeeLog, logSize
     case addDeleted, isDeleted, unerased, setErased, forgetDeleted
     case addInvitation, holdsInvitation, spendInvitation, forgetInvitations
     case attempt, forgive, forgetAttempts
@@ -34,7 +35,8 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
             ON CONFLICT (name) DO UPDATE SET value = excluded.value
             """
         case .lockSetup, .tryHousekeeping, .notify, .settings, .backend: aboutProcesses
-        case .addressOf, .addAddress, .dropAddress, .accounts, .accountIDs: aboutAddresses
+        case .databaseSize, .canSeeLog, .logSize: aboutSize
+        case .addressOf, .addAddress, .dropAddress, .accounts, .accountsFrom, .accountIDs: aboutAddresses
         case .addDeleted, .isDeleted, .unerased, .setErased, .forgetDeleted: aboutDeleted
         case .addInvitation, .holdsInvitation, .spendInvitation, .forgetInvitations: aboutInvitations
         case .attempt, .forgive, .forgetAttempts: aboutAttempts
@@ -57,12 +59,26 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
         }
     }
 
+    /// The log's size takes a right that a server needs for nothing else, such as that of the role `pg_monitor`.
+    private var aboutSize: String {
+        switch self {
+        case .databaseSize: "SELECT pg_database_size(current_database())"
+        case .canSeeLog: "SELECT has_function_privilege('pg_ls_waldir()', 'EXECUTE')"
+        default: "SELECT sum(size)::bigint FROM pg_ls_waldir()"
+        }
+    }
+
     private var aboutAddresses: String {
         switch self {
         case .addressOf: "SELECT account_id FROM optimist_addresses WHERE address = $1"
         case .addAddress: "INSERT INTO optimist_addresses (address, account_id) VALUES ($1, $2) ON CONFLICT DO NOTHING"
         case .dropAddress: "DELETE FROM optimist_addresses WHERE address = $1 AND account_id = $2"
         case .accounts: "SELECT account_id FROM optimist_addresses ORDER BY address"
+        case .accountsFrom:
+            """
+            SELECT account_id FROM optimist_addresses WHERE address >= $1 AND address < $2 AND address > $3
+            ORDER BY address LIMIT $4
+            """
         default: "SELECT account_id FROM optimist_addresses WHERE account_id > $1 ORDER BY account_id LIMIT $2"
         }
     }

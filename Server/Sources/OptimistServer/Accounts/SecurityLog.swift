@@ -5,7 +5,7 @@ import Logging
 /// What an operator must be able to see of attacks: one line for each event, with ids and the address, never with a
 /// password, a token or an email address.
 struct SecurityLog: Sendable {
-    enum Event: String, Sendable {
+    enum Event: String, Sendable, CaseIterable {
         case signInRefused = "sign_in_refused"
         case signUpRefused = "sign_up_refused"
         case throttled
@@ -18,11 +18,14 @@ struct SecurityLog: Sendable {
     }
 
     let logger: Logger
+    /// Counts the events. Nil: no figures are collected.
+    var metrics: ServerMetrics?
 
     /// - Parameter end: Why a session has ended.
     func note(
         _ event: Event, _ caller: Caller?, account: String? = nil, session: String? = nil, end: SessionEnd? = nil
     ) {
+        metrics?.noted(event)
         var metadata: Logger.Metadata = ["security.event": "\(event.rawValue)"]
         metadata["client.address"] = caller.map { "\($0.address)" }
         metadata["request.id"] = caller?.requestID.map { "\($0)" }

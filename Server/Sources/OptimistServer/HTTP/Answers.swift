@@ -47,12 +47,10 @@ extension Hummingbird.Response {
 }
 
 /// Turns the error that a route throws into the answer that the protocol has for it. Details of the error stay inside.
-struct ProblemMiddleware: RouterMiddleware {
-    typealias Context = ServerContext
-
+struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
     func handle(
-        _ request: Hummingbird.Request, context: ServerContext,
-        next: @concurrent (Hummingbird.Request, ServerContext) async throws -> Hummingbird.Response
+        _ request: Hummingbird.Request, context: Context,
+        next: @concurrent (Hummingbird.Request, Context) async throws -> Hummingbird.Response
     ) async throws -> Hummingbird.Response {
         do {
             return try await next(request, context)

@@ -55,16 +55,16 @@ public struct AppRoute: Sendable {
 }
 
 extension Routes {
-    func add(_ route: AppRoute, to router: Router<ServerContext>) {
-        router.on(route.path, method: route.method) { request, context in
-            let identity = try await accounts.identify(request.bearerToken)
-            let share = memory.share(of: identity.account)
+    func add(_ route: AppRoute, to users: RouterGroup<SignedInContext>) {
+        users.on(route.path, method: route.method) { request, context in
+            let account = context.identity.account
+            let share = memory.share(of: account)
             let body = try await request.body(
-                upTo: route.maxBodyBytes, deadline: bodyDeadline, context, taking: share.take)
+                upTo: route.maxBodyBytes, deadline: bodyDeadline, context.server, taking: share.take)
             var request = request
             request.body = RequestBody(buffer: ByteBuffer(body))
             var response = try await route.answer(
-                AppRoute.Call(request: request, parameters: context.parameters, account: identity.account))
+                AppRoute.Call(request: request, parameters: context.parameters, account: account))
             let bytes = response.body.contentLength ?? 0
             try share.keepIfThereIsRoom(answer: bytes)
             response.body = response.body.inPieces(until: share.leave)

@@ -15,8 +15,8 @@ extension Routes {
     private static let pokeInterval: Duration = .milliseconds(50)
 
     @Sendable
-    func eventSource(_ request: Hummingbird.Request, _ context: ServerContext) async throws -> Hummingbird.Response {
-        let identity = try await accounts.identify(request.bearerToken)
+    func eventSource(_ request: Hummingbird.Request, _ context: SignedInContext) async throws -> Hummingbird.Response {
+        let identity = context.identity
         try pokes.checkRoom(for: identity.account)
         let query = request.uri.queryParameters
         let types = query["types"].map(String.init) ?? "*"

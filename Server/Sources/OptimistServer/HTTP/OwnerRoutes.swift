@@ -5,36 +5,42 @@ import OptimistWire
 
 /// What the owner of an account asks for: sessions, passwords, and the end of the account.
 extension Routes {
-    func addOwnerRoutes(to router: Router<ServerContext>) {
-        router.get("/auth/sessions") { request, _ in
-            let identity = try await accounts.identify(request.bearerToken)
+    func addOwnerRoutes(to users: RouterGroup<SignedInContext>) {
+        users.get("/auth/sessions") { _, context in
+            let identity = context.identity
             let sessions = try await accounts.sessions(of: identity.account, asking: identity.session)
             return Response(body: JSON.object(["sessions": .array(sessions)]).bytes)
         }
-        router.delete("/auth/sessions/:id") { request, context in
-            let identity = try await accounts.identify(request.bearerToken)
+        users.delete("/auth/sessions/:id") { request, context in
+            let identity = context.identity
             let isThere = try await accounts.revoke(
-                account: identity.account, session: try context.parameters.require("id"), by: caller(request, context))
+                account: identity.account, session: try context.parameters.require("id"),
+                by: caller(request, context.server))
             guard isThere else {
                 throw RequestProblem(
                     type: "about:blank", status: 404, detail: "The account has no such session.")
             }
             return Response(body: Self.done)
         }
-        router.post("/auth/password") { request, context in
-            let identity = try await accounts.identify(request.bearerToken)
-            let body = try await json(request, context)
+        users.post("/auth/password") { request, context in
+            let identity = context.identity
+            let body = try await json(request, context.server)
             try await accounts.changePassword(
-                identity, from: try body.text("password"), to: try body.text("newPassword"), caller(request, context))
+                identity, from: try body.text("password"), to: try body.text("newPassword"),
+                caller(request, context.server))
             return Response(body: Self.done)
         }
-        router.post("/auth/delete-account") { request, context in
-            let identity = try await accounts.identify(request.bearerToken)
-            let body = try await json(request, context)
+        users.post("/auth/delete-account") { request, context in
+            let identity = context.identity
+            let body = try await json(request, context.server)
             try await accounts.deleteAccount(
-                identity, password: try body.text("password"), caller(request, context))
+                identity, password: try body.text("password"), caller(request, context.server))
             return Response(body: Self.done)
         }
+    }
+
+    /// A user who has forgotten the password has no token.
+    func addResetRoutes(to router: Router<ServerContext>) {
         router.post("/auth/forgot-password") { request, context in
             let body = try await json(request, context)
             try await accounts.forget(try body.text("email"), from: caller(request, context))

@@ -16,8 +16,7 @@ extension Routes {
     private static let placeMaxAge = 86_400
 
     @Sendable
-    func place(_ request: Hummingbird.Request, _ context: ServerContext) async throws -> Hummingbird.Response {
-        _ = try await accounts.identify(request.bearerToken)
+    func place(_ request: Hummingbird.Request, _ context: SignedInContext) async throws -> Hummingbird.Response {
         guard let gazetteer else {
             throw RequestProblem(
                 type: "about:blank", status: 404,

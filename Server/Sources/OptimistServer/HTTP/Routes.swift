@@ -6,6 +6,7 @@ import OptimistCore
 import OptimistGazetteer
 import OptimistServing
 import OptimistWire
+import Tracing
 
 /// What the routes need.
 struct Routes: Sendable {
@@ -24,13 +25,29 @@ struct Routes: Sendable {
     let bodyDeadline: TimeAmount
     /// Tries whether the data can be written. Returns a sentence about the trouble, or nil if there is none.
     let trouble: @Sendable () async -> String?
+    /// Nil: no figures are collected.
+    var metrics: ServerMetrics?
+    /// Nil: no operator looks at them.
+    var refusals: RecentRefusals?
 
-    /// Adds every route of the server.
-    func add(to router: Router<ServerContext>) {
+    /// Adds every route of the server and of the app.
+    func add(to router: Router<ServerContext>, beside apps: [AppRoute]) {
+        if !(InstrumentationSystem.tracer is NoOpTracer) { router.add(middleware: TracingMiddleware()) }
+        if let metrics { router.add(middleware: RequestMetrics(metrics: metrics)) }
         router.add(middleware: HeadMiddleware())
         router.add(middleware: AnswerFields(isBehindProxy: isBehindProxy))
         router.add(middleware: ProblemMiddleware())
+        if let refusals { router.add(middleware: RefusalWatch(refusals: refusals)) }
         router.add(middleware: RequestCheck())
+        addPublic(to: router)
+        let users = router.group().add(middleware: Authentication(accounts: accounts)).group(
+            context: SignedInContext.self)
+        addForUsers(to: users)
+        for app in apps { add(app, to: users) }
+    }
+
+    /// The routes that need no account. Every other route is in the group that ``Authentication`` guards.
+    private func addPublic(to router: Router<ServerContext>) {
         router.get("/healthz") { _, _ in Response(body: Array("{\"status\":\"ok\"}".utf8)) }
         router.get("/readyz") { _, _ in
             guard let trouble = await trouble() else {
@@ -39,12 +56,16 @@ struct Routes: Sendable {
             throw RequestProblem(type: "about:blank", status: 503, detail: trouble)
         }
         addAccountRoutes(to: router)
-        addOwnerRoutes(to: router)
-        router.get("/.well-known/jmap", use: session)
-        router.get("/jmap/session", use: session)
-        router.post("/jmap", use: api)
-        router.get("/jmap/eventsource", use: eventSource)
-        router.get("/places", use: place)
+        addResetRoutes(to: router)
+    }
+
+    private func addForUsers(to users: RouterGroup<SignedInContext>) {
+        addOwnerRoutes(to: users)
+        users.get("/.well-known/jmap", use: session)
+        users.get("/jmap/session", use: session)
+        users.post("/jmap", use: api)
+        users.get("/jmap/eventsource", use: eventSource)
+        users.get("/places", use: place)
     }
 
     /// The address under which clients know the server, without a slash at its end.
@@ -53,20 +74,21 @@ struct Routes: Sendable {
     }
 
     @Sendable
-    private func session(_ request: Hummingbird.Request, _ context: ServerContext) async throws -> Hummingbird.Response
+    private func session(_ request: Hummingbird.Request, _ context: SignedInContext) async throws
+        -> Hummingbird.Response
     {
-        let identity = try await accounts.identify(request.bearerToken)
-        guard let email = try await accounts.email(of: identity.account) else { throw StoreError.noAccount }
-        let session = service.session(account: identity.account, username: email, origin: origin(of: request))
+        let account = context.identity.account
+        guard let email = try await accounts.email(of: account) else { throw StoreError.noAccount }
+        let session = service.session(account: account, username: email, origin: origin(of: request))
         return Response(body: session.json.bytes)
     }
 
     @Sendable
-    private func api(_ request: Hummingbird.Request, _ context: ServerContext) async throws -> Hummingbird.Response {
-        let identity = try await accounts.identify(request.bearerToken)
+    private func api(_ request: Hummingbird.Request, _ context: SignedInContext) async throws -> Hummingbird.Response {
+        let identity = context.identity
         let slot = try slots.enter(identity.session)
         let share = memory.share(of: identity.account)
-        let bytes = try await answer(request, share, account: identity.account, context)
+        let bytes = try await answer(request, share, account: identity.account, context.server)
         share.keep(answer: bytes.count)
         return Response(body: bytes) {
             share.leave()
@@ -96,6 +118,8 @@ struct Routes: Sendable {
             let isDeleted = try await accounts.store.isDeleted(account: account)
             throw Unauthorized(description: "The account is gone.", end: isDeleted ? .accountDeleted : .revoked)
         }
+        metrics?.carriedOut(outcome.report)
+        refusals?.add(outcome.report, account: account)
         if !outcome.changedTypes.isEmpty {
             pokes.changed(account: account, types: outcome.changedTypes, state: outcome.state)
             pokes.announce(.changed(account: account, types: outcome.changedTypes, state: outcome.state))

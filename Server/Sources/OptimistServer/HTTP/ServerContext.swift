@@ -8,6 +8,8 @@ import NIOCore
 struct ServerContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel
+    /// The sender of the request. Nil until ``Authentication`` has checked the token.
+    var identity: Accounts.Identity?
     /// What the request is called in its answer and in the log. Not from the log's metadata: a log that keeps none has none.
     var requestID = RequestID().description
 

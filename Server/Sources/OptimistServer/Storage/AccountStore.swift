@@ -30,6 +30,14 @@ package protocol AccountStore: Sendable {
     /// All accounts, sorted by email address, for the operator.
     func accounts() async throws -> [StoredAccount]
 
+    /// Some accounts, sorted by email address in lower case, for the operator.
+    ///
+    /// - Parameters:
+    ///   - prefix: How their addresses begin. Upper and lower case count as equal in ASCII letters.
+    ///   - email: The address after which the accounts begin. Nil: the first one.
+    ///   - limit: The most accounts to return.
+    func accounts(startingWith prefix: String, after email: String?, limit: Int) async throws -> [StoredAccount]
+
     /// Adds an account and its first session, and uses up the invitation, if there is one.
     ///
     /// - Throws: ``AuthRefusal`` if the invitation is not valid or the address is taken. Then nothing is stored.

@@ -36,6 +36,8 @@ package struct OpenedStorage: Sendable {
     package var exclusively: @Sendable (@Sendable () async -> Void) async -> Void
     /// The socket on which a running server takes an operator's orders. Nil: the operator's command opens the data itself.
     package var controlSocket: URL?
+    /// How large the data is, and what waits for it.
+    package var figures: @Sendable () async throws -> StorageFigures
     /// Gives the data back, so that another server can open it. Nothing uses the data afterwards.
     package var close: @Sendable () -> Void
 
@@ -44,7 +46,9 @@ package struct OpenedStorage: Sendable {
         trouble: @escaping @Sendable () async -> String?, channel: (any ProcessChannel)? = nil,
         standingLifetime: Duration? = nil,
         exclusively: @escaping @Sendable (@Sendable () async -> Void) async -> Void = { await $0() },
-        controlSocket: URL? = nil, close: @escaping @Sendable () -> Void = {}
+        controlSocket: URL? = nil,
+        figures: @escaping @Sendable () async throws -> StorageFigures = { StorageFigures() },
+        close: @escaping @Sendable () -> Void = {}
     ) {
         self.rows = rows
         self.accounts = accounts
@@ -55,6 +59,7 @@ package struct OpenedStorage: Sendable {
         self.standingLifetime = standingLifetime
         self.exclusively = exclusively
         self.controlSocket = controlSocket
+        self.figures = figures
         self.close = close
     }
 }

@@ -40,7 +40,10 @@ extension ServerStorage {
             return (database, keys)
         }
         let file = DatabaseFile(path, logger: configuration.logger)
-        let commits = GroupCommit(writer: database.pool, now: configuration.workBudget.now) { try file.check() }
+        let commits = GroupCommit(
+            writer: database.pool, now: configuration.workBudget.now,
+            metrics: configuration.metricsReceiver.map(CommitMetrics.init)
+        ) { try file.check() }
         let readiness = try Readiness(database: path, file: file)
         let probe = SharedProbe(now: surroundings.now) { await readiness.attempt(at: $0) }
         return OpenedStorage(
@@ -48,8 +51,18 @@ extension ServerStorage {
             accounts: SQLiteAccountStore(reader: database.pool, commits: commits),
             attempts: LocalAttempts(elapsed: surroundings.clock.stopwatch()), keys: keys,
             trouble: { await probe.trouble() }, controlSocket: AccountOffice.socket(in: directory),
+            figures: {
+                StorageFigures(
+                    databaseBytes: fileSize(path), logBytes: fileSize(path + "-wal"), waiting: commits.waitingCount)
+            },
             close: { lock.release() })
     }
+}
+
+/// The size of a file in bytes. Nil: there is none.
+private func fileSize(_ path: String) -> Int64? {
+    var found = stat()
+    return stat(path, &found) == 0 ? Int64(found.st_size) : nil
 }
 
 extension Surroundings {

@@ -15,6 +15,8 @@ package final class GroupCommit: Sendable {
     private typealias Answer = @Sendable (_ failure: (any Error)?) -> Void
     private struct Job: Sendable {
         var id: Int
+        /// When it began to wait.
+        var since: Duration
         /// Runs inside the open transaction, perhaps twice.
         var run: @Sendable (Database) -> (failure: (any Error)?, answer: Answer)
         /// Answers without having been run, or when that was in vain.
@@ -36,6 +38,7 @@ package final class GroupCommit: Sendable {
     private let writer: any DatabaseWriter
     private let now: @Sendable () -> Duration
     private let check: @Sendable () throws -> Void
+    private let metrics: CommitMetrics?
     private let waiting = Mutex(Waiting())
     /// The most writes that share a commit, and the time after which no other one joins, so that none waits long for its
     /// neighbours.
@@ -44,13 +47,15 @@ package final class GroupCommit: Sendable {
 
     /// - Parameters:
     ///   - now: Tells how long a write has taken.
+    ///   - metrics: Receives the size and the wait of each commit. Nil: nothing is measured.
     ///   - check: Called before each transaction. If it throws, the writes are answered with that error.
     init(
         writer: any DatabaseWriter, now: @escaping @Sendable () -> Duration = WorkBudget.stopwatch(),
-        check: @escaping @Sendable () throws -> Void = {}
+        metrics: CommitMetrics? = nil, check: @escaping @Sendable () throws -> Void = {}
     ) {
         self.writer = writer
         self.now = now
+        self.metrics = metrics
         self.check = check
     }
 
@@ -68,7 +73,7 @@ package final class GroupCommit: Sendable {
         let id = waiting.withLock { $0.makeID() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
-                let job = Job(id: id) { db in
+                let job = Job(id: id, since: metrics == nil ? .zero : now()) { db in
                     let result = Result { try work(db) }
                     let failure: (any Error)? = if case .failure(let error) = result { error } else { nil }
                     return (failure, { failure in continuation.resume(with: failure.map { .failure($0) } ?? result) })
@@ -153,6 +158,7 @@ package final class GroupCommit: Sendable {
             if spoiler is WorkStopped { done.removeLast().answer(nil) }
             return done.map(\.turn)
         }
+        metrics?.committed(writes: done.count)
         for (_, answer) in done { answer(nil) }
         return []
     }
@@ -161,6 +167,7 @@ package final class GroupCommit: Sendable {
         _ turn: Turn, _ db: Database, isNew: Bool
     ) -> (failure: (any Error)?, answer: Answer, hasWritten: Bool) {
         let (before, begun) = (db.totalChangesCount, now())
+        if isNew { metrics?.begun(after: begun - turn.write.since) }
         let (failure, answer) = turn.write.run(db)
         if isNew { finished(turn, after: now() - begun) }
         return (failure, answer, db.totalChangesCount != before)

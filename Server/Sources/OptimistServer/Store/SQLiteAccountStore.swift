@@ -32,6 +32,18 @@ struct SQLiteAccountStore: AccountStore {
         }
     }
 
+    func accounts(startingWith prefix: String, after email: String?, limit: Int) async throws -> [StoredAccount] {
+        try await reader.read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT account_id, email, password FROM optimist_accounts
+                    WHERE email >= ? AND email < ? AND email > ? ORDER BY email LIMIT ?
+                    """, arguments: [prefix, prefix.endOfPrefix, email ?? "", limit]
+            ).map(StoredAccount.init)
+        }
+    }
+
     func add(_ account: StoredAccount, _ session: SessionRecord, spending invitation: OneTimeToken?, at date: Date)
         async throws
     {
@@ -118,6 +130,11 @@ struct SQLiteAccountStore: AccountStore {
                 session.generation, session.confirmed, session.refreshedAt, session.ended?.rawValue, session.begunAt,
             ])
     }
+}
+
+extension String {
+    /// A text after every text that begins with this one, in the order of UTF-8's bytes.
+    package var endOfPrefix: String { self + "\u{10FFFF}" }
 }
 
 extension StoredAccount {

@@ -7,11 +7,14 @@ package import Hummingbird
 ///
 /// Any page may send requests to 127.0.0.1, and a name of its own may lead there. The browser says so in `Origin`, in
 /// `Sec-Fetch-Site` and in `Host`; programs such as curl send the address that they were given, and neither of the others.
-/// Only a page itself may be come to from elsewhere, as by a link.
+/// Only a page itself may be opened from elsewhere, as by a link.
 ///
 /// > Source: Fetch Metadata Request Headers, W3C; Fetch, WHATWG, on `Cross-Origin-Resource-Policy`.
 package struct OwnOrigin: RouterMiddleware {
-    package init() {}
+    private let pages: Set<String>
+
+    /// - Parameter pages: The paths that a link may lead to, beside those that end with `.html`. Default: the root.
+    package init(pages: Set<String> = ["/"]) { self.pages = pages }
 
     @concurrent
     package func handle(
@@ -21,7 +24,7 @@ package struct OwnOrigin: RouterMiddleware {
         let host = request.head.authority?.lowercased() ?? ""
         let origin = request.headers[.origin]?.lowercased()
         guard Self.hosts(context.port).contains(host), origin == nil || origin == "http://\(host)",
-            Self.isOwn(request)
+            isOwn(request)
         else {
             throw HTTPError(
                 .forbidden, message: "Only for pages and programs that use http://127.0.0.1:\(context.port).")
@@ -31,13 +34,13 @@ package struct OwnOrigin: RouterMiddleware {
         return response
     }
 
-    /// Whether the browser says that its own page asks, or a person who comes to one.
-    private static func isOwn(_ request: Request) -> Bool {
+    /// Whether the browser says that its own page asks, or that the user opens one.
+    private func isOwn(_ request: Request) -> Bool {
         func value(_ name: String) -> String? { HTTPField.Name(name).flatMap { request.headers[$0] } }
         switch value("Sec-Fetch-Site") {
         case nil, "same-origin", "none": return true
         default:
-            let isPage = request.uri.path == "/" || request.uri.path.hasSuffix(".html")
+            let isPage = pages.contains(request.uri.path) || request.uri.path.hasSuffix(".html")
             return request.method == .get && isPage && value("Sec-Fetch-Mode") == "navigate"
         }
     }
@@ -45,16 +48,5 @@ package struct OwnOrigin: RouterMiddleware {
     private static func hosts(_ port: Int) -> [String] {
         let names = ["127.0.0.1", "localhost"]
         return names.map { "\($0):\(port)" } + (port == 80 ? names : [])
-    }
-}
-
-/// A request with the port on which it came.
-package struct LocalRequestContext: RequestContext {
-    package var coreContext: CoreRequestContextStorage
-    let port: Int
-
-    package init(source: ApplicationRequestContextSource) {
-        coreContext = .init(source: source)
-        port = source.channel.localAddress?.port ?? 0
     }
 }

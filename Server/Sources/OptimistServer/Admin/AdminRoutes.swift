@@ -1,0 +1,84 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import Hummingbird
+import OptimistLoopback
+import OptimistServing
+import OptimistWire
+
+/// What an operator reads of a running server: `/metrics`, pages under `/admin`, and the same as JSON under `/admin/api`.
+///
+/// Every user of this machine may read all of it. It has no passwords, hashes or tokens, and changes nothing, except that
+/// it ends a session.
+struct AdminRoutes: Sendable {
+    let storage: OpenedStorage
+    let accounts: Accounts
+    let pokes: Pokes
+    let schema: Schema
+    /// Nil: none are kept.
+    let refusals: RecentRefusals?
+    /// Nil: the process reports its figures in another way, or not at all.
+    let metrics: PrometheusMetrics?
+    /// Nil: no figures are collected.
+    let watch: FigureWatch?
+    let now: @Sendable () -> Date
+
+    /// Adds every route of the operator's.
+    func add(to router: Router<LocalRequestContext>) {
+        router.add(middleware: AdminAnswerFields())
+        router.add(middleware: ProblemMiddleware())
+        router.add(middleware: OwnOrigin(pages: ["/admin", "/admin/"]))
+        router.get("/metrics") { _, _ in try await metricsText() }
+        AdminPages.add(to: router.group("/admin"))
+        let api = router.group("/admin/api")
+        api.get("/overview") { _, _ in Response(body: try await overview().bytes) }
+        api.get("/refusals") { _, _ in Response(body: recentRefusals.bytes) }
+        addAccounts(to: api)
+    }
+
+    private func metricsText() async throws -> Response {
+        guard let metrics else {
+            throw RequestProblem(
+                type: "about:blank", status: 404,
+                detail: "This process does not collect its figures here: it bootstrapped another backend, or none.")
+        }
+        await watch?.look()
+        return Response(type: "text/plain; version=0.0.4; charset=utf-8", body: Array(metrics.text.utf8))
+    }
+
+    // MARK: - The server as a whole
+
+    private func overview() async throws -> JSON {
+        let figures = try await storage.figures()
+        return [
+            "time": .string(now().utcText), "epoch": .string(storage.rows.epoch),
+            "trouble": await storage.trouble().map(JSON.string) ?? .null,
+            "schema": [
+                "id": .string(schema.id), "version": .int(Int64(schema.version)),
+                "types": .array(schema.types.keys.sorted().map(JSON.string)),
+            ],
+            "openStreams": .int(Int64(pokes.count)), "waiting": .int(Int64(figures.waiting)),
+            "databaseBytes": figures.databaseBytes.map(JSON.int) ?? .null,
+            "logBytes": figures.logBytes.map(JSON.int) ?? .null,
+            "pool": figures.pool.map { ["size": .int(Int64($0.size)), "busy": .int(Int64($0.busy))] } ?? .null,
+        ]
+    }
+
+    private var recentRefusals: JSON {
+        let all = refusals?.all ?? []
+        return [
+            "limit": .int(Int64(RecentRefusals.limit)),
+            "refusals": .array(
+                all.map { refusal in
+                    [
+                        "time": .string(refusal.time.utcText), "route": .string(refusal.route),
+                        "status": .int(Int64(refusal.status)), "code": .string(refusal.code),
+                        "account": refusal.account.map(JSON.string) ?? .null,
+                        "type": refusal.row.map { .string($0.type) } ?? .null,
+                        "id": refusal.row.map { .string($0.id) } ?? .null,
+                    ]
+                }),
+        ]
+    }
+}

@@ -1,0 +1,65 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import OptimistCore
+import OptimistLoopback
+import ServiceLifecycle
+
+/// The operator's endpoints, on a port of this machine: see ``ServerConfiguration/adminPort``.
+struct AdminSite: Service {
+    let routes: AdminRoutes
+    /// Zero: any free one.
+    let port: Int
+    let binding: Binding
+    let logger: Logger
+
+    func run() async throws {
+        let router = Router(context: LocalRequestContext.self)
+        routes.add(to: router)
+        // It ends with the server, which is no error of its own.
+        var quiet = logger
+        quiet.logLevel = .critical
+        let application = Application(
+            router: router,
+            configuration: .init(address: .hostname("127.0.0.1", port: port), serverName: "Optimist"),
+            onServerRunning: { [binding] channel in binding.succeed(channel.localAddress?.port ?? 0) }, logger: quiet)
+        do {
+            try await application.run()
+        } catch let error as IOError where error.errnoCode == EADDRINUSE {
+            let refusal = OptimistError(
+                .addressInUse,
+                """
+                The port \(port) for the operator is taken by another program. Stop that, or choose another port with \
+                --admin-port.
+                """, cause: error)
+            binding.fail(refusal)
+            throw refusal
+        }
+    }
+}
+
+/// What every answer to the operator carries. No other site may frame a page, and no page loads anything from elsewhere.
+///
+/// > Source: Content Security Policy Level 3, W3C.
+struct AdminAnswerFields: RouterMiddleware {
+    static let policy = """
+        default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; \
+        form-action 'none'; frame-ancestors 'none'
+        """
+
+    func handle(
+        _ request: Hummingbird.Request, context: LocalRequestContext,
+        next: @concurrent (Hummingbird.Request, LocalRequestContext) async throws -> Hummingbird.Response
+    ) async throws -> Hummingbird.Response {
+        var response = try await next(request, context)
+        response.headers[.contentSecurityPolicy] = Self.policy
+        response.headers[.xContentTypeOptions] = "nosniff"
+        response.headers[.cacheControl] = "no-store"
+        if let name = HTTPField.Name("Referrer-Policy") { response.headers[name] = "no-referrer" }
+        return response
+    }
+}

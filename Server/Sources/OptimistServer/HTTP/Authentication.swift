@@ -1,0 +1,35 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Hummingbird
+
+/// Identifies the sender before a route of the group behind it is called. A request without a valid token gets 401.
+struct Authentication: RouterMiddleware {
+    let accounts: Accounts
+
+    func handle(
+        _ request: Hummingbird.Request, context: ServerContext,
+        next: @concurrent (Hummingbird.Request, ServerContext) async throws -> Hummingbird.Response
+    ) async throws -> Hummingbird.Response {
+        var context = context
+        context.identity = try await accounts.identify(request.bearerToken)
+        return try await next(request, context)
+    }
+}
+
+/// A request of a user who is signed in. The routes that need an account take no other.
+struct SignedInContext: ChildRequestContext {
+    var server: ServerContext
+    let identity: Accounts.Identity
+
+    var coreContext: CoreRequestContextStorage {
+        get { server.coreContext }
+        set { server.coreContext = newValue }
+    }
+
+    /// - Throws: ``Unauthorized`` if no ``Authentication`` stands before the route.
+    init(context: ServerContext) throws {
+        guard let identity = context.identity else { throw Unauthorized() }
+        self.identity = identity
+        server = context
+    }
+}

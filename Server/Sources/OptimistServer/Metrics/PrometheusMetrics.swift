@@ -1,0 +1,157 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import CoreMetrics
+import Synchronization
+
+/// Figures in the process's memory, in Prometheus' text form: a backend for swift-metrics.
+///
+/// ```swift
+/// let metrics = PrometheusMetrics()
+/// MetricsSystem.bootstrap(metrics)    // once, before the server is made
+/// ```
+///
+/// The server then answers `GET /metrics` at its ``ServerConfiguration/adminPort``. A process that exports its figures in
+/// another way bootstraps that way's backend instead; the server's figures go there too.
+///
+/// Timers are histograms in seconds from 1 ms to 60 s, recorders are histograms from 1 to 4 million. Names and labels may
+/// have any characters: those that Prometheus does not allow in names become `_`. The memory is bounded: beyond
+/// ``maxSeries`` combinations of name and labels, further combinations are dropped and counted in
+/// `optimist_metrics_dropped_total`. Any thread may use it.
+///
+/// > Source: Prometheus, "Exposition formats", text-based format 0.0.4.
+public final class PrometheusMetrics: MetricsFactory {
+    /// How many combinations of name and labels there are at most.
+    public static let maxSeries = 5_000
+
+    /// A name and labels, as the text has them.
+    struct SeriesKey: Hashable {
+        var name: String
+        /// Without braces. Empty: none.
+        var labels: String
+    }
+
+    enum Series {
+        case counter(CounterSeries)
+        case gauge(GaugeSeries)
+        case histogram(HistogramSeries)
+
+        var type: String {
+            switch self {
+            case .counter: "counter"
+            case .gauge: "gauge"
+            case .histogram: "histogram"
+            }
+        }
+    }
+
+    private struct State {
+        var series: [SeriesKey: Series] = [:]
+        var dropped: Int64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Makes a backend without figures.
+    public init() {}
+
+    /// The figures as Prometheus reads them, sorted by name and labels.
+    public var text: String {
+        let (all, dropped) = state.withLock { ($0.series, $0.dropped) }
+        var lines: [String] = []
+        var last = ""
+        let sorted = all.sorted { ($0.key.name, $0.key.labels) < ($1.key.name, $1.key.labels) }
+        for (key, series) in sorted {
+            if key.name != last { lines.append("# TYPE \(key.name) \(series.type)") }
+            last = key.name
+            switch series {
+            case .counter(let counter): lines.append(Self.line(key, "\(counter.count)"))
+            case .gauge(let gauge): lines.append(Self.line(key, "\(gauge.value)"))
+            case .histogram(let histogram): lines += histogram.lines(key)
+            }
+        }
+        lines += ["# TYPE optimist_metrics_dropped_total counter", "optimist_metrics_dropped_total \(dropped)", ""]
+        return lines.joined(separator: "\n")
+    }
+
+    static func line(_ key: SeriesKey, suffix: String = "", _ value: String) -> String {
+        "\(key.name)\(suffix)\(key.labels.isEmpty ? "" : "{\(key.labels)}") \(value)"
+    }
+
+    /// Returns the series of a name and labels, or makes it. Nil: there is no room, or another kind has the name.
+    private func series<Kind>(
+        _ label: String, _ suffix: String, _ dimensions: [(String, String)], _ make: () -> Series,
+        _ kind: (Series) -> Kind?
+    ) -> Kind? {
+        let key = SeriesKey(label: label, suffix: suffix, dimensions: dimensions)
+        return state.withLock { state in
+            if let found = state.series[key] { return kind(found) }
+            guard state.series.count < Self.maxSeries else {
+                state.dropped += 1
+                return nil
+            }
+            let made = make()
+            state.series[key] = made
+            return kind(made)
+        }
+    }
+
+    private func remove(_ isMeant: (Series) -> Bool) {
+        state.withLock { $0.series = $0.series.filter { !isMeant($0.value) } }
+    }
+}
+
+// MARK: - What swift-metrics asks for
+
+extension PrometheusMetrics {
+    public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+        series(label, "_total", dimensions, { .counter(CounterSeries()) }) { $0.counter } ?? CounterSeries()
+    }
+
+    public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+        series(label, "", dimensions, { .gauge(GaugeSeries()) }) { $0.gauge } ?? GaugeSeries()
+    }
+
+    public func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+        guard aggregate else {
+            return series(label, "", dimensions, { .gauge(GaugeSeries()) }) { $0.gauge } ?? GaugeSeries()
+        }
+        let make = { HistogramSeries(bounds: HistogramSeries.sizes) }
+        return series(label, "", dimensions, { .histogram(make()) }) { $0.histogram } ?? make()
+    }
+
+    public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        let make = { HistogramSeries(bounds: HistogramSeries.seconds) }
+        return series(label, "_seconds", dimensions, { .histogram(make()) }) { $0.histogram } ?? make()
+    }
+
+    public func destroyCounter(_ handler: any CounterHandler) { remove { $0.counter === handler } }
+    public func destroyMeter(_ handler: any MeterHandler) { remove { $0.gauge === handler } }
+    public func destroyRecorder(_ handler: any RecorderHandler) {
+        remove { $0.gauge === handler || $0.histogram === handler }
+    }
+    public func destroyTimer(_ handler: any TimerHandler) { remove { $0.histogram === handler } }
+}
+
+extension PrometheusMetrics.Series {
+    var counter: CounterSeries? { if case .counter(let counter) = self { counter } else { nil } }
+    var gauge: GaugeSeries? { if case .gauge(let gauge) = self { gauge } else { nil } }
+    var histogram: HistogramSeries? { if case .histogram(let histogram) = self { histogram } else { nil } }
+}
+
+extension PrometheusMetrics.SeriesKey {
+    init(label: String, suffix: String, dimensions: [(String, String)]) {
+        let name = Self.name(label)
+        self.name = name.hasSuffix(suffix) ? name : name + suffix
+        labels = dimensions.map { "\(Self.name($0.0))=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
+    }
+
+    /// ASCII letters, digits and `_`, not beginning with a digit.
+    private static func name(_ text: String) -> String {
+        let name = String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
+        return name.first?.isNumber == false ? name : "_" + name
+    }
+
+    private static func escaped(_ value: String) -> String {
+        value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+    }
+}

@@ -1,0 +1,28 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import HTTPTypes
+import Hummingbird
+
+/// Reports each answer by the template of its route, its method and its status, with the time until the answer began. An
+/// event stream lasts for hours after that.
+///
+/// Hummingbird's own middleware takes any method that a client sends as a label, and so does not keep labels few.
+struct RequestMetrics: RouterMiddleware {
+    let metrics: ServerMetrics
+
+    func handle(
+        _ request: Hummingbird.Request, context: ServerContext,
+        next: @concurrent (Hummingbird.Request, ServerContext) async throws -> Hummingbird.Response
+    ) async throws -> Hummingbird.Response {
+        let start = ContinuousClock.now
+        let response = try await next(request, context)
+        metrics.answered(
+            route: context.endpointPath ?? "NotFound", method: Self.label(request.method),
+            status: response.status.code, after: start.duration(to: .now))
+        return response
+    }
+
+    private static func label(_ method: HTTPRequest.Method) -> String {
+        RequestCheck.methods.contains(method) ? method.rawValue : "other"
+    }
+}
