@@ -34,7 +34,7 @@ def check(folder):
 
 @claims
 def restored(folder):
-    """O4 L3 a backup that is taken while phones write is sound, and on a server with it they are equal again, with all that they wrote."""
+    """O6 L3 a backup that is taken while phones write is sound, and on a server with it they are equal again, with all that they wrote."""
     server = Server(folder / "server")
     with server:
         server.until_up()
@@ -76,7 +76,7 @@ def restored(folder):
 
 @claims
 def closed_to_others(folder):
-    """O4 a backup can be read by its owner only, has the keys and the schema, and replaces nothing."""
+    """O6 a backup can be read by its owner only, has the keys and the schema, and replaces nothing."""
     with Server(folder / "closed") as server:
         server.until_up()
         status, _, problem = run("backup", folder / "copy", "--data", folder / "closed")
@@ -95,7 +95,7 @@ def closed_to_others(folder):
 
 @claims
 def damage(folder):
-    """O5 check names damage and rows that contradict each other, changes nothing, and a damaged backup is not restored."""
+    """O7 check names damage and rows that contradict each other, changes nothing, and a damaged backup is not restored."""
     with Server(folder / "damaged") as server:
         server.until_up()
         status, _, said = server.ask("POST", "/auth/sign-up", {

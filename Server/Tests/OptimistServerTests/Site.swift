@@ -222,9 +222,24 @@ struct HTTPSide: Sendable {
         if let token { request.headers.add(name: "authorization", value: "Bearer \(token)") }
         let response = try await HTTPClient.shared.execute(request, timeout: .seconds(300))
         let body = try await response.body.collect(upTo: 100_000_000)
+        expectDocumented(request, Int(response.status.code))
         let fields = Dictionary(response.headers.map { ($0.name.lowercased(), [$0.value]) }, uniquingKeysWith: +)
         return Answer(
             status: Int(response.status.code), headers: Headers(fields: fields), body: Array(body.readableBytesView))
+    }
+
+    /// Expects that the OpenAPI document has a status which the server has given, if the route is the server's (O5).
+    private func expectDocumented(_ request: HTTPClientRequest, _ status: Int) {
+        let method = request.method == .HEAD ? "GET" : request.method.rawValue
+        let path = request.url.dropFirst(base.count).prefix { $0 != "?" && $0 != "#" }
+        let parts = path.split(separator: "/")
+        let operation = OpenAPI.operations.first { operation in
+            let template = operation.path.split(separator: "/")
+            return "\(operation.method)" == method && template.count == parts.count
+                && zip(template, parts).allSatisfy { $0 == $1 || $0.hasPrefix("{") }
+        }
+        guard let operation else { return }
+        #expect(operation.statuses.contains(status), "\(method) \(path) answered \(status)")
     }
 
     /// Reads the event stream, and gives every event to `body` as its lines, until that returns true.

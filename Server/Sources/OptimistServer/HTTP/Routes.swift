@@ -39,6 +39,8 @@ struct Routes: Sendable {
         router.add(middleware: ProblemMiddleware())
         if let refusals { router.add(middleware: RefusalWatch(refusals: refusals)) }
         router.add(middleware: RequestCheck())
+        let document = OpenAPI.document(beside: apps).bytes
+        router.get("/openapi.json") { _, _ in Response(body: document) }
         addPublic(to: router)
         let users = router.group().add(middleware: Authentication(accounts: accounts)).group(
             context: SignedInContext.self)

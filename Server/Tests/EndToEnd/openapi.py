@@ -1,0 +1,116 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""Requests drawn from /openapi.json: the server answers each as the document says, and never with an error of its own.
+
+It starts a server with $OPTIMIST. Schemathesis draws the requests.
+"""
+
+import json
+import pathlib
+import sys
+import tempfile
+import urllib.request
+
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from claims import Claims  # noqa: E402
+from form import form  # noqa: E402
+from program import PATIENCE, Program  # noqa: E402
+
+claims = Claims()
+EXAMPLES = form(short=25, full=200, soak=2_000)
+ENTRY = {"email": "a@example.org", "password": "correct horse battery", "device": {"id": "e2e", "name": "Test"}}
+# It answers without end, so there is nothing to compare.
+ENDLESS = "/jmap/eventsource"
+
+
+class Site:
+    def __init__(self, folder):
+        self.program = Program("serve", "--port", "0", "--data", folder)
+        self.address = self.program.find(r"serves (http://[^ ]+)")
+        self.document = json.loads(self.get("/openapi.json"))
+        request = urllib.request.Request(f"{self.address}/auth/sign-up", json.dumps(ENTRY).encode(), method="POST")
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            self.token = json.loads(answer.read())["access_token"]
+
+    def get(self, path):
+        with urllib.request.urlopen(f"{self.address}{path}", timeout=PATIENCE) as answer:
+            return answer.read()
+
+
+def problem(operation, status, type, body):
+    """The fault of an answer as a sentence. None: it has none."""
+    answers = operation["responses"]
+    if status >= 500 and status != 503:
+        return f"{status}: {body[:200]}"
+    if str(status) not in answers:
+        return f"{status} is not in the document: {body[:200]}"
+    content = answers[str(status)].get("content", {})
+    if body and content and type.split(";")[0] not in content:
+        return f"{status} has the type {type}, not one of {sorted(content)}"
+    return None
+
+
+def draw(site, token):
+    """Sends what Schemathesis draws for each operation. Returns what was wrong, and the number of answers with each status."""
+    schema = schemathesis.openapi.from_dict(site.document)
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    wrong, statuses = [], {}
+    for result in schema.get_all_operations():
+        operation = result.ok()
+        if operation.path == ENDLESS:
+            continue
+        described = site.document["paths"][operation.path][operation.method]
+
+        def send(case):
+            # No document says how long a path's parameter is, and an empty one is another path.
+            answer = case.call(base_url=site.address, headers=headers, timeout=PATIENCE)
+            statuses[answer.status_code] = statuses.get(answer.status_code, 0) + 1
+            found = problem(described, answer.status_code, answer.headers.get("content-type", [""])[0], answer.text)
+            assert found is None, f"{operation.method} {operation.path}: {found}\n{case.as_curl_command()[:1000]}"
+
+        modes = st.one_of(*(
+            operation.as_strategy(generation_mode=mode) for mode in schemathesis.GenerationMode))
+        test = seed(1)(settings(
+            max_examples=EXAMPLES, deadline=None, database=None, phases=[Phase.generate, Phase.shrink],
+            suppress_health_check=list(HealthCheck))(given(case=modes)(send)))
+        try:
+            test()
+        except Exception as error:  # Each operation is tried.
+            wrong.append(str(error))
+    return wrong, statuses
+
+
+@claims
+def users(site):
+    """With a token, no request drawn from the document is answered with an error of the server's or an unknown status."""
+    wrong, statuses = draw(site, site.token)
+    print(f"      {sum(statuses.values())} answers: {dict(sorted(statuses.items()))}", flush=True)
+    assert not wrong, "\n\n".join(wrong)
+    assert statuses.get(200) and statuses.get(400), "hardly anything was tried"
+
+
+@claims
+def strangers(site):
+    """Without a token, the same holds."""
+    wrong, statuses = draw(site, None)
+    print(f"      {sum(statuses.values())} answers: {dict(sorted(statuses.items()))}", flush=True)
+    assert not wrong, "\n\n".join(wrong)
+    assert statuses.get(401), "hardly anything was tried"
+
+
+@claims
+def alive(site):
+    """The server is up afterwards."""
+    assert site.program.is_running and json.loads(site.get("/healthz")) == {"status": "ok"}
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        site = Site(pathlib.Path(folder) / "server")
+        try:
+            claims.run(site)
+        finally:
+            site.program.kill()
