@@ -23,8 +23,8 @@ ON_THEIR_OWN = [
     "EndToEnd/killloop.py", "EndToEnd/kill_either_side.py", "EndToEnd/kill_first_sync.py", "EndToEnd/kill_refresh.py",
     "EndToEnd/power_loss.py", "EndToEnd/disk_trouble.py", "EndToEnd/full_disk.py", "EndToEnd/bad_input.py",
     "EndToEnd/slow_clients.py", "EndToEnd/many_connections.py", "EndToEnd/commands.py", "EndToEnd/account.py",
-    "EndToEnd/lab_screens.py", "EndToEnd/lab_servers.py", "Browser/servers.py", "EndToEnd/backup.py", "EndToEnd/jmap.py",
-    "EndToEnd/openapi.py", "EndToEnd/failover.py",
+    "EndToEnd/lab_screens.py", "EndToEnd/lab_servers.py", "Browser/servers.py", "Browser/admin.py", "EndToEnd/backup.py",
+    "EndToEnd/jmap.py", "EndToEnd/openapi.py", "EndToEnd/failover.py",
 ]
 
 

@@ -32,7 +32,7 @@ struct Routes: Sendable {
 
     /// Adds every route of the server and of the app.
     func add(to router: Router<ServerContext>, beside apps: [AppRoute]) {
-        if !(InstrumentationSystem.tracer is NoOpTracer) { router.add(middleware: TracingMiddleware()) }
+        if Self.isTraced { router.add(middleware: TracingMiddleware()) }
         if let metrics { router.add(middleware: RequestMetrics(metrics: metrics)) }
         router.add(middleware: HeadMiddleware())
         router.add(middleware: AnswerFields(isBehindProxy: isBehindProxy))
@@ -110,12 +110,25 @@ struct Routes: Sendable {
         }
     }
 
+    /// Whether the process has bootstrapped a tracer.
+    private static var isTraced: Bool { !(InstrumentationSystem.tracer is NoOpTracer) }
+
+    /// The reading, the work in the database and its commit, as one span.
+    private func exchange(
+        _ body: some Sequence<UInt8>, account: String, room: (any AnswerRoom)?
+    ) async throws -> JMAPService.Outcome {
+        guard Self.isTraced else { return try await service.answer(body, account: account, room: room) }
+        return try await withSpan("optimist.exchange") { _ in
+            try await service.answer(body, account: account, room: room)
+        }
+    }
+
     /// Carries out a request, and tells those who listen to the account what it changed.
     func answer(
         _ body: some Sequence<UInt8>, account: String, room: (any AnswerRoom)? = nil
     ) async throws -> [UInt8] {
         let outcome: JMAPService.Outcome
-        do { outcome = try await service.answer(body, account: account, room: room) } catch StoreError.noAccount {
+        do { outcome = try await exchange(body, account: account, room: room) } catch StoreError.noAccount {
             // A database that went back may lack an account that was not deleted.
             let isDeleted = try await accounts.store.isDeleted(account: account)
             throw Unauthorized(description: "The account is gone.", end: isDeleted ? .accountDeleted : .revoked)
