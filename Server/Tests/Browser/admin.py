@@ -72,7 +72,7 @@ def finds(page, site):
 
 @claims
 def tells_refusals(page, site):
-    """What was refused is told with its code, and leads to its account."""
+    """A refusal is shown with its code, and leads to its account."""
     page.goto(f"{site.admin}/admin#/refusals")
     row = page.get_by_role("row").filter(has_text="invalidProperties")
     expect(row).to_have_count(1)

@@ -11,7 +11,9 @@ import Testing
 /// Backends that a process bootstraps once, each tried in a process of its own.
 @Suite(.timeLimit(.minutes(20)))
 struct BackendTests {
-    @Test func `where a tracer is bootstrapped, a request is a span by its route, and its push another one below`() async {
+    @Test func `where a tracer is bootstrapped, a request is a span by its route, and its push another one below`()
+        async
+    {
         await #expect(processExitsWith: .success) {
             let tracer = InMemoryTracer()
             InstrumentationSystem.bootstrap(tracer)

@@ -69,6 +69,8 @@ struct MetricsTests {
             #expect(found[#"optimist_rows_refused_total{code="schemaTooNew"}"#] == 1)
             #expect(found[#"optimist_security_events_total{event="sign_in_refused"}"#] == 1)
             #expect(found["optimist_streams_open"] == 0 && (found["optimist_database_bytes"] ?? 0) > 0)
+            let overview = try await admin.get("/admin/api/overview").json
+            #expect(overview["sinceStart"]?["rowsAccepted"] == 1 && overview["sinceStart"]?["rowsRefused"] == 1)
             let waits =
                 SharedDatabase.isUsed ? "optimist_pool_wait_seconds_count" : "optimist_commit_wait_seconds_count"
             #expect((found[waits] ?? 0) > 0)

@@ -61,7 +61,17 @@ struct AdminRoutes: Sendable {
             "openStreams": .int(Int64(pokes.count)), "waiting": .int(Int64(figures.waiting)),
             "databaseBytes": figures.databaseBytes.map(JSON.int) ?? .null,
             "logBytes": figures.logBytes.map(JSON.int) ?? .null,
+            "sinceStart": metrics.map(Self.totals) ?? .null,
             "pool": figures.pool.map { ["size": .int(Int64($0.size)), "busy": .int(Int64($0.busy))] } ?? .null,
+        ]
+    }
+
+    /// What this process has done since it started.
+    private static func totals(_ metrics: PrometheusMetrics) -> JSON {
+        func total(_ name: String) -> JSON { .int(metrics.total(of: "optimist_\(name)_total")) }
+        return [
+            "requests": total("http_requests"), "pushes": total("pushes"), "rowsAccepted": total("rows_accepted"),
+            "rowsRefused": total("rows_refused"), "rowsConflicting": total("rows_conflicting"),
         ]
     }
 

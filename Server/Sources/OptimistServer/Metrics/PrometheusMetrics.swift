@@ -73,6 +73,11 @@ public final class PrometheusMetrics: MetricsFactory {
         return lines.joined(separator: "\n")
     }
 
+    /// The sum of all counters of a name, whatever their labels.
+    func total(of name: String) -> Int64 {
+        state.withLock { $0.series.filter { $0.key.name == name }.values.reduce(0) { $0 + ($1.counter?.count ?? 0) } }
+    }
+
     static func line(_ key: SeriesKey, suffix: String = "", _ value: String) -> String {
         "\(key.name)\(suffix)\(key.labels.isEmpty ? "" : "{\(key.labels)}") \(value)"
     }

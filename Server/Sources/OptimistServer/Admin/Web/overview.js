@@ -6,6 +6,7 @@ import { bytes, el, figures, panel, time } from './dom.js';
 /** Live figures of the server. They are read again every five seconds while the page is seen. */
 export async function overview() {
   const live = el('div');
+  const since = el('div');
   const show = async () => {
     const now = await server.overview();
     live.replaceChildren(figures([
@@ -19,12 +20,18 @@ export async function overview() {
       ['Epoch', now.epoch],
       ['Time', time(now.time)],
     ]));
+    const done = now.sinceStart;
+    since.replaceChildren(figures(done ? [
+      ['Requests', String(done.requests)], ['Pushes', String(done.pushes)], ['Rows accepted', String(done.rowsAccepted)],
+      ['Rows refused', String(done.rowsRefused)], ['Rows with conflicts', String(done.rowsConflicting)],
+    ] : [['Figures', 'none: this process reports them elsewhere']]));
   };
   await show();
   return {
     title: 'Overview',
     content: [
-      panel('Now', live, el('p', { class: 'faint' }, 'Figures over time are at ',
+      panel('Now', live),
+      panel('Since this process started', since, el('p', { class: 'faint' }, 'Figures over time are at ',
         el('a', { href: '/metrics' }, '/metrics'), ', for Prometheus.')),
     ],
     refresh: show,
