@@ -54,6 +54,9 @@ struct HTTPTests {
             413, "limit"
         ),
         (#"{"using":[],"device":"no spaces here","methodCalls":[]}"#, 400, "notRequest"),
+        (#"{"using":[],"oldestPendingSeconds":1,"methodCalls":[]}"#, 400, "notRequest"),
+        (#"{"using":[],"oldestPendingSeconds":-1,"methodCalls":[]}"#, 400, "notRequest"),
+        (#"{"using":[],"oldestPendingSeconds":"1","methodCalls":[]}"#, 400, "notRequest"),
     ])
     func `bad requests get the error of the protocol`(body: String, status: Int, error: String) async throws {
         try await site.serving { server, http async throws in
