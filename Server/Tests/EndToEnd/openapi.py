@@ -65,7 +65,6 @@ def draw(site, token):
         described = site.document["paths"][operation.path][operation.method]
 
         def send(case):
-            # No document says how long a path's parameter is, and an empty one is another path.
             answer = case.call(base_url=site.address, headers=headers, timeout=PATIENCE)
             statuses[answer.status_code] = statuses.get(answer.status_code, 0) + 1
             found = problem(described, answer.status_code, answer.headers.get("content-type", [""])[0], answer.text)
