@@ -19,6 +19,7 @@ let package = Package(
         .library(name: "OptimistSession", targets: ["OptimistSession"]),
         .library(name: "OptimistLoading", targets: ["OptimistLoading"]),
         .library(name: "OptimistFetching", targets: ["OptimistFetching"]),
+        .library(name: "OptimistHealth", targets: ["OptimistHealth"]),
         .library(name: "OptimistWire", targets: ["OptimistWire"]),
         .library(name: "OptimistCore", targets: ["OptimistCore"]),
         .library(name: "OptimistServing", targets: ["OptimistServing"]),
@@ -31,6 +32,8 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        // For Linux: Apple's systems have CryptoKit.
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
@@ -70,6 +73,16 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "OptimistHealth",
+            dependencies: [
+                "OptimistCore", "OptimistWire", "OptimistSession",
+                .product(
+                    name: "Crypto", package: "swift-crypto", condition: .when(platforms: [.linux, .android, .windows])),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
+        .target(
             name: "Optimist",
             dependencies: [
                 "OptimistCore", "OptimistWire", "OptimistSession",
@@ -84,7 +97,7 @@ let package = Package(
         .target(
             name: "OptimistTesting",
             dependencies: [
-                "Optimist", "OptimistCore", "OptimistWire", "OptimistServing", "OptimistSession",
+                "Optimist", "OptimistCore", "OptimistHealth", "OptimistWire", "OptimistServing", "OptimistSession",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -122,8 +135,18 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings),
+        .testTarget(
+            name: "OptimistHealthTests",
+            dependencies: [
+                "ChildProcess", "HealthProcess", "OptimistCore", "OptimistHealth", "OptimistSession", "OptimistTesting",
+                "OptimistWire", "TestForm", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings),
         .target(name: "TestForm", path: "Tests/TestForm", swiftSettings: settings),
         .target(name: "ChildProcess", path: "Tests/ChildProcess", swiftSettings: settings),
+        .executableTarget(
+            name: "HealthProcess", dependencies: ["OptimistHealth", "OptimistWire"], path: "Tests/HealthProcess",
+            swiftSettings: settings),
         .executableTarget(
             name: "OtherProcess",
             dependencies: ["Optimist", "OptimistTesting", .product(name: "GRDB", package: "GRDB.swift")],

@@ -20,6 +20,10 @@ let clientTests: [Target] = [
     .target(name: "ChildProcess", path: "Tests/Client/ChildProcess", swiftSettings: settings),
     .target(name: "TestForm", path: "Tests/Client/TestForm", swiftSettings: settings),
     .executableTarget(
+        name: "HealthProcess", dependencies: client("OptimistHealth", "OptimistWire"),
+        path: "Tests/Client/HealthProcess",
+        swiftSettings: settings),
+    .executableTarget(
         name: "OtherProcess", dependencies: client("Optimist", "OptimistTesting") + [grdb],
         path: "Tests/Client/OtherProcess", swiftSettings: settings),
     clientTest("OptimistWireTests", client("OptimistCore", "OptimistWire")),
@@ -33,6 +37,10 @@ let clientTests: [Target] = [
         "OptimistFetchingTests",
         client("OptimistCore", "OptimistFetching", "OptimistLoading", "OptimistSession", "OptimistTesting")
             + [httpTypes]),
+    clientTest(
+        "OptimistHealthTests",
+        client("OptimistCore", "OptimistHealth", "OptimistSession", "OptimistTesting", "OptimistWire")
+            + ["ChildProcess", "HealthProcess", "TestForm", httpTypes]),
     clientTest(
         "OptimistTestingTests",
         client("Optimist", "OptimistCore", "OptimistTesting", "OptimistWire") + ["TestForm", grdb]),
@@ -242,6 +250,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "OptimistCore", package: "optimist"),
                 .product(name: "OptimistServing", package: "optimist"),
+                .product(name: "OptimistSession", package: "optimist"),
                 .product(name: "OptimistTesting", package: "optimist"),
                 .product(name: "OptimistWire", package: "optimist"),
             ],

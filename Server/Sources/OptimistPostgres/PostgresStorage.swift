@@ -185,7 +185,8 @@ package struct PostgresOpening: Sendable {
         let attempts = PostgresAttempts(pool: pool)
         return OpenedStorage(
             rows: PostgresSyncStore(pool: pool, known: epochs, schema: schema),
-            accounts: PostgresAccountStore(pool: pool), attempts: attempts, keys: keys,
+            accounts: PostgresAccountStore(pool: pool), health: PostgresHealthStore(pool: pool), attempts: attempts,
+            keys: keys,
             trouble: { await probe.trouble() },
             channel: PostgresChannel(
                 pool: pool, sender: surroundings.makeEpoch(), logger: logger, epoch: { epochs.present }, open: open),

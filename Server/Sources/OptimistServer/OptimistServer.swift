@@ -59,11 +59,15 @@ public final class OptimistServer: Service {
                 schema: configuration.schema, makeRowID: { surroundings.makeID().uuidString.lowercased() },
                 tombstoneDays: configuration.tombstoneDays, workBudget: configuration.workBudget),
             now: surroundings.now)
+        let (health, attempts) = (storage.health, storage.attempts)
         routes = Routes(
             service: service, accounts: registry, pokes: pokes, gazetteer: gazetteer, surroundings: surroundings,
             memory: MemoryRoom(memory: configuration.memoryLimit), isBehindProxy: configuration.isBehindProxy,
             publicOrigin: configuration.publicOrigin, bodyDeadline: TimeAmount(configuration.bodyTimeout),
-            trouble: storage.trouble, metrics: metrics, refusals: refusals)
+            trouble: storage.trouble, metrics: metrics, refusals: refusals,
+            health: configuration.health.map {
+                HealthReception(store: health, settings: $0, attempts: attempts)
+            })
     }
 
     /// Listens and answers until the task is cancelled, ``shutdown()`` is called, or the service group shuts down.
@@ -171,8 +175,10 @@ public final class OptimistServer: Service {
     private var housekeeping: Housekeeping {
         Housekeeping(
             sweep: TombstoneSweep(store: storage.rows, tombstoneDays: configuration.tombstoneDays), accounts: registry,
-            exclusively: storage.exclusively, surroundings: configuration.surroundings, logger: configuration.logger)
+            health: routes.health, exclusively: storage.exclusively, surroundings: configuration.surroundings,
+            logger: configuration.logger)
     }
+
 
     /// The port that is listened to. Waits until the server has started.
     ///

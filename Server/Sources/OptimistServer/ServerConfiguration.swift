@@ -70,6 +70,8 @@ public struct ServerConfiguration: Sendable {
     /// ``OptimistServer/adminPort``. Every user of this machine can read there what the app's users wrote. Default: nil,
     /// and there is no such port.
     public var adminPort: Int?
+    /// The app whose health the server keeps, for `POST /health/reports`. Default: nil, and no such route.
+    public var health: HealthSettings?
     /// Time, ids, chance and tasks. Secrets never come from here. Default: the real ones.
     public var surroundings: Surroundings
     /// Receives what the server logs: no tokens, no passwords and nothing that users wrote. Default: labelled
@@ -96,7 +98,7 @@ public struct ServerConfiguration: Sendable {
         idleTimeout: Duration = .seconds(60), bodyTimeout: Duration = .seconds(60),
         tombstoneDays: Int = RowSync.Limit.tombstoneDays, gazetteer: URL? = nil, routes: [AppRoute] = [],
         publicOrigin: String? = nil, connectionsPerAddress: Int = 512, memoryLimit: Int = 512_000_000,
-        readerPatience: Duration = .seconds(120), adminPort: Int? = nil,
+        readerPatience: Duration = .seconds(120), adminPort: Int? = nil, health: HealthSettings? = nil,
         surroundings: Surroundings = Surroundings(), logger: Logger = Logger(label: "optimist.server")
     ) {
         self.host = host
@@ -122,6 +124,7 @@ public struct ServerConfiguration: Sendable {
         self.connectionsPerAddress = connectionsPerAddress
         self.memoryLimit = memoryLimit
         self.readerPatience = readerPatience
+        self.health = health
         self.surroundings = surroundings
         self.logger = logger
     }

@@ -8,10 +8,9 @@ struct OptimistCommand: AsyncParsableCommand {
         commandName: "optimist",
         abstract: "Apps whose screens never wait for the network: the server, the lab and the tools.",
         subcommands: [
-            LabCommand.self, LabServerCommand.self, ServeCommand.self, AccountCommand.self, InspectCommand.self,
-            SchemaCommand.self,
-            SecretCommand.self, EpochCommand.self, CopyCommand.self, BackupCommand.self, RestoreCommand.self,
-            CheckCommand.self, SimulateCommand.self, ProxyCommand.self,
+            LabCommand.self, LabServerCommand.self, ServeCommand.self, AccountCommand.self, HealthCommand.self,
+            InspectCommand.self, SchemaCommand.self, SecretCommand.self, EpochCommand.self, CopyCommand.self,
+            BackupCommand.self, RestoreCommand.self, CheckCommand.self, SimulateCommand.self, ProxyCommand.self,
             GazetteerCommand.self, BenchCommand.self,
         ])
 }

@@ -109,6 +109,12 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Names of places, from `optimist gazetteer import`.", valueName: "file"))
     var gazetteer: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Keep the health of this app, which its devices report at /health/reports: see `optimist health`.",
+            valueName: "app"))
+    var health: String?
+
     @Option(help: "How much to log: trace, debug, info, notice, warning or error.", transform: LogLevel.parse)
     var logLevel = Logger.Level.notice
 
@@ -124,6 +130,9 @@ struct ServeCommand: AsyncParsableCommand {
         }
         guard (1...86_400).contains(readerPatience) else {
             throw ValidationError("--reader-patience is a number of seconds from 1 to 86400.")
+        }
+        guard health.map({ (1...64).contains($0.utf8.count) }) ?? true else {
+            throw ValidationError("--health is the name of an app, of 1 to 64 bytes.")
         }
         guard publicOrigin.map(PublicOrigin.isValid) ?? true else {
             throw ValidationError(
@@ -189,7 +198,8 @@ struct ServeCommand: AsyncParsableCommand {
                 gazetteer: gazetteer.map { URL(filePath: $0) },
                 publicOrigin: publicOrigin, connectionsPerAddress: connectionsPerAddress,
                 memoryLimit: memory * 1_000_000,
-                readerPatience: .seconds(readerPatience), adminPort: adminPort, logger: logger))
+                readerPatience: .seconds(readerPatience), adminPort: adminPort,
+                health: health.map { HealthSettings(app: $0) }, logger: logger))
         let group = ServiceGroup(
             configuration: .init(
                 services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],

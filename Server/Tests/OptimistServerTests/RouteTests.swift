@@ -66,6 +66,18 @@ struct RouteTests {
             Set(documented) == Set(OpenAPI.operations.map { "\($0.method) \($0.path)" } + ["PUT /menu/{day}"]))
     }
 
+    @Test func `O5 a server that keeps an app's health has the route for reports in its document`() async throws {
+        let plain = try await site.open()
+        #expect(!routes(of: plain).contains { $0.path == "/health/reports" })
+        #expect(OpenAPI.document()["paths"]?["/health/reports"] == nil)
+        plain.storage.close()
+        try await site.serving(change: { $0.health = HealthSettings(app: "planner") }) { server, http async throws in
+            #expect(routes(of: server).contains { $0.path == "/health/reports" && $0.method == .post })
+            let operation = try await http.get("/openapi.json").json["paths"]?["/health/reports"]?["post"]
+            #expect(operation?["security"] == [])
+        }
+    }
+
     @Test func `O5 the document is served to everybody, and each of its references leads somewhere`() async throws {
         try await site.serving { _, http async throws in
             let answer = try await http.get("/openapi.json")

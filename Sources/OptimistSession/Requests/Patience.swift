@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Foundation
-import HTTPTypes
+package import Foundation
+package import HTTPTypes
 import OptimistCore
 
 /// Decides whether a failed attempt is followed by another, and when. One for all requests to a host, so that retries
@@ -54,12 +54,12 @@ extension TransportError {
 
 extension HTTPResponse {
     /// Whether the same request may well succeed later.
-    var isTemporaryFailure: Bool { [408, 425, 429, 500, 502, 503, 504].contains(status.code) }
+    package var isTemporaryFailure: Bool { [408, 425, 429, 500, 502, 503, 504].contains(status.code) }
 
     /// How long the server asks to be left alone: at most an hour, since what it says may be wrong.
     ///
     /// > Source: RFC 9110, section 10.2.3.
-    func retryAfter(now: Date) -> Duration? {
+    package func retryAfter(now: Date) -> Duration? {
         guard let value = headerFields[.retryAfter] else { return nil }
         let seconds = Double(value) ?? HTTPDate.parse(value).map { $0.timeIntervalSince(now) }
         guard let seconds, seconds.isFinite else { return nil }

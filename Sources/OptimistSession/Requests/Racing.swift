@@ -16,7 +16,7 @@ func withDeadline<Result: Sendable>(
 }
 
 /// Runs several works at once, gives what the first to end gives, and cancels the others.
-func firstOf<Result: Sendable>(_ works: [@Sendable () async throws -> Result]) async throws -> Result {
+package func firstOf<Result: Sendable>(_ works: [@Sendable () async throws -> Result]) async throws -> Result {
     try await withThrowingTaskGroup(of: Result.self) { group in
         defer { group.cancelAll() }
         for work in works { group.addTask { try await work() } }

@@ -1,11 +1,11 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Foundation
-import HTTPTypes
+package import Foundation
+package import HTTPTypes
 import OptimistCore
 
 /// Where a session's requests go: to the server's own origin, and to no other.
-struct ServerAddress: Sendable {
+package struct ServerAddress: Sendable {
     private let url: URL
     private let origin: Origin?
     private let authority: String
@@ -13,7 +13,7 @@ struct ServerAddress: Sendable {
     private let isSafe: Bool
 
     /// - Parameter allowsPlainHTTPToPrivateAddresses: Whether an address of the local network needs no encryption.
-    init(_ url: URL, allowsPlainHTTPToPrivateAddresses: Bool = false) {
+    package init(_ url: URL, allowsPlainHTTPToPrivateAddresses: Bool = false) {
         self.url = url
         origin = Origin(url)
         authority = origin?.authority ?? ""
@@ -25,7 +25,7 @@ struct ServerAddress: Sendable {
     ///
     /// - Parameter target: A path with its query, or a whole address.
     /// - Throws: `OptimistError` with code `foreignOrigin`, also for a `Host` field, or `plaintextRefused`.
-    func head(_ method: HTTPRequest.Method, _ target: String, _ fields: HTTPFields) throws -> HTTPRequest {
+    package func head(_ method: HTTPRequest.Method, _ target: String, _ fields: HTTPFields) throws -> HTTPRequest {
         if fields.contains(where: { $0.name.canonicalName == "host" }) {
             throw OptimistError(
                 .foreignOrigin, "The session itself names the host of a request, so one with a Host field was not sent."

@@ -3,7 +3,7 @@
 import Synchronization
 
 /// A value that many watch. Each watcher gets the value of the moment and then the newest, never a backlog.
-final class Newest<Value: Sendable>: Sendable {
+package final class Newest<Value: Sendable>: Sendable {
     private struct Watched {
         var value: Value
         var version = 1
@@ -13,12 +13,12 @@ final class Newest<Value: Sendable>: Sendable {
 
     private let watched: Mutex<Watched>
 
-    init(_ value: Value) { watched = Mutex(Watched(value: value)) }
+    package init(_ value: Value) { watched = Mutex(Watched(value: value)) }
 
     var value: Value { watched.withLock { $0.value } }
 
     /// Replaces the value, unless a later version is there already: two threads may come in either order.
-    func publish(_ value: Value, version: Int) {
+    package func publish(_ value: Value, version: Int) {
         let waiting = watched.withLock { watched in
             guard version > watched.version else { return [:] as [Int: CheckedContinuation<Void, Never>] }
             watched.value = value
@@ -30,7 +30,7 @@ final class Newest<Value: Sendable>: Sendable {
     }
 
     /// Returns the value as soon as its version is later than `seen`, or nil when the calling task is cancelled.
-    func next(after seen: inout Int) async -> Value? {
+    package func next(after seen: inout Int) async -> Value? {
         let version = seen
         let id = watched.withLock { watched in
             watched.lastID += 1

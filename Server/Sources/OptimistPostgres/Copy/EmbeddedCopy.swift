@@ -61,7 +61,7 @@ package struct EmbeddedCopy: Sendable {
         return try await opening.explaining {
             let connection = try opening.migrated()
             let common = try source.common()
-            try Self.begin(common, source.keys, connection)
+            try Self.begin(common, source, connection)
             var done = Progress()
             let version = common.schemas.map(\.version).max() ?? 0
             for id in try source.accounts() {
@@ -80,7 +80,7 @@ package struct EmbeddedCopy: Sendable {
 
     /// Copies everything that belongs to no account, unless an earlier run has done so.
     private static func begin(
-        _ common: EmbeddedExport.Common, _ keys: ServerKeys, _ connection: PostgresConnection
+        _ common: EmbeddedExport.Common, _ source: EmbeddedExport, _ connection: PostgresConnection
     ) throws {
         try connection.transaction { connection in
             _ = try connection.query(SharedStatement.lockSetup)
@@ -97,7 +97,7 @@ package struct EmbeddedCopy: Sendable {
                     """)
             }
             try connection.enqueue(SharedStatement.keepSetting, [.text(setting), .text(mark)])
-            try connection.enqueue(SharedStatement.keepSetting, [.text("secret"), .text(keys.fingerprint)])
+            try connection.enqueue(SharedStatement.keepSetting, [.text("secret"), .text(source.keys.fingerprint)])
             for epoch in common.epochs { try connection.enqueue(SharedStatement.addEpoch, [.text(epoch), .null]) }
             for schema in common.schemas {
                 try connection.enqueue(
@@ -111,6 +111,7 @@ package struct EmbeddedCopy: Sendable {
                 try connection.enqueue(SharedStatement.addDeleted, [.text(deleted.account), .double(deleted.at)])
                 if deleted.isErased { try connection.enqueue(SharedStatement.setErased, [.text(deleted.account)]) }
             }
+            try copyHealth(source, connection)
         }
     }
 

@@ -11,7 +11,7 @@ import OptimistServer
 /// the embedded store.
 enum PostgresTables {
     /// The version of the tables below. A database with another version is refused and not changed.
-    static let version = 1
+    static let version = 2
 
     /// The tables with an account's data.
     static let ofAccounts = [
@@ -21,10 +21,11 @@ enum PostgresTables {
     /// The tables that are the same everywhere, or that an address is the key of.
     static let shared = [
         "optimist_settings", "optimist_epochs", "optimist_schemas", "optimist_addresses", "optimist_deleted_accounts",
-        "optimist_invitations", "optimist_attempts",
+        "optimist_invitations", "optimist_attempts", "optimist_health_totals", "optimist_health_signatures",
+        "optimist_health_signature_totals", "optimist_health_days",
     ]
 
-    /// Makes the tables if there are none. This is the first version, so there are none to migrate yet.
+    /// Makes the tables if there are none, or brings those of an earlier version up to the present one.
     ///
     /// If several processes start at the same time, one of them makes the tables. The others wait for it, up to the lock
     /// timeout of their connections, and then throw.
@@ -36,8 +37,8 @@ enum PostgresTables {
             _ = try connection.query(SharedStatement.lockSetup)
             switch try found(connection) {
             case version: break
-            case nil:
-                try connection.script(script)
+            case nil: try connection.script(script)
+            case 1: try connection.script(health + "UPDATE optimist_settings SET value = '2' WHERE name = 'version';")
             case let other?:
                 throw OptimistError(
                     .newerData,
@@ -119,6 +120,25 @@ enum PostgresTables {
             account_id text COLLATE "C" NOT NULL, type text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL,
             key text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, PRIMARY KEY (account_id, type, name, key, id));
         INSERT INTO optimist_settings (name, value) VALUES ('version', '\(version)');
+        """ + "\n" + health
+
+    /// The second version's tables: the app's health, which belongs to no account.
+    private static let health = """
+        CREATE TABLE optimist_health_totals (
+            app text COLLATE "C" NOT NULL, day bigint NOT NULL, version text COLLATE "C" NOT NULL,
+            build text COLLATE "C" NOT NULL, install text COLLATE "C" NOT NULL, launches bigint NOT NULL,
+            abrupt_ends bigint NOT NULL, unsent_ends bigint NOT NULL, crashes bigint NOT NULL, hangs bigint NOT NULL,
+            PRIMARY KEY (app, day, version, build, install));
+        CREATE TABLE optimist_health_signatures (
+            app text COLLATE "C" NOT NULL, signature text COLLATE "C" NOT NULL, content text NOT NULL,
+            last_day bigint NOT NULL, PRIMARY KEY (app, signature));
+        CREATE TABLE optimist_health_signature_totals (
+            app text COLLATE "C" NOT NULL, day bigint NOT NULL, version text COLLATE "C" NOT NULL,
+            build text COLLATE "C" NOT NULL, install text COLLATE "C" NOT NULL, signature text COLLATE "C" NOT NULL,
+            count bigint NOT NULL, unsent bigint NOT NULL,
+            PRIMARY KEY (app, day, version, build, install, signature));
+        CREATE TABLE optimist_health_days (
+            app text COLLATE "C" NOT NULL, day bigint NOT NULL, totals bigint NOT NULL, PRIMARY KEY (app, day));
         """
 }
 

@@ -4,7 +4,7 @@
 /// address, a token or the id of a deleted account.
 enum SharedStatement: String, PostgresStatement, CaseIterable {
     case epochs, addEpoch, life, schemas, otherSchema, addSchema, setting, keepSetting
-    case lockSetup, tryHousekeeping, notify, settings, backend
+    case lockSetup, lockHealth, tryHousekeeping, notify, settings, backend
     case addressOf, addAddress, dropAddress, accounts, accountsFrom, accountIDs
     case databaseSize, canSeeLog, logSize
     case addDeleted, isDeleted, unerased, setErased, forgetDeleted
@@ -34,7 +34,7 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
             INSERT INTO optimist_settings (name, value) VALUES ($1, $2)
             ON CONFLICT (name) DO UPDATE SET value = excluded.value
             """
-        case .lockSetup, .tryHousekeeping, .notify, .settings, .backend: aboutProcesses
+        case .lockSetup, .lockHealth, .tryHousekeeping, .notify, .settings, .backend: aboutProcesses
         case .databaseSize, .canSeeLog, .logSize: aboutSize
         case .addressOf, .addAddress, .dropAddress, .accounts, .accountsFrom, .accountIDs: aboutAddresses
         case .addDeleted, .isDeleted, .unerased, .setErased, .forgetDeleted: aboutDeleted
@@ -44,10 +44,11 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
     }
 
     /// The statements about locks, notifications and connections. 7303284, the first number of the advisory locks, is
-    /// "opt" in ASCII.
+    /// "opt" in ASCII; the next one is for the reports of an app's health.
     private var aboutProcesses: String {
         switch self {
         case .lockSetup: "SELECT pg_advisory_xact_lock(7303284, 1)"
+        case .lockHealth: "SELECT pg_advisory_xact_lock(7303285, hashtext($1))"
         case .tryHousekeeping: "SELECT pg_try_advisory_lock(7303284, 2)"
         case .notify: "SELECT pg_notify('optimist', $1)"
         case .settings:

@@ -37,6 +37,7 @@ public enum AccountOffice {
         let storage = OpenedStorage(
             rows: SQLiteSyncStore(database, commits: commits),
             accounts: SQLiteAccountStore(reader: database.pool, commits: commits),
+            health: SQLiteHealthStore(reader: database.pool, commits: commits),
             attempts: LocalAttempts(elapsed: surroundings.clock.stopwatch()),
             keys: try ServerKeys(directory: directory),
             trouble: { nil })

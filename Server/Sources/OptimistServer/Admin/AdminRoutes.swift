@@ -7,7 +7,8 @@ import OptimistLoopback
 import OptimistServing
 import OptimistWire
 
-/// What an operator reads of a running server: `/metrics`, pages under `/admin`, and the same as JSON under `/admin/api`.
+/// What an operator reads of a running server: `/metrics`, pages under `/admin`, the same as JSON under `/admin/api`, and the
+/// app's health.
 ///
 /// Every user of this machine may read all of it. It has no passwords, hashes or tokens, and changes nothing, except that
 /// it ends a session.
@@ -28,9 +29,10 @@ struct AdminRoutes: Sendable {
     func add(to router: Router<LocalRequestContext>) {
         router.add(middleware: AdminAnswerFields())
         router.add(middleware: ProblemMiddleware())
-        router.add(middleware: OwnOrigin(pages: ["/admin", "/admin/"]))
+        router.add(middleware: OwnOrigin(pages: ["/admin", "/admin/", "/health"]))
         router.get("/metrics") { _, _ in try await metricsText() }
         AdminPages.add(to: router.group("/admin"))
+        HealthRoutes(storage.health).add(to: router)
         let api = router.group("/admin/api")
         api.get("/overview") { _, _ in Response(body: try await overview().bytes) }
         api.get("/refusals") { _, _ in Response(body: recentRefusals.bytes) }

@@ -56,7 +56,7 @@ struct AdminAnswerFields: RouterMiddleware {
         next: @concurrent (Hummingbird.Request, LocalRequestContext) async throws -> Hummingbird.Response
     ) async throws -> Hummingbird.Response {
         var response = try await next(request, context)
-        response.headers[.contentSecurityPolicy] = Self.policy
+        if response.headers[.contentSecurityPolicy] == nil { response.headers[.contentSecurityPolicy] = Self.policy }
         response.headers[.xContentTypeOptions] = "nosniff"
         response.headers[.cacheControl] = "no-store"
         if let name = HTTPField.Name("Referrer-Policy") { response.headers[name] = "no-referrer" }

@@ -29,6 +29,8 @@ struct Routes: Sendable {
     var metrics: ServerMetrics?
     /// Nil: no operator looks at them.
     var refusals: RecentRefusals?
+    /// Takes reports of an app's health. Nil: the server keeps none.
+    var health: HealthReception?
 
     /// Adds every route of the server and of the app.
     func add(to router: Router<ServerContext>, beside apps: [AppRoute]) {
@@ -39,7 +41,7 @@ struct Routes: Sendable {
         router.add(middleware: ProblemMiddleware())
         if let refusals { router.add(middleware: RefusalWatch(refusals: refusals)) }
         router.add(middleware: RequestCheck())
-        let document = OpenAPI.document(beside: apps).bytes
+        let document = OpenAPI.document(beside: apps, keepsHealth: health != nil).bytes
         router.get("/openapi.json") { _, _ in Response(body: document) }
         addPublic(to: router)
         let users = router.group().add(middleware: Authentication(accounts: accounts)).group(
@@ -59,6 +61,7 @@ struct Routes: Sendable {
         }
         addAccountRoutes(to: router)
         addResetRoutes(to: router)
+        if let health { addHealthReports(health, to: router) }
     }
 
     private func addForUsers(to users: RouterGroup<SignedInContext>) {

@@ -10,6 +10,8 @@ package enum AttemptKind: String, Sendable, CaseIterable {
     case account
     /// Messages with a reset token to one email address.
     case reset
+    /// Reports of the app's health from one network address.
+    case health
 }
 
 /// A limit on attempts with one key.

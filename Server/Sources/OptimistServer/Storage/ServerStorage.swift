@@ -24,6 +24,7 @@ public struct ServerStorage: Sendable {
 package struct OpenedStorage: Sendable {
     package var rows: any SyncStore
     package var accounts: any AccountStore
+    package var health: any HealthStore
     package var attempts: any AttemptStore
     package var keys: ServerKeys
     /// Tries whether the data can be written. Returns a sentence about the trouble, or nil if there is none.
@@ -42,7 +43,8 @@ package struct OpenedStorage: Sendable {
     package var close: @Sendable () -> Void
 
     package init(
-        rows: any SyncStore, accounts: any AccountStore, attempts: any AttemptStore, keys: ServerKeys,
+        rows: any SyncStore, accounts: any AccountStore, health: any HealthStore, attempts: any AttemptStore,
+        keys: ServerKeys,
         trouble: @escaping @Sendable () async -> String?, channel: (any ProcessChannel)? = nil,
         standingLifetime: Duration? = nil,
         exclusively: @escaping @Sendable (@Sendable () async -> Void) async -> Void = { await $0() },
@@ -52,6 +54,7 @@ package struct OpenedStorage: Sendable {
     ) {
         self.rows = rows
         self.accounts = accounts
+        self.health = health
         self.attempts = attempts
         self.keys = keys
         self.trouble = trouble

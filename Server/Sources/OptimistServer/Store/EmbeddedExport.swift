@@ -11,7 +11,7 @@ package import OptimistServing
 /// if it is missing, as a server's start does. No epoch begins. No server can start on the directory until
 /// ``close()``, or until this object is released.
 package final class EmbeddedExport: Sendable {
-    private let database: ServerDatabase
+    let database: ServerDatabase
     private let lock: DirectoryLock
     package let keys: ServerKeys
 

@@ -49,6 +49,7 @@ extension ServerStorage {
         return OpenedStorage(
             rows: SQLiteSyncStore(database, commits: commits),
             accounts: SQLiteAccountStore(reader: database.pool, commits: commits),
+            health: SQLiteHealthStore(reader: database.pool, commits: commits),
             attempts: LocalAttempts(elapsed: surroundings.clock.stopwatch()), keys: keys,
             trouble: { await probe.trouble() }, controlSocket: AccountOffice.socket(in: directory),
             figures: {

@@ -9,6 +9,8 @@ import ServiceLifecycle
 struct Housekeeping: Service {
     let sweep: TombstoneSweep
     let accounts: Accounts
+    /// Nil: the server keeps no app's health.
+    let health: HealthReception?
     /// Runs the work, or does nothing if another process is running it.
     let exclusively: @Sendable (@Sendable () async -> Void) async -> Void
     let surroundings: Surroundings
@@ -29,6 +31,9 @@ struct Housekeeping: Service {
         await attempt("Deleted rows could not be removed") { try await sweep.run(now: surroundings.now()) }
         await attempt("A deleted account could not be erased") { try await accounts.eraseDeleted() }
         await attempt("Old sessions could not be removed") { try await accounts.forgetSessions() }
+        await attempt("Old totals of the app's health could not be removed") {
+            try await health?.sweep(at: surroundings.now())
+        }
     }
 
     /// What fails is tried again the next time.

@@ -13,7 +13,7 @@ package struct ServerDatabase: Sendable {
     package var epoch: String { epochs[epochs.count - 1] }
 
     /// The version of the tables below. A file of a later version is refused untouched.
-    static let version = 3
+    static let version = 4
 
     /// - Parameters:
     ///   - path: Where the file is. It is made if there is none.
@@ -88,6 +88,7 @@ package struct ServerDatabase: Sendable {
             try addExpiry(db, day: day)
         }
         if found < 3 { try addAccountCare(db) }
+        if found < 4 { try addHealth(db) }
         try db.execute(sql: "PRAGMA user_version = \(version)")
     }
 

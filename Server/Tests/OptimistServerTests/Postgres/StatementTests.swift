@@ -12,7 +12,8 @@ struct StatementTests {
     private static let ofAccount: [any PostgresStatement] =
         RowStatement.allCases + AccountStatement.allCases + CopyStatement.allCases.filter(\.isOfAccount)
     private static let shared: [any PostgresStatement] =
-        SharedStatement.allCases + CopyStatement.allCases.filter { !$0.isOfAccount } + TransactionStatement.allCases
+        SharedStatement.allCases + HealthStatement.allCases + CopyStatement.allCases.filter { !$0.isOfAccount }
+        + TransactionStatement.allCases
 
     private func tables(in sql: String) -> [String] {
         sql.matches(of: /optimist_[a-z_]+/).map { String($0.0) }

@@ -21,6 +21,17 @@ extension OpenAPI {
             answers: [200: Answer("The metadata.", ["type": "object"])]),
     ]
 
+    /// What a server has that keeps an app's health.
+    static let health = [
+        Operation(
+            method: .post, path: "/health/reports", summary: "Send running totals of an installation.", isPublic: true,
+            body: Body(schema: ["type": "object"]),
+            answers: [
+                200: Answer("How many totals were kept, and how many were too old.", ["type": "object"]),
+                404: Answer("The server keeps the health of another app."), 429: tooMany,
+            ])
+    ]
+
     private static let tooMany = Answer("Too many attempts: Retry-After says when to try again.")
     private static let done = Answer("Done.", nothing)
 

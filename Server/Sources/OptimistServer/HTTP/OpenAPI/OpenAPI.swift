@@ -45,11 +45,14 @@ struct OpenAPI {
     /// The server's own operations.
     static let operations = general + accounts + owners + sync
 
-    /// - Parameter apps: Routes of the app's own, whose answers only the app knows.
-    static func document(beside apps: [AppRoute] = []) -> JSON {
+    /// - Parameters:
+    ///   - apps: Routes of the app's own, whose answers only the app knows.
+    ///   - keepsHealth: Whether the server takes reports of an app's health.
+    static func document(beside apps: [AppRoute] = [], keepsHealth: Bool = false) -> JSON {
         var paths: JSONObject = [:]
         let all =
-            operations.map { ($0.path, $0.method, $0.json) } + apps.map { ($0.path.description, $0.method, $0.json) }
+            (operations + (keepsHealth ? health : [])).map { ($0.path, $0.method, $0.json) }
+            + apps.map { ($0.path.description, $0.method, $0.json) }
         for (path, operations) in Dictionary(grouping: all, by: \.0).sorted(by: { $0.key < $1.key }) {
             let members = operations.sorted { $0.1.rawValue < $1.1.rawValue }
             paths.append(path, .object(JSONObject(members.map { ($0.1.rawValue.lowercased(), $0.2) })))

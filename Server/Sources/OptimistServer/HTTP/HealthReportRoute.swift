@@ -1,0 +1,63 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import Hummingbird
+import OptimistCore
+import OptimistServing
+import OptimistWire
+
+/// `POST /health/reports`: running totals of an installation of the app. It needs no token.
+///
+/// The answer says how many totals were kept. Those of days that are long past or still to come are left out: the device
+/// need not send them again.
+struct HealthReception: Sendable {
+    let store: any HealthStore
+    let settings: HealthSettings
+    let attempts: any AttemptStore
+
+    /// How far ahead of the server's the day of a device may be: its clock may be off, and its day begins earlier.
+    static let daysAhead = 2
+
+    /// - Parameter address: The sender.
+    func receive(_ body: some Sequence<UInt8>, from address: String, at date: Date) async throws -> JSON {
+        let rate = AttemptRate(burst: settings.burstPerAddress, interval: .seconds(1))
+        if try await attempts.attempt(.health, AddressOwner.name(of: address), rate) != nil {
+            throw RequestProblem(
+                type: "about:blank", status: 429, detail: "Too many reports came from this address. Try again later.")
+        }
+        guard let json = try? JSON(parsing: body) else { throw Self.badReport("The body is no JSON.") }
+        var report: HealthReport
+        do { report = try HealthReport(json: json) } catch { throw Self.badReport(error.message) }
+        guard report.app == settings.app else {
+            throw RequestProblem(
+                type: "about:blank", status: 404, detail: "This server keeps the health of another app.")
+        }
+        let given = report.totals.count
+        let today = Expiry.day(of: date)
+        report.totals.removeAll { !(today - settings.days...today + Self.daysAhead).contains($0.day) }
+        guard try await store.keep(report, limits: settings) else {
+            throw RequestProblem(
+                type: "about:blank", status: 503,
+                detail: "The server has no room for further totals of this day. Nothing was kept: try again later.")
+        }
+        return ["kept": .int(Int64(report.totals.count)), "ignored": .int(Int64(given - report.totals.count))]
+    }
+
+    private static func badReport(_ detail: String) -> RequestProblem {
+        RequestProblem(type: "about:blank", status: 400, detail: detail)
+    }
+
+    /// Removes what is older than the settings say.
+    func sweep(at date: Date) async throws { try await store.forget(before: Expiry.day(of: date) - settings.days) }
+}
+
+extension Routes {
+    func addHealthReports(_ reception: HealthReception, to router: Router<ServerContext>) {
+        router.post("/health/reports") { request, context in
+            let body = try await request.body(upTo: HealthReport.Limit.bytes, deadline: bodyDeadline, context)
+            let answer = try await reception.receive(
+                body, from: caller(request, context).address, at: surroundings.now())
+            return Response(body: answer.bytes)
+        }
+    }
+}

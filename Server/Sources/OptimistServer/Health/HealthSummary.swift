@@ -1,0 +1,90 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+package import OptimistWire
+
+/// An app's health by version, as an operator reads it.
+package struct HealthSummary: Sendable {
+    /// The apps that have totals.
+    package var apps: [String]
+    /// The app that it is about. Nil: nothing is stored.
+    package var app: String?
+    /// The latest version first.
+    package var versions: [HealthSums.Version]
+    /// Those that most people met first.
+    package var signatures: [Signature]
+
+    package struct Signature: Sendable {
+        package var signature: CrashSignature
+        package var sums: HealthSums.Signature
+    }
+
+    package init(_ sums: HealthSums) {
+        apps = sums.apps
+        app = sums.app
+        versions = sums.versions.sorted { $0.version.compare($1.version, options: .numeric) == .orderedDescending }
+        signatures = sums.signatures.compactMap { sums in
+            guard let json = try? JSON(parsing: sums.content.utf8), let signature = try? CrashSignature(json: json)
+            else {
+                return nil
+            }
+            var sums = sums
+            sums.versions.sort { $0.compare($1, options: .numeric) == .orderedAscending }
+            return Signature(signature: signature, sums: sums)
+        }
+    }
+}
+
+/// A share of a whole, and how far the true share may be from it.
+package struct Share: Hashable, Sendable {
+    package var part: Int
+    package var whole: Int
+
+    package init(_ part: Int, of whole: Int) {
+        self.part = part
+        self.whole = whole
+    }
+
+    /// Between 0 and 1. Nil: the whole is nothing.
+    package var value: Double? { whole > 0 ? Double(part) / Double(whole) : nil }
+
+    /// The interval that holds the true share in 95 of 100 such cases.
+    ///
+    /// > Source: Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", JASA 22 (1927).
+    package var interval: ClosedRange<Double> {
+        guard let value else { return 0...1 }
+        let (z, n) = (1.959_964, Double(whole))
+        let middle = (value + z * z / (2 * n)) / (1 + z * z / n)
+        let reach = z / (1 + z * z / n) * (value * (1 - value) / n + z * z / (4 * n * n)).squareRoot()
+        return max(0, middle - reach)...min(1, max(middle + reach, 0))
+    }
+}
+
+extension HealthSums.Version {
+    /// The people who met no crash.
+    package var crashFreePeople: Share { Share(people - crashedPeople, of: people) }
+    /// The launches that did not end in a crash.
+    package var crashFreeLaunches: Share { Share(launches - crashes, of: launches) }
+    /// How often the app was killed in the foreground.
+    package var kills: Int { abruptEnds - crashes }
+}
+
+extension HealthSummary {
+    /// A day as `2026-11-26`.
+    package static func text(day: Int) -> String {
+        Date(timeIntervalSince1970: Double(day) * 86_400).formatted(.iso8601.year().month().day())
+    }
+
+    /// A signature's first line: what happened, and where.
+    package static func title(_ signature: CrashSignature) -> String {
+        let what = signature.message.isEmpty ? signature.kind : "\(signature.kind): \(signature.message)"
+        return signature.frames.first.map { "\(what) in \(place($0))" } ?? what
+    }
+
+    /// A frame in words.
+    package static func place(_ frame: CrashSignature.Frame) -> String {
+        let name = frame.function ?? "\(frame.image.prefix(8))+0x\(String(frame.offset, radix: 16))"
+        guard let file = frame.file else { return name }
+        return "\(name) (\(file)\(frame.line.map { ":\($0)" } ?? ""))"
+    }
+}

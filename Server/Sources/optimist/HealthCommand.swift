@@ -1,0 +1,63 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import ArgumentParser
+import Foundation
+import Logging
+import OptimistPostgres
+import OptimistServer
+import OptimistWire
+
+/// `optimist health`: how often an app crashes, by version, as its devices reported to a server.
+struct HealthCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "health", abstract: "Show how often an app crashes, by version, and where.",
+        discussion: """
+            It reads what a server with --health has kept, in its directory or its database, whether or not the server \
+            runs. It changes nothing.
+            """)
+
+    @Option(help: ArgumentHelp("The app. Default: the first of those that are stored.", valueName: "name"))
+    var app: String?
+
+    @Option(help: ArgumentHelp("Where the server's data lies.", valueName: "directory"))
+    var data: String?
+
+    @OptionGroup var shared: DatabaseOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "A folder with the app's executables or dSYMs, for names of functions. It needs llvm-symbolizer.",
+            valueName: "folder"))
+    var symbols: String?
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func run() async throws {
+        if let database = shared.shared {
+            guard data == nil else { throw ValidationError("Name --data or --database, not both.") }
+            return try await explainingErrors(of: "health", at: database.place) {
+                let opening = PostgresOpening(database: database, logger: Logger(label: "optimist.health"))
+                try await show(try await opening.healthSums(of: app))
+            }
+        }
+        let directory =
+            data.map { URL(filePath: $0, directoryHint: .isDirectory) }
+            ?? DataDirectory.standard.appending(path: "server")
+        try await explainingErrors(of: "health", at: directory.path) {
+            try await show(try await SQLiteHealthStore.reading(directory).sums(of: app))
+        }
+    }
+
+    private func show(_ sums: HealthSums) async throws {
+        var summary = HealthSummary(sums)
+        if let symbols {
+            let symbolizer = try Symbolizer(folder: URL(filePath: symbols, directoryHint: .isDirectory))
+            for index in summary.signatures.indices {
+                let frames = summary.signatures[index].signature.frames
+                summary.signatures[index].signature.frames = try await symbolizer.named(frames)
+            }
+        }
+        for line in json ? [summary.json.description] : summary.lines { say(line) }
+    }
+}

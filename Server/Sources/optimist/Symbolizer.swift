@@ -1,0 +1,80 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+import OptimistServer
+import OptimistWire
+import Subprocess
+
+/// Finds the names of functions with `llvm-symbolizer`, in files that have the build id or UUID of a frame's image.
+struct Symbolizer {
+    private let images: [String: BinaryImage]
+
+    /// Looks at every file of a folder and its folders.
+    ///
+    /// - Throws: `OptimistError` if there is no such folder, or no executable in it.
+    init(folder: URL) throws {
+        let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: [.isRegularFileKey])
+        var images: [String: BinaryImage] = [:]
+        for case let file as URL in files ?? FileManager.DirectoryEnumerator() {
+            if let image = BinaryImage(file) { images[image.id] = image }
+        }
+        guard !images.isEmpty else {
+            throw OptimistError(.notFound, "There is no executable with a build id in \(folder.path).")
+        }
+        self.images = images
+    }
+
+    /// Returns the frames with names, as far as there is an image for them. Frames that have a name keep it.
+    ///
+    /// - Throws: `OptimistError` if `llvm-symbolizer` cannot be run.
+    func named(_ frames: [CrashSignature.Frame]) async throws -> [CrashSignature.Frame] {
+        var named: [CrashSignature.Frame] = []
+        for frame in frames {
+            if frame.function == nil, let image = images[frame.image] {
+                named.append(try await self.named(frame, in: image))
+            } else {
+                named.append(frame)
+            }
+        }
+        return named
+    }
+
+    private func named(_ frame: CrashSignature.Frame, in image: BinaryImage) async throws -> CrashSignature.Frame {
+        let address = "0x" + String(image.base + UInt64(frame.offset), radix: 16)
+        let output: String
+        do {
+            output =
+                try await run(
+                    .name("llvm-symbolizer"),
+                    arguments: ["--obj=\(image.file.path)", "--output-style=JSON", "--no-inlines", address],
+                    output: .string(limit: 1 << 20), error: .discarded
+                ).standardOutput
+        } catch {
+            throw OptimistError(
+                .notFound, "llvm-symbolizer cannot be run. Install LLVM's, or leave --symbols out.", cause: error)
+        }
+        var frame = frame
+        guard let json = try? JSON(parsing: output.utf8),
+            let symbol = (json.array?.first ?? json)["Symbol"]?.array?.first,
+            let function = symbol["FunctionName"]?.string, !function.isEmpty
+        else { return frame }
+        frame.function = await demangled(function)
+        // What the compiler has generated stands in no file.
+        if let file = symbol["FileName"]?.string, let name = file.split(separator: "/").last, !name.hasPrefix("<") {
+            frame.file = String(name)
+        }
+        frame.line = symbol["Line"]?.int.flatMap { $0 > 0 ? Int($0) : nil }
+        return frame
+    }
+
+    /// The name as Swift's own tool writes it, or as it is if that is not there.
+    private func demangled(_ name: String) async -> String {
+        let found = try? await run(
+            .name("swift-demangle"), arguments: ["--compact", "--simplified", name],
+            output: .string(limit: 1 << 20), error: .discarded
+        ).standardOutput
+        let text = found?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+        return text.isEmpty ? name : text
+    }
+}

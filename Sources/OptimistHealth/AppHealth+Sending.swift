@@ -1,0 +1,123 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import Logging
+import OptimistCore
+import OptimistSession
+import OptimistWire
+
+extension AppHealth {
+    /// How long a launch may stand before it looks for new reports again.
+    private static let interval = Duration.seconds(3600)
+
+    /// Counts what is new, and sends it in the background, until the calling task is cancelled. Call it once.
+    ///
+    /// What the server does not have is sent again with the backoff, and earlier when the network comes back. A server that
+    /// takes no such reports is asked again after a day.
+    public func run() async {
+        guard isOn else { return }
+        let paths = Newest<NetworkPath?>(nil)
+        await withTaskGroup(of: Void.self) { group in
+            if let reachability {
+                group.addTask {
+                    var version = 1
+                    for await path in reachability.updates {
+                        version += 1
+                        paths.publish(path, version: version)
+                    }
+                }
+            }
+            await loop(paths)
+            group.cancelAll()
+        }
+    }
+
+    private func loop(_ paths: Newest<NetworkPath?>) async {
+        var schedule = SendSchedule(
+            path: reachability == nil ? NetworkPath(isOnline: true) : nil, backoff: configuration.backoff,
+            allowsExpensive: configuration.sendsOnExpensiveNetworks,
+            randomness: surroundings.randomness(for: "health.backoff"))
+        var seen = 1
+        while !Task.isCancelled {
+            do { try await settle() } catch {
+                logger.debug("The app's health cannot be kept", metadata: ["error.type": "\(type(of: error))"])
+            }
+            schedule.found(work: canSend && unsent()?.totals.isEmpty == false)
+            switch schedule.next {
+            case .send: schedule.answered(await send())
+            case .wait(let pause): await wait(pause, &schedule, paths, &seen)
+            }
+        }
+    }
+
+    private var canSend: Bool { transport != nil && configuration.server != nil }
+
+    /// Waits for the pause, or until the network is another, or until it is time to look for reports again.
+    private func wait(
+        _ pause: Duration?, _ schedule: inout SendSchedule, _ paths: Newest<NetworkPath?>, _ seen: inout Int
+    ) async {
+        let time = min(pause ?? Self.interval, Self.interval)
+        let (clock, version) = (surroundings.clock, seen)
+        let stopwatch = Stopwatch(clock)
+        let ends: [@Sendable () async throws -> (path: NetworkPath, version: Int)?] = [
+            {
+                try await clock.sleep(for: time)
+                return nil
+            },
+            {
+                var version = version
+                guard let path = await paths.next(after: &version), let path else { throw CancellationError() }
+                return (path, version)
+            },
+        ]
+        let news = try? await firstOf(ends)
+        schedule.waited(stopwatch())
+        guard let news else { return }
+        seen = news.version
+        schedule.moved(to: news.path)
+    }
+
+    /// Sends what the server does not have, once.
+    ///
+    /// - Returns: Whether the server has everything now.
+    package func sendOnce() async -> Bool { await send() == .accepted }
+
+    /// Sends everything that the server does not have.
+    func send() async -> SendSchedule.Answer {
+        guard let transport, let server = configuration.server, let (install, unsent) = unsent() else {
+            return .refused
+        }
+        for totals in HealthParcels.pack(unsent.map(\.totals)) {
+            let report = HealthReport(app: configuration.app, install: install, totals: totals)
+            let answer = await send(report, to: server, transport)
+            guard answer == .accepted else { return answer }
+        }
+        noteSent(unsent)
+        return .accepted
+    }
+
+    private func send(_ report: HealthReport, to server: URL, _ transport: any Transport) async -> SendSchedule.Answer {
+        do {
+            let address = ServerAddress(
+                server, allowsPlainHTTPToPrivateAddresses: configuration.allowsPlainHTTPToPrivateAddresses)
+            let head = try address.head(.post, "/health/reports", [.contentType: "application/json"])
+            let answer = try await transport.send(
+                TransportRequest(head: head, body: report.json.bytes, isRepeatable: true))
+            _ = try await answer.body.collect(upTo: 65_536)
+            if answer.head.status.kind == .successful { return .accepted }
+            guard answer.head.isTemporaryFailure else {
+                logger.debug(
+                    "The server takes no report of the app's health",
+                    metadata: ["http.status": "\(answer.head.status.code)"])
+                return .refused
+            }
+            return .failed(retryAfter: answer.head.retryAfter(now: surroundings.now()))
+        } catch is OptimistError {
+            logger.debug("The server's address must begin with https: no report of the app's health was sent")
+            return .refused
+        } catch {
+            return .failed(retryAfter: nil)
+        }
+    }
+}

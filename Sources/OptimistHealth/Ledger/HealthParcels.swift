@@ -1,0 +1,43 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// Packs totals into reports that a server takes.
+enum HealthParcels {
+    /// Returns the totals in parcels that fit into a report each. A total with many signatures comes in parts, each
+    /// with the same numbers.
+    ///
+    /// - Parameter bytes: How large the totals of a report may be.
+    static func pack(_ totals: [HealthTotals], bytes: Int = HealthReport.Limit.bytes - 1_000) -> [[HealthTotals]] {
+        var parcels: [[HealthTotals]] = []
+        var room = 0
+        for part in totals.flatMap({ parts(of: $0, bytes: bytes) }) {
+            let size = part.json.bytes.count + 1
+            if size > room || (parcels.last?.count ?? 0) >= HealthReport.Limit.totals {
+                parcels.append([])
+                room = bytes
+            }
+            parcels[parcels.count - 1].append(part)
+            room -= size
+        }
+        return parcels
+    }
+
+    private static func parts(of totals: HealthTotals, bytes: Int) -> [HealthTotals] {
+        var bare = totals
+        bare.signatures = []
+        let empty = bare.json.bytes.count + 1
+        var parts = [bare]
+        var room = bytes - empty
+        for signature in totals.signatures {
+            let size = signature.json.bytes.count + 1
+            if size > room || parts[parts.count - 1].signatures.count >= HealthReport.Limit.signatures {
+                parts.append(bare)
+                room = bytes - empty
+            }
+            parts[parts.count - 1].signatures.append(signature)
+            room -= size
+        }
+        return parts
+    }
+}

@@ -1,0 +1,19 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistWire
+
+#if canImport(CryptoKit)
+    import CryptoKit
+#else
+    import Crypto
+#endif
+
+/// What a server knows an installation by.
+enum InstallationName {
+    /// The first 16 bytes of the SHA-256 hash of the salt and the id, in base64url. The hash does not tell the id, and another app of the same device has another name.
+    static func of(_ installation: UUID, salt: String) -> String {
+        let id = withUnsafeBytes(of: installation.uuid) { Data($0) }
+        return Base64URL.encode(Array(SHA256.hash(data: Data(salt.utf8) + id).prefix(16)))
+    }
+}
