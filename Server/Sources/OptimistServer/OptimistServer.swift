@@ -179,7 +179,6 @@ public final class OptimistServer: Service {
             logger: configuration.logger)
     }
 
-
     /// The port that is listened to. Waits until the server has started.
     ///
     /// - Throws: What ``run()`` throws, if it does not start.

@@ -18,7 +18,7 @@ struct SignOutTests {
             let tested = try bench.phone("phone")
             let (phone, path) = (tested.phone, Pose.picturePath(of: "c1"))
             try await phone.session.signUp(email: "ann@example.org", password: "correct horse battery")
-            // The phone may still be dropping what it had when nobody was signed in, and what is on the way with that.
+            // The phone may still be emptying its caches, which cancels a fetch: before the sign-up it had no user.
             while (try? await phone.loaders.pictures.value(for: path)) == nil { await Task.yield() }
             phone.shown.poses.open()
             phone.shown.poses.show(["c1"])
