@@ -1,0 +1,58 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistWire
+import Testing
+
+@testable import OptimistPostgres
+@testable import OptimistServer
+
+/// The app's health in PostgreSQL: its tables beside those of an earlier version, and a copy from a directory.
+@Suite(.postgres, .timeLimit(.minutes(20)))
+struct HealthOnPostgresTests {
+    private let report = HealthReport(
+        app: "campus", install: "i",
+        totals: [
+            HealthTotals(
+                version: "1.0.1", build: "7", day: 20_833, launches: 5, abruptEnds: 2, unsentEnds: 1, crashes: 2,
+                signatures: [SignatureTotal(signature: CrashSignature(kind: "trap"), count: 2, unsent: 1)])
+        ])
+
+    private func opening(_ database: PostgresDatabase) -> PostgresOpening {
+        PostgresOpening(database: database, logger: SharedDatabase.quiet)
+    }
+
+    @Test func `A6 the tables of the first version are kept, and those of the app's health are added`() async throws {
+        let database = try SharedDatabase.make()
+        try await opening(database).migrate()
+        try PostgresConnection(database.url).script(
+            """
+            DROP TABLE optimist_health_totals, optimist_health_signatures, optimist_health_signature_totals,
+                optimist_health_days;
+            UPDATE optimist_settings SET value = '1' WHERE name = 'version';
+            INSERT INTO optimist_settings (name, value) VALUES ('kept', 'yes');
+            """)
+        #expect(try await opening(database).healthSums(of: nil) == HealthSums(apps: [], app: nil))
+        let kept = try PostgresConnection(database.url).query(SharedStatement.setting, [.text("kept")])
+        #expect(kept.texts == ["yes"])
+        try await opening(database).migrate()
+    }
+
+    @Test func `A6 a copy takes the totals along`() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "optimist-copy-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let truth: HealthSums
+        do {
+            let server = try await OptimistServer(
+                configuration: ServerConfiguration(
+                    port: 0, storage: .directory(directory), logger: SharedDatabase.quiet))
+            defer { server.storage.close() }
+            _ = try await server.storage.health.keep(report, limits: HealthSettings(app: "campus"))
+            truth = try await server.storage.health.sums(of: nil)
+        }
+        let database = try SharedDatabase.make()
+        _ = try await EmbeddedCopy(from: directory, to: opening(database)).run { _ in }
+        #expect(truth.versions.map(\.launches) == [5])
+        #expect(try await opening(database).healthSums(of: nil) == truth)
+    }
+}
