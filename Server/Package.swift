@@ -177,6 +177,7 @@ let package = Package(
                 .product(name: "OptimistFetching", package: "optimist"),
                 .product(name: "OptimistLoading", package: "optimist"),
                 .product(name: "OptimistSession", package: "optimist"),
+                .product(name: "OptimistTesting", package: "optimist"),
                 .product(name: "OptimistWire", package: "optimist"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Subprocess", package: "swift-subprocess"),

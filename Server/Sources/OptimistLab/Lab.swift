@@ -71,7 +71,9 @@ public final class Lab: Sendable {
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
                 port: 0, storage: database?.storage ?? .directory(configuration.folder.appending(path: "server")),
-                gazetteer: gazetteer, routes: content.routes, logger: configuration.logger))
+                gazetteer: gazetteer, routes: content.routes,
+                health: HealthSettings(app: SimulatedPeople.app, burstPerAddress: 100_000), logger: configuration.logger
+            ))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run() }
             let processes = try await database?.processes(
@@ -135,6 +137,7 @@ public final class Lab: Sendable {
         StoryRoutes(desk: stories).add(to: router)
         ServerRoutes(park: park, server: server).add(to: router)
         SharedServersRoutes(servers: shared, park: park).add(to: router)
+        PeopleRoutes(people: try await people(server), server: server).add(to: router)
         let application = Application(
             router: router,
             configuration: .init(address: .hostname("127.0.0.1", port: configuration.port), serverName: "Optimist lab"),
@@ -147,6 +150,13 @@ public final class Lab: Sendable {
                 "The port \(configuration.port) is taken by another program. Choose another one with --port.",
                 cause: error)
         }
+    }
+
+    private func people(_ server: OptimistServer) async throws -> SimulatedPeople {
+        guard let address = URL(string: "http://127.0.0.1:\(try await server.port)") else {
+            throw OptimistError(.badLabData, "The lab's server has no address.")
+        }
+        return SimulatedPeople(folder: configuration.folder.appending(path: "people"), server: address)
     }
 
     private static var webFolder: String {

@@ -29,6 +29,23 @@ def plays(page, address):
     expect(page.get_by_role("region", name="Phone A", exact=True)).to_be_visible()
 
 
+@claims
+def fares_better(page, address):
+    """A7 fifty people use two versions of an app, and the lab shows how many met a crash, with a plot that fits a phone."""
+    page.goto(address)
+    health = page.get_by_role("region", name="Health by version", exact=True)
+    health.get_by_role("button", name="Fifty people use v1.0.1 and v1.0.2").click()
+    for version in "v1.0.2", "v1.0.1":
+        expect(health.get_by_role("listitem").filter(has_text=version)).to_contain_text("met no crash")
+    page.set_viewport_size({"width": 390, "height": 900})
+    health.get_by_role("link", name="Plot and signatures").click()
+    expect(page.get_by_role("heading", name="1.0.1")).to_be_visible()
+    expect(page.locator("figure svg")).to_be_visible()
+    expect(page.get_by_text("LoginViewModel.loginMember()").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.set_viewport_size({"width": 1440, "height": 1100})
+
+
 @claims.full
 def fits(page, address):
     """The page fits 320 points of width."""

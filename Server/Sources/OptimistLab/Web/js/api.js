@@ -39,6 +39,8 @@ export const lab = {
   stories: () => call('GET', '/lab/stories'),
   playStories: () => call('POST', '/lab/stories'),
   serverTodos: (account) => call('GET', `/lab/server/todos?account=${encodeURIComponent(account)}`),
+  health: () => call('GET', '/health.json'),
+  letPeopleCome: () => call('POST', '/lab/health/people'),
   servers: () => call('GET', '/lab/servers'),
   killServer: (number) => call('POST', `/lab/servers/${number}/kill`),
   startServer: (number) => call('POST', `/lab/servers/${number}/start`),

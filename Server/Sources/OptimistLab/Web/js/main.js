@@ -3,6 +3,7 @@
 import { LabError, lab } from './api.js';
 import { ContentPanel } from './content.js';
 import { coalesced, el, setText } from './dom.js';
+import { PeoplePanel } from './people.js';
 import { Phone } from './phone.js';
 import { ServerPanel } from './server.js';
 import { ServersPanel } from './servers.js';
@@ -57,7 +58,10 @@ function phoneFor(device) {
 
 const content = new ContentPanel(attempt);
 const servers = new ServersPanel(attempt, () => [...phones.keys()]);
-const middle = el('div', { class: 'middle' }, servers.element, server.element, content.element, timeline.element);
+const people = new PeoplePanel(attempt);
+const middle = el(
+  'div', { class: 'middle' },
+  servers.element, server.element, content.element, people.element, timeline.element);
 main.replaceChildren(middle);
 lab.events({
   opened: async () => {

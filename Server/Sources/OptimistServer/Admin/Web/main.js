@@ -11,7 +11,7 @@ const pages = [
   [/^\/$/, overview], [/^\/accounts$/, accounts], [/^\/accounts\/([^/]+)$/, account],
   [/^\/accounts\/([^/]+)\/rows$/, rows], [/^\/refusals$/, refusals],
 ];
-const links = [['#/', 'Overview'], ['#/accounts', 'Accounts'], ['#/refusals', 'Refusals']];
+const links = [['#/', 'Overview'], ['#/accounts', 'Accounts'], ['#/refusals', 'Refusals'], ['/health', 'Health']];
 
 const place = document.getElementById('page');
 const notice = document.getElementById('notice');

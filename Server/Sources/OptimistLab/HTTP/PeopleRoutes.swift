@@ -1,0 +1,18 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Hummingbird
+import OptimistServer
+
+/// The health of an app that simulated people use: `GET /health` is the server's own page with the plot.
+struct PeopleRoutes {
+    let people: SimulatedPeople
+    let server: OptimistServer
+
+    func add(to router: Router<some RequestContext>) {
+        router.post("lab/health/people") { _, _ in
+            try await people.come()
+            return HTTPResponse.Status.noContent
+        }
+        HealthRoutes(server).add(to: router)
+    }
+}
