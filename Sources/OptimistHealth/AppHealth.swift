@@ -172,7 +172,7 @@ public final class AppHealth: Sendable {
     private func count(_ found: [(source: Int, reports: [CrashReport])], _ kept: Kept) throws {
         try ledger.withLock { ledger in
             let record = present.withLock { $0.record }
-            let former = ledger.value ?? kept.file.read()
+            let former = try ledger.value ?? kept.file.read()
             var value = former ?? HealthLedger(installation: surroundings.makeID())
             // Each by the launch that followed it: an update or a restart may have come later.
             for (earlier, next) in zip(kept.earlier, kept.earlier.dropFirst() + [record]) {
@@ -187,12 +187,23 @@ public final class AppHealth: Sendable {
             }
             ledger.value = value
             if value != former { try kept.file.replace(with: value) }
+            if former == nil { excludeFromBackup() }
         }
         present.withLock { present in
             guard present.slot > 0 else { return }
             kept.log.keep(only: present.record)
             present.slot = 0
         }
+    }
+
+    /// Another device that is set up from a backup is another installation.
+    private func excludeFromBackup() {
+        #if canImport(Darwin)
+            var values = URLResourceValues()
+            values.isExcludedFromBackup = true
+            var directory = configuration.directory
+            try? directory.setResourceValues(values)
+        #endif
     }
 
     /// The name of the installation and the totals that the server does not have.

@@ -41,7 +41,7 @@ final class Installation: Sendable {
 
     /// The totals on the disk.
     var totals: [HealthTotals] {
-        LedgerFile(path: directory.appending(path: "totals.json").path).read()?.totals.map(\.totals) ?? []
+        (try? LedgerFile(path: directory.appending(path: "totals.json").path).read())?.totals.map(\.totals) ?? []
     }
 }
 

@@ -106,6 +106,24 @@ struct LaunchTests {
         #expect { _ = try app.launch() } throws: { ($0 as? OptimistError)?.code == .healthUnavailable }
     }
 
+    @Test func `A2 totals that cannot be read now are not replaced, and the launch is counted later`() async throws {
+        do { try await app.launch().settle() }
+        let file = app.directory.appending(path: "totals.json")
+        let aside = app.directory.appending(path: "aside")
+        try FileManager.default.moveItem(at: file, to: aside)
+        // A folder is there, and has no content to read.
+        try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
+        do {
+            let health = try app.launch()
+            await #expect { try await health.settle() } throws: { ($0 as? OptimistError)?.code == .healthUnavailable }
+        }
+        try FileManager.default.removeItem(at: file)
+        try FileManager.default.moveItem(at: aside, to: file)
+        try await app.launch().settle()
+        #expect(app.totals.map(\.launches) == [3])
+        #expect(app.totals.map(\.abruptEnds) == [2])
+    }
+
     @Test func `A4 if it is off, nothing is kept, and what was kept is deleted`() async throws {
         do { try await app.launch().settle() }
         #expect(!app.totals.isEmpty)

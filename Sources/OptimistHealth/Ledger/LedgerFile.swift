@@ -15,9 +15,13 @@ import OptimistCore
 struct LedgerFile: Sendable {
     let path: String
 
-    /// Returns the ledger. Nil: there is none, or it cannot be read, and a new one with another installation begins.
-    func read() -> HealthLedger? {
-        guard let data = try? Data(contentsOf: URL(filePath: path)) else { return nil }
+    /// Returns the ledger. Nil: there is none, or its content is damaged, and a new one with another installation begins.
+    ///
+    /// - Throws: `OptimistError` with code `healthUnavailable` if the file cannot be read now, as before a device's first
+    ///   unlock.
+    func read() throws -> HealthLedger? {
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        guard let data = try? Data(contentsOf: URL(filePath: path)) else { throw OptimistError.healthUnavailable(path) }
         return try? JSONDecoder().decode(HealthLedger.self, from: data)
     }
 
