@@ -118,6 +118,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "How much to log: trace, debug, info, notice, warning or error.", transform: LogLevel.parse)
     var logLevel = Logger.Level.notice
 
+    @Option(help: "How to log: text, or json with an object a line.")
+    var logFormat = LogFormat.text
+
     func validate() throws {
         guard (0...65_535).contains(port) else { throw ValidationError("--port is a number from 0 to 65535.") }
         guard (0...65_535).contains(adminPort ?? 0) else {
@@ -180,7 +183,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private var logger: Logger {
-        var logger = Logger(label: "optimist.server", factory: { StreamLogHandler.standardError(label: $0) })
+        var logger = Logger(label: "optimist.server", factory: logFormat.handler)
         logger.logLevel = logLevel
         return logger
     }

@@ -47,6 +47,18 @@ def account(folder, *arguments):
 
 
 @claims
+def log_for_programs(folder):
+    """With --log-format json each line of the log is an object, and none has the password."""
+    program, address = serve(Path(tempfile.mkdtemp(dir=folder)), "--log-format", "json", "--log-level", "debug")
+    with program:
+        assert enter(address, "sign-in", "ann@example.org")[0] == 400
+        eventually("a refused sign-in is logged", lambda: '"logger":"optimist.server"' in program.said)
+        lines = [json.loads(line) for line in program.said.splitlines() if line.startswith("{")]
+        assert lines and all({"time", "level", "message", "metadata"} <= line.keys() for line in lines), lines
+        assert PASSWORD not in program.said
+
+
+@claims
 def invitations(folder):
     """Where sign-up takes an invitation, one that the operator made while the server runs lets in one person."""
     folder = Path(tempfile.mkdtemp(dir=folder))
