@@ -79,6 +79,8 @@ struct DataFileTests {
         try await site.serving { _, http async throws in
             var configuration = Configuration()
             configuration.allowsUnsafeTransactions = true
+            // The server's own first writes may still hold the lock.
+            configuration.busyMode = .timeout(120)
             let other = try DatabaseQueue(path: site.file.path, configuration: configuration)
             try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
             let locked = try await http.get("/readyz")
