@@ -18,26 +18,38 @@ struct DeletionTiming {
     ///
     /// - Parameter seq: The server's transaction that deleted the row. Nil: unknown.
     func isTooSoon(deletionOf ref: RowRef, at seq: Int64?) throws -> Bool {
-        var seen: Set<RowRef> = [ref]
+        var seen: Set<RowRef> = []
         if try isHeldBack(ref, at: seq, besides: &seen) { return true }
         var met: Set<RowRef> = [ref]
         return try areRestored(rowsBelow(ref), besides: &met)
     }
 
-    /// Whether a row below holds the deletion back. The server has deleted a row whose own deletion waits: for that row,
-    /// the rows below it decide. So rows that refer to each other in a cycle do not wait for each other.
+    /// Whether a row below holds the deletion back, by any of its references.
+    ///
+    /// - Parameter seen: The deleted rows whose rows below have been looked at. So rows that refer to each other in a
+    ///   cycle do not wait for each other.
     private func isHeldBack(_ ref: RowRef, at seq: Int64?, besides seen: inout Set<RowRef>) throws -> Bool {
-        let all = try rowsBelow(ref).filter { seen.insert($0.ref).inserted }
+        guard seen.insert(ref).inserted else { return false }
+        let all = try rowsBelow(ref)
         if all.isEmpty { return false }
         let isPushUnanswered = try context.hasMore || Meta.int(.inFlight, in: entries.db) != nil
         return try all.contains { child in
-            guard let below = try self.below(child) else { return false }
-            if case .deleted(let end)? = try ParkedRows(entries.db).content(child.ref), !below.entry.isPending {
-                return try isHeldBack(child.ref, at: end.seq, besides: &seen)
+            guard !seen.contains(child.ref), let below = try self.below(child) else { return false }
+            // The server has deleted this row too. So the rows that would be deleted with it decide.
+            if let end = try waitingDeletion(of: below.entry) {
+                return try child.referrer.onDelete == .cascade && isHeldBack(child.ref, at: end.seq, besides: &seen)
             }
             return below.holdsBack(
                 deletionAt: seq, isPushUnanswered: isPushUnanswered, mayMove: mayMove(below: ref, by: child.referrer))
         }
+    }
+
+    /// The deletion that waits for a row without unsent edits. A row that is merged into another one is no deleted row.
+    private func waitingDeletion(of entry: RowEntry) throws -> Tombstone? {
+        guard !entry.isPending, case .deleted(let end)? = try ParkedRows(entries.db).content(entry.ref),
+            end.mergedInto == nil
+        else { return nil }
+        return end
     }
 
     /// Whether a later page may bring the row again, or move a row that would be deleted with it.

@@ -45,75 +45,66 @@ extension FittingTests {
     /// As after a restore of the server, in whose epoch the rows were answered later than they were deleted before.
     @Test func `R2 rows of a cycle that the server has deleted do not wait for each other`() async throws {
         let (north, south, hill) = (Station(), Station(), Station())
-        let device = try Device([Station.self]) { migrator in
-            migrator.registerMigration("station") { db in
-                try db.execute(
-                    sql: """
-                        CREATE TABLE station(id BLOB PRIMARY KEY NOT NULL,
-                        next BLOB REFERENCES station(id) ON DELETE CASCADE, hub BLOB);
-                        """)
-            }
+        let device = try Station.device(next: .cascade, hub: nil)
+        try await device.take(
+            [north.row(7, next: south), south.row(7, next: north), hill.row(7, next: south)], to: 7)
+        try await device.take(
+            [.gone("station", north.id, seq: 3), .gone("station", south.id, seq: 4)], from: 7, to: 8)
+        #expect(try await device.stations() == 3, "the hill's own row is later than the deletion")
+        try await device.take([.gone("station", hill.id, seq: 9)], from: 8, to: 9)
+        #expect(try await device.stations() == 0)
+        #expect(try await device.store.counts().parked == 0)
+    }
+
+    @Test(arguments: [(Reference.Action.setNull, Reference.Action.cascade), (.cascade, .setNull)])
+    func `R2 each reference of a row to a deleted one is looked at`(
+        next: Reference.Action, hub: Reference.Action
+    ) async throws {
+        let (north, hill) = (Station(), Station())
+        let device = try Station.device(next: next, hub: hub)
+        try await device.take([north.row(1), hill.row(1, next: north, hub: north)], to: 1)
+        try await device.take([.gone("station", north.id)], from: 1, to: 2, hasMore: true)
+        #expect(try await device.stations() == 2, "a later page may move the hill")
+        try await device.take([hill.row(3, stamp: 3)], from: 2, to: 3)
+        #expect(try await device.stations() == 1)
+        #expect(try await device.store.counts().parked == 0)
+    }
+
+    /// The hill would only lose its reference to the north, but be deleted with the south, which is below the north.
+    @Test(arguments: [false, true])
+    func `R2 a row below two deleted ones is looked at below each`(isSwapped: Bool) async throws {
+        let (north, south, hill) = (Station(), Station(), Station())
+        let device = try Station.device(
+            next: isSwapped ? .cascade : .setNull, hub: isSwapped ? .setNull : .cascade)
+        func row(_ station: Station, below owner: Station, beside other: Station? = nil) -> PageRow {
+            isSwapped ? station.row(6, next: owner, hub: other) : station.row(6, next: other, hub: owner)
         }
-        func row(_ station: Station, to next: Station, at seq: Int64) -> PageRow {
-            let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone")
-            let values: JSONObject = ["next": .string(next.id.uuidString.lowercased()), "hub": .null]
-            return PageRow(
-                table: "station", id: station.id.uuidString.lowercased(),
-                content: .row(
-                    RowPatch(generation: 1, clocks: ColumnClocks(common: clock), seq: seq, values: values)))
-        }
-        func stations() async throws -> Int { try await device.store.read { try Station.fetchCount($0) } }
-        try await device.store.take(
-            [row(north, to: south, at: 7), row(south, to: north, at: 7), row(hill, to: south, at: 7)], from: 0, to: 7,
-            of: ["station"])
-        try await device.store.take(
-            [.gone("station", north.id, seq: 3), .gone("station", south.id, seq: 4)], from: 7, to: 8, of: ["station"])
-        #expect(try await stations() == 3, "the hill's own row is later than the deletion")
-        try await device.store.take([.gone("station", hill.id, seq: 9)], from: 8, to: 9, of: ["station"])
-        #expect(try await stations() == 0)
+        try await device.take([north.row(6), row(south, below: north), row(hill, below: south, beside: north)], to: 6)
+        try await device.take([.gone("station", south.id, seq: 5)], from: 6, to: 7)
+        #expect(try await device.stations() == 3, "the hill was written after the south was deleted")
+        try await device.take([.gone("station", north.id, seq: 7)], from: 7, to: 8, hasMore: true)
+        #expect(try await device.stations() == 3, "a later page may move the hill")
+        try await device.take([hill.row(8, stamp: 8)], from: 8, to: 9)
+        #expect(try await device.stations() == 1)
         #expect(try await device.store.counts().parked == 0)
     }
 
     /// That row comes, or the one of the cycle no longer refers to it, or has left the cycle.
     @Test(arguments: ["comes", "needs it no more", "leaves"])
     func `R4 a cycle waits for the row that one of it refers to besides`(change: String) async throws {
-        let (north, south) = (Station(), Station())
-        let line = UUID()
-        let device = try Device([Station.self]) { migrator in
-            migrator.registerMigration("station") { db in
-                try db.execute(
-                    sql: """
-                        CREATE TABLE station(id BLOB PRIMARY KEY NOT NULL,
-                        next BLOB REFERENCES station(id), hub BLOB REFERENCES station(id));
-                        """)
-            }
-        }
-        func take(_ rows: [(UUID, JSONObject)], at seq: Int64) async throws {
-            let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone")
-            let rows = rows.map { id, values in
-                PageRow(
-                    table: "station", id: id.uuidString.lowercased(),
-                    content: .row(
-                        RowPatch(generation: 1, clocks: ColumnClocks(common: clock), seq: seq, values: values)))
-            }
-            try await device.store.take(rows, from: Int(seq) - 1, to: Int(seq), of: ["station"])
-        }
-        func wire(_ id: UUID) -> JSON { .string(id.uuidString.lowercased()) }
-        try await take(
-            [
-                (north.id, ["next": wire(south.id), "hub": wire(line)]),
-                (south.id, ["next": wire(north.id), "hub": .null]),
-            ], at: 1)
+        let (north, south, line) = (Station(), Station(), Station())
+        let device = try Station.device(next: .restrict, hub: .restrict)
+        try await device.take([north.row(1, next: south, hub: line), south.row(1, next: north)], to: 1)
         #expect(try await device.store.counts().parked == 2)
-        let row: (UUID, JSONObject) =
+        let row =
             switch change {
-            case "comes": (line, ["next": .null, "hub": .null])
-            case "leaves": (north.id, ["next": .null, "hub": .null])
-            default: (north.id, ["next": wire(south.id), "hub": .null])
+            case "comes": line.row(2)
+            case "leaves": north.row(2)
+            default: north.row(2, next: south)
             }
-        try await take([row], at: 2)
+        try await device.take([row], from: 1, to: 2)
         #expect(try await device.store.counts().parked == 0)
-        #expect(try await device.store.read { try Station.fetchCount($0) } == (change == "comes" ? 3 : 2))
+        #expect(try await device.stations() == (change == "comes" ? 3 : 2))
     }
 
     /// The trip is gone, the tour has its title now, and the tickets are moved to that.
@@ -263,6 +254,42 @@ private struct Station: Codable, Identifiable, SyncedRecord {
     var id = UUID()
     var next: UUID?
     var hub: UUID?
+
+    /// - Parameter hub: Nil: the column is no reference.
+    static func device(next: Reference.Action, hub: Reference.Action?) throws -> Device {
+        func references(_ action: Reference.Action) -> String {
+            switch action {
+            case .cascade: "REFERENCES station(id) ON DELETE CASCADE"
+            case .setNull: "REFERENCES station(id) ON DELETE SET NULL"
+            case .restrict: "REFERENCES station(id)"
+            }
+        }
+        let columns = "next BLOB \(references(next)), hub BLOB \(hub.map(references) ?? "")"
+        return try Device([Station.self]) { migrator in
+            migrator.registerMigration("station") { db in
+                try db.execute(sql: "CREATE TABLE station(id BLOB PRIMARY KEY NOT NULL, \(columns))")
+            }
+        }
+    }
+
+    func row(_ seq: Int64, stamp: Int64 = 0, next: Station? = nil, hub: Station? = nil) -> PageRow {
+        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + stamp), device: "OtherPhone")
+        func wire(_ station: Station?) -> JSON { station.map { .string($0.id.uuidString.lowercased()) } ?? .null }
+        return PageRow(
+            table: "station", id: id.uuidString.lowercased(),
+            content: .row(
+                RowPatch(
+                    generation: 1, clocks: ColumnClocks(common: clock), seq: seq,
+                    values: ["next": wire(next), "hub": wire(hub)])))
+    }
+}
+
+extension Device {
+    fileprivate func take(_ rows: [PageRow], from: Int = 0, to: Int, hasMore: Bool = false) async throws {
+        try await store.take(rows, from: from, to: to, hasMore: hasMore, of: ["station"])
+    }
+
+    fileprivate func stations() async throws -> Int { try await store.read { try Station.fetchCount($0) } }
 }
 
 private struct Box: Codable, Identifiable, SyncedRecord {
