@@ -41,9 +41,7 @@ struct HealthCommand: AsyncParsableCommand {
                 try await show(try await opening.healthSums(of: app))
             }
         }
-        let directory =
-            data.map { URL(filePath: $0, directoryHint: .isDirectory) }
-            ?? DataDirectory.standard.appending(path: "server")
+        let directory = DataDirectory.server(data)
         try await explainingErrors(of: "health", at: directory.path) {
             try await show(try await SQLiteHealthStore.reading(directory).sums(of: app))
         }

@@ -25,11 +25,7 @@ public enum AccountOffice {
     public static func carryOut(
         _ order: AccountOrder, in directory: URL, surroundings: Surroundings = Surroundings()
     ) async throws -> JSON {
-        let file = directory.appending(path: "optimist.sqlite")
-        guard FileManager.default.fileExists(atPath: file.path) else {
-            throw OptimistError(
-                .unreadableData, "There is no server's data in \(directory.path). Name its directory with --data.")
-        }
+        let file = try ServerDatabase.existingFile(in: directory)
         let lock = try DirectoryLock(directory: directory)
         defer { lock.release() }
         let database = try ServerDatabase(path: file.path, epoch: nil, day: Expiry.day(of: surroundings.now()))

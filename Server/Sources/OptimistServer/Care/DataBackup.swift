@@ -31,18 +31,12 @@ public enum DataBackup {
     ///   `diskTrouble` if the disk is full or fails.
     public static func backUp(_ directory: URL, to target: URL) throws -> Report {
         try make(target) { draft in
-            let source = directory.appending(path: database)
-            guard FileManager.default.fileExists(atPath: source.path) else {
-                throw OptimistError(
-                    .unreadableData, "There is no server's data in \(directory.path). Name its directory with --data.")
-            }
+            let source = try ServerDatabase.existingFile(in: directory)
             let copy = draft.appending(path: database).path
             PrivateFiles.makeDatabase(at: copy)
-            var configuration = Configuration()
-            configuration.readonly = true
-            configuration.busyMode = .timeout(5)
-            let queue = try DatabaseQueue(path: source.path, configuration: configuration)
-            try queue.inDatabase { try $0.execute(sql: "VACUUM INTO ?", arguments: [copy]) }
+            try ServerDatabase.queue(source.path).inDatabase {
+                try $0.execute(sql: "VACUUM INTO ?", arguments: [copy])
+            }
             try copyBesides(from: directory, to: draft)
         }
     }
@@ -116,9 +110,7 @@ public enum DataBackup {
                 "The copy is not sound, so it was removed: \(problems.prefix(3).joined(separator: " ")) Run `optimist check` on the source."
             )
         }
-        var configuration = Configuration()
-        configuration.readonly = true
-        let (accounts, rows) = try DatabaseQueue(path: file.path, configuration: configuration).read { db in
+        let (accounts, rows) = try ServerDatabase.queue(file.path).read { db in
             (
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_accounts") ?? 0,
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_rows") ?? 0

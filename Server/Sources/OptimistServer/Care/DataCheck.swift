@@ -12,22 +12,14 @@ public enum DataCheck {
     /// - Returns: A sentence for each problem, at most 100. None: the data is sound.
     /// - Throws: `OptimistError` with code `unreadableData` if there is no data, or no database at all.
     public static func problems(of directory: URL) throws -> [String] {
-        let file = directory.appending(path: "optimist.sqlite")
-        guard FileManager.default.fileExists(atPath: file.path) else {
-            throw OptimistError(
-                .unreadableData, "There is no server's data in \(directory.path). Name its directory with --data.")
-        }
-        return try problems(in: file)
+        try problems(in: ServerDatabase.existingFile(in: directory))
     }
 
     static let mostProblems = 100
 
     static func problems(in file: URL) throws -> [String] {
-        var configuration = Configuration()
-        configuration.readonly = true
-        configuration.busyMode = .timeout(5)
         do {
-            return try DatabaseQueue(path: file.path, configuration: configuration).read { db in
+            return try ServerDatabase.queue(file.path).read { db in
                 let damage = try String.fetchAll(db, sql: "PRAGMA integrity_check(\(mostProblems))").filter {
                     $0 != "ok"
                 }

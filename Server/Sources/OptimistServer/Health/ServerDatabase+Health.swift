@@ -1,8 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Foundation
 import GRDB
-import OptimistCore
 
 /// The tables of the app's health. They belong to no account.
 extension ServerDatabase {
@@ -29,24 +27,5 @@ extension ServerDatabase {
                     app TEXT NOT NULL, day INTEGER NOT NULL, totals INTEGER NOT NULL, PRIMARY KEY (app, day)
                 ) WITHOUT ROWID;
                 """)
-    }
-
-    /// Opens the file in a data directory for reading only, beside a server that may be running on it.
-    static func openForReading(_ directory: URL) throws -> any DatabaseReader {
-        let path = directory.appending(path: "optimist.sqlite").path
-        guard FileManager.default.fileExists(atPath: path) else {
-            throw OptimistError(.unreadableData, "There is no server's data in \(directory.path).")
-        }
-        var configuration = Configuration()
-        configuration.readonly = true
-        configuration.busyMode = .timeout(5)
-        let queue = try DatabaseQueue(path: path, configuration: configuration)
-        let found = try queue.read { try Int.fetchOne($0, sql: "PRAGMA user_version") }
-        guard found == version else {
-            throw OptimistError(
-                .unreadableData,
-                "\(directory.path) was last served by another version of the server. Start this version on it once.")
-        }
-        return queue
     }
 }

@@ -18,10 +18,7 @@ package final class EmbeddedExport: Sendable {
     /// - Throws: `OptimistError` with code `dataInUse` while a server runs on the directory, `unreadableData` if there is
     ///   no data or it cannot be read, or `newerData` if a later version wrote it.
     package init(directory: URL) throws {
-        let file = directory.appending(path: "optimist.sqlite")
-        guard FileManager.default.fileExists(atPath: file.path) else {
-            throw OptimistError(.unreadableData, "There is no server's data in \(directory.path).")
-        }
+        let file = try ServerDatabase.existingFile(in: directory)
         lock = try DirectoryLock(directory: directory)
         database = try ServerDatabase(path: file.path, epoch: nil, day: Expiry.day(of: Date()))
         keys = try ServerKeys(directory: directory)

@@ -103,11 +103,7 @@ package struct ServerDatabase: Sendable {
     }
 
     private static func look(_ path: String, isReadOnly: Bool) throws -> (version: Int, isEmpty: Bool) {
-        var configuration = Configuration()
-        configuration.readonly = isReadOnly
-        // A server that has just ended may still be closing the file.
-        configuration.busyMode = .timeout(5)
-        return try DatabaseQueue(path: path, configuration: configuration).read { db in
+        try queue(path, isReadOnly: isReadOnly).read { db in
             (
                 try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0,
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0
