@@ -105,8 +105,9 @@ def unread_answers_hold_their_slots(folder):
     """A session whose answers are not read has no slot for a ninth request, until one of them is read or given up."""
     with Server(folder, *UNHURRIED) as server:
         account = Account(server)
-        # The one that is read has a large buffer, since a small one makes any reader slow.
-        unread = [account.send(account.large(), 4_096 if number else None) for number in range(8)]
+        # The one that is read has a large buffer, since a small one makes any reader slow. Without a size of its own, its
+        # buffer may grow until it holds the whole answer.
+        unread = [account.send(account.large(), 4_096 if number else 1_048_576) for number in range(8)]
         assert [status(connection) for connection in unread] == [200] * 8
         got, head, text = account.post(account.calling("Core/echo", {}))
         assert (got, head["Retry-After"]) == (429, "1"), (got, text)
