@@ -139,4 +139,29 @@ extension AppVersionTests {
         try device.open([Shop.ColouredItem.self], migrate: Shop.trimmed("UPDATE item SET title = trim(title)"))
         #expect(try await patch(device)?.values == ["title": "Boat"])
     }
+
+    @Test func `L1 W2 what an app had before it used a store is sent, once for all devices`() async throws {
+        let (photo, server) = (Photo(title: "Lake"), AppServer())
+        let copying: (inout DatabaseMigrator) -> Void = { migrator in
+            Photo.migrate(&migrator)
+            migrator.registerMigration("former") { try photo.insert($0) }
+        }
+        // One device copies it in its first migration, and the other has it in the table already.
+        let one = try Device([Photo.self], migrate: copying)
+        let file = one.folder.appending(path: "former.sqlite")
+        let former = try DatabaseQueue(path: file.path)
+        var migrator = DatabaseMigrator()
+        Photo.migrate(&migrator)
+        try migrator.migrate(former)
+        try await former.write { try photo.insert($0) }
+        try former.close()
+        let other = try Store(at: file, synced: [Photo.self], migrate: Photo.migrate)
+        #expect(try await one.store.outbox().map(\.kind) == [.create])
+        #expect(try await other.outbox().map(\.kind) == [.create])
+        try await one.sync(with: server)
+        let batch = try #require(try await other.nextPush(PushLimit()))
+        try await other.apply(server.push(batch.push), of: batch)
+        #expect(server.rows("photo").count == 1)
+        #expect(try await other.pendingCount() == 0)
+    }
 }
