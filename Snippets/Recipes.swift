@@ -1,0 +1,56 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+//
+// The code of Documentation/Recipes.md.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistSession
+
+struct Todo: Codable, Identifiable, SyncedRecord {
+    var id = UUID()
+    var content: String
+    var done = false
+}
+
+/// One file for the app and its extensions: in the container of their group.
+func openStore(in container: URL) throws -> Store {
+    try Store(at: container.appending(path: "planner.sqlite"), synced: [Todo.self]) { migrator in
+        migrator.registerMigration("todo") { db in
+            try db.create(table: "todo") { t in
+                t.primaryKey("id", .blob)
+                t.column("content", .text).notNull().defaults(to: "")
+                t.column("done", .boolean).notNull().defaults(to: false)
+            }
+        }
+        migrator.registerMigration("search") { db in
+            try db.create(virtualTable: "todoText", using: FTS5()) { t in
+                t.synchronize(withTable: "todo")
+                t.column("content")
+            }
+        }
+    }
+}
+
+/// A widget's timeline: a read, and no engine.
+func openTodos(in container: URL) async throws -> [Todo] {
+    try await openStore(in: container).read { db in try Todo.filter(Column("done") == false).fetchAll(db) }
+}
+
+/// What an App Intent performs. The app, or the next launch, sends it.
+func tickOff(_ id: UUID, in container: URL) async throws {
+    try await openStore(in: container).write { db in
+        try db.execute(sql: "UPDATE todo SET done = 1 WHERE id = ?", arguments: [id])
+    }
+}
+
+/// The to-dos with these words, now and after each change on any device.
+func search(_ words: String, in store: Store) -> LiveQuery<[Todo]> {
+    store.observe { db in
+        guard let pattern = FTS5Pattern(matchingAllPrefixesIn: words) else { return [] }
+        return try Todo.fetchAll(
+            db,
+            sql: "SELECT todo.* FROM todo JOIN todoText ON todoText.rowid = todo.rowid WHERE todoText MATCH ?",
+            arguments: [pattern])
+    }
+}
