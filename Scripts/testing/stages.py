@@ -26,6 +26,8 @@ ON_THEIR_OWN = [
     "EndToEnd/lab_screens.py", "EndToEnd/lab_servers.py", "Browser/servers.py", "Browser/admin.py", "EndToEnd/backup.py",
     "EndToEnd/jmap.py", "EndToEnd/openapi.py", "EndToEnd/failover.py",
 ]
+# This one compiles an app and all that it needs.
+FROM_NOTHING = "EndToEnd/first_hour.py"
 
 
 @dataclass
@@ -113,6 +115,7 @@ def whole_programs(level):
     seeds = "40" if level == "usual" else "200"
     needs = ["build", "Python packages"]
     return [
+        Stage("the examples are well typed", ["Scripts/typecheck-examples"], needs=["build"]),
         Stage(
             f"simulate {seeds} seeds", ["nice", "-n", "19", optimist(), "simulate", "--seeds", seeds], count.counted,
             ["build"], environment=environment(level)),
@@ -134,6 +137,9 @@ def gates(level):
         Stage("documentation builds", ["Scripts/docs"], needs=["build the client by itself"], alone=True),
         Stage("public symbols are documented", ["Scripts/doc-coverage"], count.counted, ["build"]),
         Stage("the public interface is kept", ["Scripts/interface", "--check"], count.counted, ["build"]),
+        Stage(
+            FROM_NOTHING, [PYTHON, f"Server/Tests/{FROM_NOTHING}"], count.counted,
+            ["build", "Python packages"], environment=environment(level), alone=True),
         Stage("what is badly formatted is found", ["Scripts/format", "--self-test"]),
         Stage("what tidy looks for is found", ["Scripts/tidy", "--self-test"], count.counted),
         Stage("undocumented symbols are found", ["Scripts/doc-coverage", "--self-test"], count.counted),

@@ -32,11 +32,11 @@ def run(*arguments, seconds=2 * PATIENCE):
 class Program:
     """A command that runs until it is ended: a server, a lab or a proxy."""
 
-    def __init__(self, *arguments, environment=None, around=()):
-        """`environment` is what it has besides the test's own, `around` a command that becomes it."""
+    def __init__(self, *arguments, environment=None, around=(), program=OPTIMIST, folder=None):
+        """`environment` is what it has besides the test's own, `around` a command that becomes it, `folder` where it runs."""
         self._log = tempfile.TemporaryFile("w+")
         self._process = subprocess.Popen(
-            [*around, OPTIMIST, *map(str, arguments)], stdout=self._log, stderr=subprocess.STDOUT,
+            [*around, program, *map(str, arguments)], stdout=self._log, stderr=subprocess.STDOUT, cwd=folder,
             env={**os.environ, **(environment or {})})
 
     @property

@@ -1,0 +1,23 @@
+// swift-tools-version: 6.2
+// This source file is part of the Optimist open source project, under the MIT licence.
+//
+// The first example of the README as a program. Scripts/test compiles it, and plays it on two devices.
+
+import PackageDescription
+
+let package = Package(
+    name: "FirstHour",
+    platforms: [.macOS(.v15)],
+    dependencies: [
+        .package(name: "optimist", path: "../..", traits: ["AsyncHTTPClient"]),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    ],
+    targets: [
+        .executableTarget(
+            name: "FirstHour",
+            dependencies: [
+                .product(name: "Optimist", package: "optimist"),
+                .product(name: "OptimistSession", package: "optimist"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ])
+    ])

@@ -1,0 +1,51 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+//
+// The first example of the README, with what "Getting started" adds to it. Scripts/check-docs compares them.
+
+// snippet.show
+import Foundation
+import GRDB
+import Optimist
+import OptimistSession
+
+struct Todo: Codable, Identifiable, SyncedRecord {  // An ordinary GRDB record.
+    var id = UUID()
+    var content: String
+    var done = false
+}
+
+let store = try Store(at: URL(filePath: "planner.sqlite"), synced: [Todo.self]) { migrator in
+    migrator.registerMigration("todo") { db in
+        try db.create(table: "todo") { t in
+            t.primaryKey("id", .blob)
+            t.column("content", .text).notNull().defaults(to: "")
+            t.column("done", .boolean).notNull().defaults(to: false)
+        }
+    }
+}
+// snippet.hide
+// swift-format-ignore: NeverForceUnwrap
+// snippet.show
+let session = Session(server: URL(string: "http://localhost:8090")!, credentials: .file(at: URL(filePath: "keys")))
+let sync = SyncEngine(store: store, session: session)
+// snippet.hide
+
+// With the words `sign-up EMAIL PASSWORD` or `sign-in EMAIL PASSWORD`, needed once on each device.
+let words = CommandLine.arguments.dropFirst()
+if words.count == 3, let email = words.dropFirst().first, let password = words.last {
+    if words.first == "sign-up" {
+        try await session.signUp(email: email, password: password)
+    } else {
+        try await session.signIn(email: email, password: password)
+    }
+}
+
+// snippet.show
+Task { await sync.run() }  // Sends and receives, whenever there is a network and a signed-in user.
+
+// Returns when the row is durable here. It is on every screen now, and is sent when that is possible.
+try await store.write { db in try Todo(content: "Buy tickets").insert(db) }
+
+for await todos in store.observe({ db in try Todo.fetchAll(db) }) {  // Now, and after each commit that changes them.
+    print(todos.map(\.content))
+}
