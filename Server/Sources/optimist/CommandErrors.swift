@@ -38,9 +38,11 @@ enum DataDirectory {
         #endif
     }
 
-    /// The data directory of a server, as `--data` names it.
+    /// The data directory of a server, as `--data` names it, or OPTIMIST_DATA of the environment.
     static func server(_ named: String?) -> URL {
-        named.map { URL(filePath: $0, directoryHint: .isDirectory) } ?? standard.appending(path: "server")
+        (named ?? ProcessInfo.processInfo.environment["OPTIMIST_DATA"]).map {
+            URL(filePath: $0, directoryHint: .isDirectory)
+        } ?? standard.appending(path: "server")
     }
 
     /// The directory that a variable of the environment names. Nil if it names none.

@@ -18,7 +18,16 @@ struct ServeCommand: AsyncParsableCommand {
         discussion: """
             Without arguments it listens on this machine only and keeps its data in your data directory. The first \
             start writes a sample schema there, schema.json: edit it, raise its version, and start again.
+
+            Settings come from flags, then from the environment, such as OPTIMIST_ADMIN_PORT for --admin-port, then from \
+            the file that --config names: one JSON object with flags' names as keys, such as {"admin-port": 9090}.
             """)
+
+    @Option(help: ArgumentHelp("A file with settings. Default: OPTIMIST_CONFIG of the environment.", valueName: "file"))
+    var config: String?
+
+    @Flag(help: "Print each setting with its value and where it comes from, and end.")
+    var printConfiguration = false
 
     @Option(
         help: """
@@ -27,7 +36,9 @@ struct ServeCommand: AsyncParsableCommand {
             """)
     var host = "127.0.0.1"
 
-    @Flag(help: "Believe X-Forwarded-For and X-Forwarded-Proto: a proxy of yours stands before the server.")
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Believe X-Forwarded-For and X-Forwarded-Proto: a proxy of yours stands before the server.")
     var behindProxy = false
 
     @Option(help: "Where clients reach the server, such as https://sync.example.org. Default: what requests say.")
@@ -84,7 +95,7 @@ struct ServeCommand: AsyncParsableCommand {
                 """, valueName: "change"), transform: SchemaChange.parse)
     var accept: [SchemaChange] = []
 
-    @Flag(help: "Signing in on one device ends the sessions of the account's other devices.")
+    @Flag(inversion: .prefixedNo, help: "Signing in on one device ends the sessions of the account's other devices.")
     var oneDevice = false
 
     @Option(
@@ -148,6 +159,16 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let flags = Array(CommandLine.arguments.drop { $0 != "serve" }.dropFirst())
+        let settings = try ServeSettings(
+            flags: flags, environment: environment, file: config ?? environment["OPTIMIST_CONFIG"])
+        let command = try Self.parse(flags + settings.arguments)
+        if printConfiguration { return settings.lines(of: command).forEach(say) }
+        try await command.serve()
+    }
+
+    private func serve() async throws {
         if let database = shared.shared {
             guard data == nil else { throw ValidationError("Name --data or --database, not both.") }
             return try await explainingErrors(of: "serve", at: database.place) { try await serve(database) }

@@ -1,0 +1,57 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import Logging
+import OptimistPostgres
+import OptimistServer
+
+/// A setting of `optimist serve` that may also stand in the environment or in a file.
+struct ServeSetting: Sendable {
+    enum Kind { case text, number, choice, list }
+
+    /// The name of the flag, without its dashes.
+    var name: String
+    var kind: Kind
+    /// Whether its variable of the environment means the same as its flag.
+    var isInEnvironment = true
+    /// The value as `--print-configuration` shows it, without passwords. Nil: it is not set.
+    var value: @Sendable (ServeCommand) -> String?
+
+    static let all: [ServeSetting] = [
+        ServeSetting("host", .text) { $0.host },
+        ServeSetting("port", .number) { "\($0.port)" },
+        ServeSetting("admin-port", .number) { $0.adminPort.map { "\($0)" } },
+        ServeSetting("behind-proxy", .choice) { "\($0.behindProxy)" },
+        ServeSetting("public-origin", .text) { $0.publicOrigin },
+        ServeSetting("connections-per-address", .number) { "\($0.connectionsPerAddress)" },
+        ServeSetting("memory", .number) { "\($0.memory)" },
+        ServeSetting("reader-patience", .number) { "\($0.readerPatience)" },
+        ServeSetting("data", .text) { command in
+            command.shared.shared == nil ? DataDirectory.server(command.data).path : command.data
+        },
+        ServeSetting("database", .text) { $0.shared.shared?.place },
+        // OPTIMIST_SECRET is the secret itself.
+        ServeSetting("secret", .text, isInEnvironment: false) { $0.shared.secret },
+        ServeSetting("connections", .number) { "\($0.shared.connections)" },
+        ServeSetting("schema", .text) { $0.schema },
+        ServeSetting("accept", .list) { $0.accept.isEmpty ? nil : $0.accept.map { "\($0)" }.joined(separator: ",") },
+        ServeSetting("one-device", .choice) { "\($0.oneDevice)" },
+        ServeSetting("sign-up", .text) { $0.signUp.rawValue },
+        ServeSetting("reset-hook", .text) { $0.resetHook },
+        ServeSetting("tombstone-days", .number) { "\($0.tombstoneDays)" },
+        ServeSetting("gazetteer", .text) { $0.gazetteer },
+        ServeSetting("health", .text) { $0.health },
+        ServeSetting("log-level", .text) { $0.logLevel.rawValue },
+        ServeSetting("log-format", .text) { $0.logFormat.rawValue },
+    ]
+
+    private init(
+        _ name: String, _ kind: Kind, isInEnvironment: Bool = true,
+        value: @escaping @Sendable (ServeCommand) -> String?
+    ) {
+        self.name = name
+        self.kind = kind
+        self.isInEnvironment = isInEnvironment
+        self.value = value
+    }
+}

@@ -1,0 +1,173 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import ArgumentParser
+import Configuration
+import Foundation
+import OptimistWire
+
+/// Where `optimist serve` takes its settings from: flags first, then the environment, then a file, then the defaults.
+///
+/// A setting has one name: `--admin-port` is OPTIMIST_ADMIN_PORT in the environment and "admin-port" in the file. The command
+/// parses values from there as flags, so the same values are valid everywhere.
+struct ServeSettings {
+    /// The place that a value comes from. The first one that has a value is asked.
+    enum Source: Hashable {
+        case flag
+        case environment(variable: String)
+        case file(String)
+        case standard
+    }
+
+    /// The source of each setting, by its name.
+    private(set) var sources: [String: Source] = [:]
+    /// What the environment and the file add to the flags, as flags.
+    private(set) var arguments: [String] = []
+
+    /// - Parameters:
+    ///   - flags: The arguments of the command.
+    ///   - environment: The variables of the process.
+    ///   - file: The path of a file, which must be there. Nil: there is none.
+    /// - Throws: `ValidationError` that names the variable, or the file and the key: a value is not valid, or the file has a
+    ///   key that is no setting, or is no JSON.
+    init(flags: [String], environment: [String: String], file: String?) throws {
+        let variables = EnvironmentVariablesProvider(environmentVariables: environment).snapshot()
+        let settings = try file.map(Self.read)
+        for setting in ServeSetting.all {
+            let name = setting.name
+            if flags.contains(where: setting.isNamed) {
+                sources[name] = .flag
+            } else if setting.isInEnvironment,
+                let found = try setting.arguments(variables, "optimist", at: { Source.environment(variable: $0) })
+            {
+                (sources[name], arguments) = (found.source, arguments + found.arguments)
+            } else if let file, let settings,
+                let found = try setting.arguments(settings, nil, at: { _ in Source.file(file) })
+            {
+                (sources[name], arguments) = (found.source, arguments + found.arguments)
+            } else {
+                sources[name] = .standard
+            }
+        }
+        // Not a setting of its own: the secret itself, and not the file with it.
+        if sources["secret"] == .standard, environment["OPTIMIST_SECRET"] != nil {
+            sources["secret"] = .environment(variable: "OPTIMIST_SECRET")
+        }
+    }
+
+    private static func read(_ path: String) throws -> any ConfigSnapshot {
+        do {
+            let data = try Data(contentsOf: URL(filePath: path))
+            let names = ServeSetting.all.map(\.name)
+            for key in try JSON(parsing: data).object?.members.map(\.0) ?? [] where !names.contains(key) {
+                throw ValidationError(
+                    "\(path): \"\(key)\" is no setting. The settings are \(names.joined(separator: ", ")).")
+            }
+            return try JSONSnapshot(data: data.bytes, providerName: path, parsingOptions: .default)
+        } catch let error as ValidationError {
+            throw error
+        } catch let error as CocoaError {
+            throw ValidationError("\(path) cannot be read: \(error.localizedDescription)")
+        } catch {
+            throw ValidationError(
+                "\(path) is no file of settings: it is one JSON object, such as {\"port\": 8090}. \(error)")
+        }
+    }
+
+    /// A line for each setting: its name, its value and its source. Secrets are hidden.
+    func lines(of command: ServeCommand) -> [String] {
+        let rows = ServeSetting.all.map { setting in
+            (setting.name, value(of: setting, command), (sources[setting.name] ?? .standard).text(setting.name))
+        }
+        let widths = (rows.map(\.0.count).max() ?? 0, rows.map(\.1.count).max() ?? 0)
+        return rows.map { name, value, source in
+            let columns = [(name, widths.0), (value, widths.1)].map { text, width in
+                text + String(repeating: " ", count: width - text.count)
+            }
+            return "\(columns[0])  \(columns[1])  \(source)"
+        }
+    }
+
+    private func value(of setting: ServeSetting, _ command: ServeCommand) -> String {
+        if setting.name == "secret", sources["secret"] == .environment(variable: "OPTIMIST_SECRET") {
+            return "(hidden)"
+        }
+        return setting.value(command) ?? "-"
+    }
+}
+
+extension ServeSettings.Source {
+    fileprivate func text(_ name: String) -> String {
+        switch self {
+        case .flag: "--\(name)"
+        case .environment(let variable): variable
+        case .file(let path): path
+        case .standard: "default"
+        }
+    }
+
+    fileprivate func place(_ name: String) -> String {
+        if case .file(let path) = self { return "\(path): \"\(name)\"" }
+        return text(name)
+    }
+}
+
+extension ServeSetting {
+    fileprivate func isNamed(_ argument: String) -> Bool {
+        [name, "no-\(name)"].contains { argument == "--\($0)" || argument.hasPrefix("--\($0)=") }
+    }
+
+    /// The value that a source has, as the flag that says the same. Nil: it has none.
+    ///
+    /// - Throws: `ValidationError` if the value is not valid.
+    fileprivate func arguments(
+        _ values: any ConfigSnapshot, _ prefix: String?, at source: (String) -> ServeSettings.Source
+    ) throws -> (source: ServeSettings.Source, arguments: [String])? {
+        let key = AbsoluteConfigKey((prefix.map { [$0] } ?? []) + [name], context: [:])
+        // The variable's name is told with its value, and there is no value to tell it with if that is of another kind.
+        let variable = "OPTIMIST_" + name.uppercased().replacing("-", with: "_")
+        let found: ConfigValue?
+        do { found = try values.value(forKey: key, type: kind.type).value } catch {
+            throw ValidationError("\(source(variable).place(name)) must be \(kind.words).")
+        }
+        guard let found else { return nil }
+        let flags = found.content.flags(name)
+        do { _ = try ServeCommand.parse(flags) } catch {
+            throw ValidationError("\(source(variable).place(name)): \(ServeCommand.message(for: error))")
+        }
+        return (source(variable), flags)
+    }
+}
+
+extension ServeSetting.Kind {
+    fileprivate var type: ConfigType {
+        switch self {
+        case .text: .string
+        case .number: .int
+        case .choice: .bool
+        case .list: .stringArray
+        }
+    }
+
+    fileprivate var words: String {
+        switch self {
+        case .text: "a text"
+        case .number: "a whole number"
+        case .choice: "true or false"
+        case .list: "a list of texts: [\"…\", \"…\"] in a file, separated by commas in the environment"
+        }
+    }
+}
+
+extension ConfigContent {
+    /// The flags that say the same.
+    fileprivate func flags(_ name: String) -> [String] {
+        switch self {
+        case .string(let text): ["--\(name)=\(text)"]
+        case .int(let number): ["--\(name)=\(number)"]
+        case .bool(let isOn): [isOn ? "--\(name)" : "--no-\(name)"]
+        case .stringArray(let texts): texts.map { "--\(name)=\($0)" }
+        // No setting is of another kind.
+        default: []
+        }
+    }
+}

@@ -1,0 +1,104 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""Where `optimist serve` takes its settings from, and how it refuses those that are wrong."""
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from claims import Claims  # noqa: E402
+from program import Program, run  # noqa: E402
+
+claims = Claims()
+
+
+def settings_file(folder, content):
+    file = folder / "settings.json"
+    file.write_text(content if isinstance(content, str) else json.dumps(content))
+    return file
+
+
+def printed(*arguments, **environment):
+    """The settings as --print-configuration prints them: name, value and source."""
+    os.environ.update(environment)
+    try:
+        status, said, problem = run("serve", "--print-configuration", *arguments)
+    finally:
+        for name in environment:
+            del os.environ[name]
+    assert status == 0, problem
+    return {line.split()[0]: tuple(line.split()[1:]) for line in said.splitlines()}, said
+
+
+@claims
+def order(folder):
+    """O10 a flag stands above the environment, the environment above the file, and the file above the default."""
+    file = settings_file(folder, {
+        "port": 1, "admin-port": 2, "memory": 300, "one-device": True, "behind-proxy": True, "accept": ["drop:Todo"]})
+    found, _ = printed(
+        "--config", file, "--port", "3", "--no-one-device", OPTIMIST_PORT="4", OPTIMIST_ADMIN_PORT="5",
+        OPTIMIST_BEHIND_PROXY="false", OPTIMIST_DATA=str(folder / "data"))
+    assert found["port"] == ("3", "--port"), found
+    assert found["admin-port"] == ("5", "OPTIMIST_ADMIN_PORT"), found
+    assert found["memory"] == ("300", str(file)), found
+    assert found["one-device"] == ("false", "--one-device"), found
+    assert found["behind-proxy"] == ("false", "OPTIMIST_BEHIND_PROXY"), found
+    assert found["accept"] == ("drop:Todo", str(file)), found
+    assert found["data"] == (str(folder / "data"), "OPTIMIST_DATA"), found
+    assert found["connections-per-address"] == ("512", "default"), found
+    # The environment may name the file too.
+    assert printed(OPTIMIST_CONFIG=str(file))[0]["port"] == ("1", str(file))
+
+
+@claims
+def secrets(folder):
+    """O10 neither a password in the URL of a database nor the servers' secret is printed."""
+    found, said = printed(OPTIMIST_DATABASE="postgres://ann:hunter2@db/app", OPTIMIST_SECRET="quite-a-secret")
+    assert found["database"] == ("postgres://ann@db/app", "OPTIMIST_DATABASE"), found
+    assert found["secret"] == ("(hidden)", "OPTIMIST_SECRET"), found
+    assert "hunter2" not in said and "quite-a-secret" not in said, said
+
+
+@claims
+def refused(folder):
+    """O10 an unknown key, a value that is not valid and a broken file are refused, and the sentence names the place."""
+    file = folder / "settings.json"
+    for content, words in [
+        ({"prot": 1}, ['"prot" is no setting', "port"]),
+        ({"port": "many"}, ['"port" must be a whole number']),
+        ({"port": 65_536}, ['"port"', "0 to 65535"]),
+        ({"one-device": "often"}, ['"one-device" must be true or false']),
+        ({"accept": "drop:Todo"}, ['"accept" must be a list']),
+        ({"log-level": "loud"}, ['"log-level"', "no log level"]),
+        ([1], ["one JSON object"]),
+        ("{", ["one JSON object"]),
+    ]:
+        settings_file(folder, content)
+        status, said, problem = run("serve", "--config", file)
+        assert status != 0 and not said, (content, said)
+        assert all(word in problem for word in [str(file), *words]), (content, problem)
+    status, _, problem = run("serve", "--config", folder / "none.json")
+    assert status != 0 and "none.json cannot be read" in problem, problem
+    os.environ["OPTIMIST_PORT"] = "many"
+    try:
+        status, _, problem = run("serve", "--print-configuration")
+    finally:
+        del os.environ["OPTIMIST_PORT"]
+    assert status != 0 and "OPTIMIST_PORT must be a whole number" in problem, problem
+
+
+@claims
+def serves(folder):
+    """O10 a server runs by its file: the port is free to choose, and its data is where the file says."""
+    file = settings_file(folder, {"port": 0, "data": str(folder / "served"), "log-format": "json"})
+    program = Program("serve", "--config", file)
+    with program:
+        program.find(r"Optimist serves (http://127\.0\.0\.1:\d+)")
+        assert (folder / "served" / "optimist.sqlite").exists()
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        claims.run(Path(folder))
