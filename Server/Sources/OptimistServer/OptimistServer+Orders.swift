@@ -8,7 +8,7 @@ extension OptimistServer {
     /// Devices whose sessions end by it hear so at once.
     ///
     /// - Returns: The result. For an invitation: `invitation` and `expiresAt`; for a reset: `token` and `expiresAt`;
-    ///   for the others: `accounts`, `sessions`, `ended` or `deleted`. Invitations and tokens are secret.
+    ///   for a deletion: `deleted` and `receipt`; for the others: `accounts`, `sessions`, `ended` or `receipts`. Invitations and tokens are secret.
     /// - Throws: `OptimistError` with code `account.notFound`; when the database fails.
     public func carryOut(_ order: AccountOrder) async throws -> JSON { try await registry.carryOut(order) }
 }

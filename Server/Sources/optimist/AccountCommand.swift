@@ -1,19 +1,25 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import ArgumentParser
+import Foundation
+import Logging
+import OptimistPostgres
 import OptimistServer
 import OptimistWire
 
 /// `optimist account`: what an operator does with the accounts of a server, whether or not it runs.
 struct AccountCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "account", abstract: "List, invite, reset, sign out and delete the accounts of a server.",
+        commandName: "account", abstract: "List, invite, reset, export, sign out and delete the accounts of a server.",
         discussion: """
             A server that runs takes the order at a socket in its data directory, which only the directory's owner can \
             open, and its devices hear of it at once. Otherwise the order is carried out in the directory. With --database \
             it is carried out in the database, and the servers tell the devices.
             """,
-        subcommands: [List.self, Invite.self, Reset.self, Sessions.self, EndSessions.self, Delete.self])
+        subcommands: [
+            List.self, Invite.self, Reset.self, Sessions.self, EndSessions.self, Export.self, Delete.self,
+            Receipts.self,
+        ])
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Show all accounts.")
@@ -91,10 +97,44 @@ struct AccountCommand: ParsableCommand {
         }
     }
 
+    struct Export: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print all that the server holds of an account, as lines of JSON.",
+            discussion: """
+                The lines are the account, each session, each row with the clocks of its columns, and at last {"end": …} with \
+                their numbers. They are of one moment, also while the server runs. Deleted rows are in it until the server \
+                forgets them. Passwords and tokens are not, nor what only devices know: unsent edits, and edits that lost.
+                """)
+        @Argument(help: "The account's email address.")
+        var email: String
+        @Option(help: ArgumentHelp("Where the server's data lies.", valueName: "directory"))
+        var data: String?
+        @OptionGroup var shared: DatabaseOptions
+
+        func run() async throws {
+            let email = email
+            let write: @Sendable (JSON) throws -> Void = { say($0.description) }
+            if let database = shared.shared {
+                guard data == nil else { throw ValidationError("Name --data or --database, not both.") }
+                return try await explainingErrors(of: "account", at: database.place) {
+                    let opening = PostgresOpening(database: database, logger: Logger(label: "optimist.account"))
+                    try await opening.export(email, write)
+                }
+            }
+            let directory = DataDirectory.server(data)
+            try await explainingErrors(of: "account", at: directory.path) {
+                try AccountExport.read(email, in: directory, write)
+            }
+        }
+    }
+
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete an account with its rows and sessions, for good.",
-            discussion: "Its devices are signed out. Backups of the data directory keep what they hold.")
+            discussion: """
+                Its devices are signed out, keep what they have, and say that the account is gone. It prints the receipt that \
+                the server keeps. Backups keep what they hold. `optimist vacuum` removes the traces in the file.
+                """)
         @Argument(help: "The account's email address.")
         var email: String
         @Flag(help: "Do not ask.")
@@ -106,12 +146,34 @@ struct AccountCommand: ParsableCommand {
                 say("Everything that the server has of \(email) is deleted. Type the address again to go on:")
                 guard readLine() == email else { throw CleanExit.message("Nothing was deleted.") }
             }
-            try await server.carryOut(.delete(email: email)) { _ in ["The account is deleted."] }
+            try await server.carryOut(.delete(email: email)) { answer in
+                ["The account is deleted. The server keeps this receipt:", answer["receipt"]?.receipt ?? ""]
+            }
+        }
+    }
+
+    struct Receipts: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show the receipts of deleted accounts.",
+            discussion: "The server keeps one until no device of the account can ask any more.")
+        @OptionGroup var server: AccountOptions
+
+        func run() async throws {
+            try await server.carryOut(.receipts) { ($0["receipts"]?.array ?? []).map(\.receipt) }
         }
     }
 }
 
 extension JSON {
+    /// A receipt as a line shows it.
+    fileprivate var receipt: String {
+        let state = self["isErased"] == true ? "erased" : "being erased"
+        return """
+            \(words("account"))  deleted \(words("deletedAt"))  \(words("rows")) rows, \(words("sessions")) sessions  \
+            \(state)  kept until \(words("keptUntil"))
+            """
+    }
+
     /// A member as a line shows it.
     fileprivate func words(_ name: String) -> String {
         guard let member = self[name] else { return "" }

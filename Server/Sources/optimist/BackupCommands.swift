@@ -76,3 +76,24 @@ struct CheckCommand: AsyncParsableCommand {
         }
     }
 }
+
+/// `optimist vacuum`: removes what is left of deleted data in a server's file.
+struct VacuumCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "vacuum", abstract: "Rewrite a server's database without the traces of what was deleted.",
+        discussion: """
+            Stop the server first. Meanwhile it needs as much space again as the database has. Afterwards nothing of a deleted \
+            account is in the directory but its receipt. For a PostgreSQL database use VACUUM FULL.
+            """)
+
+    @Option(help: ArgumentHelp("Where the server's data lies.", valueName: "directory"))
+    var data: String?
+
+    func run() async throws {
+        let directory = DataDirectory.server(data)
+        try await explainingErrors(of: "vacuum", at: directory.path) {
+            let done = try DataVacuum.run(in: directory)
+            say("The database in \(directory.path) had \(done.before) bytes, and has \(done.after).")
+        }
+    }
+}

@@ -10,7 +10,8 @@ struct OptimistCommand: AsyncParsableCommand {
         subcommands: [
             LabCommand.self, LabServerCommand.self, ServeCommand.self, AccountCommand.self, HealthCommand.self,
             InspectCommand.self, SchemaCommand.self, SecretCommand.self, EpochCommand.self, CopyCommand.self,
-            BackupCommand.self, RestoreCommand.self, CheckCommand.self, SimulateCommand.self, ProxyCommand.self,
+            BackupCommand.self, RestoreCommand.self, CheckCommand.self, VacuumCommand.self, SimulateCommand.self,
+            ProxyCommand.self,
             GazetteerCommand.self, BenchCommand.self,
         ])
 }

@@ -86,7 +86,13 @@ def orders_reach_devices(folder):
         body = {"token": secret, "newPassword": "another horse battery"}
         assert post(address, "/auth/reset-password", body)[0] == 200
         token = enter(address, "sign-in", "ann@example.org", "another horse battery")[1]["access_token"]
-        account(folder, "delete", "ann@example.org", "--yes")
+        *lines, end = [json.loads(line) for line in account(folder, "export", "ann@example.org").splitlines()]
+        assert [next(iter(line)) for line in lines] == ["account", "session", "session"], lines
+        assert end == {"end": {"sessions": 2, "rows": 0}}, end
+        said = account(folder, "delete", "ann@example.org", "--yes")
+        assert "0 rows, 2 sessions  erased" in said and lines[0]["account"]["id"] in said, said
+        assert account(folder, "receipts") in said
+        assert run("vacuum", "--data", folder)[0] == 1
         assert post(address, "/auth/password", {}, token)[1]["reason"] == "account_deleted"
         status, _, problem = run("account", "sessions", "ann@example.org", "--data", folder)
         assert status == 1 and problem.startswith("optimist account: No account has this address."), problem
@@ -114,6 +120,8 @@ def orders_without_a_server(folder):
         assert program.terminate()[0] == 0
     account(folder, "delete", "ann@example.org", "--yes")
     assert account(folder, "list") == ""
+    status, said, problem = run("vacuum", "--data", folder)
+    assert status == 0 and "bytes" in said, problem
     status, _, problem = run("account", "list", "--data", folder / "nowhere")
     assert status == 1 and "There is no server's data" in problem, problem
 

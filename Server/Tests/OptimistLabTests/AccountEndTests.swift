@@ -12,9 +12,10 @@ struct AccountEndTests {
     private let email = "ann@example.org"
     private let password = "correct horse battery"
 
-    @Test func `S7 T3 when an account is deleted its devices pause with the reason, and keep what is unsent`()
-        async throws
-    {
+    @Test(arguments: [false, true])
+    func `S7 T3 O9: when an account is deleted its devices pause with the reason, and keep what they have`(
+        isByOperator: Bool
+    ) async throws {
         try await Workbench.with({ _ in }) { bench in
             let (phone, tablet) = (try bench.phone("phone"), try bench.phone("tablet"))
             try await phone.phone.session.signUp(email: email, password: password)
@@ -22,12 +23,20 @@ struct AccountEndTests {
             await phone.untilSynced()
             try await tablet.phone.session.signIn(email: email, password: password)
             await tablet.untilSynced()
-            try await phone.phone.session.deleteAccount(password: password)
+            if isByOperator {
+                _ = try await bench.server.carryOut(.delete(email: email))
+            } else {
+                try await phone.phone.session.deleteAccount(password: password)
+            }
             for device in [phone, tablet] {
                 #expect(await device.untilSignedOut() == .accountDeleted)
                 await device.untilPaused()
                 try await device.write("written after it")
                 #expect(try await device.outbox.count == 1)
+                #expect(
+                    try await device.phone.todos(on: nil).map(\.content).sorted() == [
+                        "on the server", "written after it",
+                    ])
             }
             #expect(try await bench.server.accounts().isEmpty)
             for device in [phone, tablet] { await device.phone.drop() }

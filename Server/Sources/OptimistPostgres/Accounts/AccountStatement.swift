@@ -6,7 +6,8 @@ enum AccountStatement: String, PostgresStatement, CaseIterable {
     case byID, lock, add, setPassword, delete
     case session, save, sessions, sessionCount, endReplaced, endOthers, deleteSessions, forgetSessions
     case addReset, holdsReset, spendReset, clearResets, forgetResets
-    case eraseIndex, eraseRows, erasePushes, eraseDays, eraseEpochs
+    case rowCount, eraseIndex, eraseRows, erasePushes, eraseDays, eraseEpochs
+    case exported, allSessions
 
     var sql: String {
         switch self {
@@ -15,7 +16,8 @@ enum AccountStatement: String, PostgresStatement, CaseIterable {
         case .add: "INSERT INTO optimist_accounts (account_id, email, password, created_at) VALUES ($1, $2, $3, $4)"
         case .setPassword: "UPDATE optimist_accounts SET password = $2 WHERE account_id = $1"
         case .delete: "DELETE FROM optimist_accounts WHERE account_id = $1"
-        case .session, .save, .sessions, .sessionCount, .endReplaced, .endOthers, .deleteSessions, .forgetSessions:
+        case .session, .save, .sessions, .allSessions, .sessionCount, .endReplaced, .endOthers, .deleteSessions,
+            .forgetSessions:
             aboutSessions
         case .addReset: "INSERT INTO optimist_resets (account_id, hash, ends_at) VALUES ($1, $2, $3)"
         case .holdsReset:
@@ -23,6 +25,8 @@ enum AccountStatement: String, PostgresStatement, CaseIterable {
         case .spendReset: "DELETE FROM optimist_resets WHERE account_id = $1 AND hash = $2 AND ends_at > $3"
         case .clearResets: "DELETE FROM optimist_resets WHERE account_id = $1"
         case .forgetResets: "DELETE FROM optimist_resets WHERE account_id = $1 AND ends_at <= $2"
+        case .exported: "SELECT created_at, seq, email FROM optimist_accounts WHERE account_id = $1"
+        case .rowCount: "SELECT count(*) FROM optimist_rows WHERE account_id = $1"
         case .eraseIndex: Self.erase("optimist_index", "type, name, key, id")
         case .eraseRows: Self.erase("optimist_rows", "type, id")
         case .erasePushes: Self.erase("optimist_pushes", "device")
@@ -62,6 +66,7 @@ enum AccountStatement: String, PostgresStatement, CaseIterable {
             SELECT \(Self.columns) FROM optimist_sessions WHERE account_id = $1 AND ended IS NULL AND refreshed_at >= $2
             ORDER BY refreshed_at DESC, session_id
             """
+        case .allSessions: "SELECT \(Self.columns) FROM optimist_sessions WHERE account_id = $1 ORDER BY session_id"
         case .sessionCount:
             """
             SELECT count(*) FROM optimist_sessions WHERE account_id = $1 AND ended IS NULL AND refreshed_at >= $2

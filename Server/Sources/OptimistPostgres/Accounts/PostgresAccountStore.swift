@@ -38,7 +38,7 @@ struct PostgresAccountStore: AccountStore {
     }
 
     /// The key by which an email address is looked up: ASCII letters in lower case.
-    private static func address(_ email: String) -> String { email.lowercasedInASCII.shortKey }
+    static func address(_ email: String) -> String { email.lowercasedInASCII.shortKey }
 
     private static func account(_ id: String, _ connection: PostgresConnection) throws -> StoredAccount? {
         StoredAccount(try connection.query(AccountStatement.byID, [.text(id)]))
@@ -198,14 +198,29 @@ struct PostgresAccountStore: AccountStore {
         try await locking(id, if: account) { present, connection in
             try connection.enqueue(AccountStatement.delete, [.text(id)])
             try connection.enqueue(SharedStatement.dropAddress, [.text(Self.address(present.email)), .text(id)])
-            try connection.enqueue(SharedStatement.addDeleted, [.text(id), .double(time)])
             try connection.enqueue(AccountStatement.clearResets, [.text(id)])
-            return try connection.query(AccountStatement.deleteSessions, [.text(id)]).texts
+            let rows = try connection.query(AccountStatement.rowCount, [.text(id)]).int(0, 0)
+            let sessions = try connection.query(AccountStatement.deleteSessions, [.text(id)]).texts
+            let receipt = DeletionReceipt(
+                account: id, deletedAt: time, rows: rows, sessions: sessions.count, isErased: false)
+            try connection.enqueue(SharedStatement.addDeleted, receipt.values)
+            return sessions
         }
     }
 
     func isDeleted(account: String) async throws -> Bool {
         try await pool.run { try $0.query(SharedStatement.isDeleted, [.text(account)]).bool(0, 0) }
+    }
+
+    func receipts(of account: String?) async throws -> [DeletionReceipt] {
+        try await pool.run { connection in
+            let rows = try connection.query(SharedStatement.receipts, [.text(account)])
+            return (0..<rows.count).map { row in
+                DeletionReceipt(
+                    account: rows.text(row, 0), deletedAt: rows.double(row, 1), rows: rows.int(row, 2),
+                    sessions: rows.int(row, 3), isErased: rows.bool(row, 4))
+            }
+        }
     }
 
     func accountsToErase() async throws -> [String] {
@@ -279,6 +294,13 @@ extension StoredAccount {
     }
 }
 
+extension DeletionReceipt {
+    /// The parameters of ``SharedStatement/addDeleted``.
+    var values: [PostgresValue] {
+        [.text(account), .double(deletedAt), .bool(isErased), .int(rows), .int(sessions)]
+    }
+}
+
 extension SessionRecord {
     /// The parameters of ``AccountStatement/save``.
     var values: [PostgresValue] {
@@ -290,7 +312,8 @@ extension SessionRecord {
         ]
     }
 
-    fileprivate init(_ rows: PostgresRows, _ row: Int) {
+    /// Reads the columns of a session, in the order of ``AccountStatement``.
+    init(_ rows: PostgresRows, _ row: Int) {
         self.init(
             account: rows.text(row, 0), id: rows.text(row, 1), deviceID: rows.text(row, 2),
             deviceName: rows.text(row, 3), salt: rows.bytea(row, 4), generation: rows.int(row, 5),

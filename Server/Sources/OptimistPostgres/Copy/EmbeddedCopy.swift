@@ -108,8 +108,7 @@ package struct EmbeddedCopy: Sendable {
                     SharedStatement.addInvitation, [.bytes(Array(invitation.hash)), .double(invitation.endsAt)])
             }
             for deleted in common.deleted {
-                try connection.enqueue(SharedStatement.addDeleted, [.text(deleted.account), .double(deleted.at)])
-                if deleted.isErased { try connection.enqueue(SharedStatement.setErased, [.text(deleted.account)]) }
+                try connection.enqueue(SharedStatement.addDeleted, deleted.values)
             }
             try copyHealth(source, connection)
         }
@@ -141,7 +140,7 @@ package struct EmbeddedCopy: Sendable {
 
     private static let pageRows = 1_000
 
-    private static func forEachPage(
+    static func forEachPage(
         _ next: (EmbeddedExport.StoredBytes?) throws -> [EmbeddedExport.StoredBytes],
         _ body: ([EmbeddedExport.StoredBytes]) throws -> Void
     ) throws {
@@ -187,15 +186,11 @@ package struct EmbeddedCopy: Sendable {
     ///
     /// - Throws: `OptimistError` with code `unreadableData` if they differ.
     private static func compare(_ id: String, _ source: EmbeddedExport, _ connection: PostgresConnection) throws {
-        func copied(after last: EmbeddedExport.StoredBytes?) throws -> [EmbeddedExport.StoredBytes] {
-            let rows = try connection.query(
-                CopyStatement.rows,
-                [.text(id), .text(last?.type ?? ""), .text(last?.id ?? ""), .int(pageRows)])
-            return (0..<rows.count).map { EmbeddedExport.StoredBytes(rows, $0) }
-        }
         var last: EmbeddedExport.StoredBytes?
         while true {
-            let (here, there) = (try source.rows(of: id, after: last, limit: pageRows), try copied(after: last))
+            let (here, there) = (
+                try source.rows(of: id, after: last, limit: pageRows), try rows(of: id, after: last, connection)
+            )
             guard here == there else {
                 throw OptimistError(
                     .unreadableData,
@@ -204,6 +199,15 @@ package struct EmbeddedCopy: Sendable {
             guard let end = here.last else { return }
             last = end
         }
+    }
+
+    /// A page of an account's rows in the database. `last`: the row after which it begins.
+    static func rows(
+        of id: String, after last: EmbeddedExport.StoredBytes?, _ connection: PostgresConnection
+    ) throws -> [EmbeddedExport.StoredBytes] {
+        let rows = try connection.query(
+            CopyStatement.rows, [.text(id), .text(last?.type ?? ""), .text(last?.id ?? ""), .int(pageRows)])
+        return (0..<rows.count).map { EmbeddedExport.StoredBytes(rows, $0) }
     }
 }
 

@@ -11,7 +11,7 @@ import OptimistServer
 /// the embedded store.
 enum PostgresTables {
     /// The version of the tables below. A database with another version is refused and not changed.
-    static let version = 2
+    static let version = 3
 
     /// The tables with an account's data.
     static let ofAccounts = [
@@ -38,7 +38,8 @@ enum PostgresTables {
             switch try found(connection) {
             case version: break
             case nil: try connection.script(script)
-            case 1: try connection.script(health + "UPDATE optimist_settings SET value = '2' WHERE name = 'version';")
+            case 1: try connection.script(health + receipts + setVersion)
+            case 2: try connection.script(receipts + setVersion)
             case let other?:
                 throw OptimistError(
                     .newerData,
@@ -120,7 +121,9 @@ enum PostgresTables {
             account_id text COLLATE "C" NOT NULL, type text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL,
             key text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, PRIMARY KEY (account_id, type, name, key, id));
         INSERT INTO optimist_settings (name, value) VALUES ('version', '\(version)');
-        """ + "\n" + health
+        """ + "\n" + health + receipts
+
+    private static let setVersion = "UPDATE optimist_settings SET value = '\(version)' WHERE name = 'version';"
 
     /// The second version's tables: the app's health, which belongs to no account.
     private static let health = """
@@ -139,6 +142,14 @@ enum PostgresTables {
             PRIMARY KEY (app, day, version, build, install, signature));
         CREATE TABLE optimist_health_days (
             app text COLLATE "C" NOT NULL, day bigint NOT NULL, totals bigint NOT NULL, PRIMARY KEY (app, day));
+
+        """
+
+    /// The third version's columns: what a deleted account had. Accounts that were deleted before have zeros.
+    private static let receipts = """
+        ALTER TABLE optimist_deleted_accounts
+            ADD COLUMN row_count bigint NOT NULL DEFAULT 0, ADD COLUMN session_count bigint NOT NULL DEFAULT 0;
+
         """
 }
 

@@ -7,7 +7,7 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
     case lockSetup, lockHealth, tryHousekeeping, notify, settings, backend
     case addressOf, addAddress, dropAddress, accounts, accountsFrom, accountIDs
     case databaseSize, canSeeLog, logSize
-    case addDeleted, isDeleted, unerased, setErased, forgetDeleted
+    case addDeleted, receipts, isDeleted, unerased, setErased, forgetDeleted
     case addInvitation, holdsInvitation, spendInvitation, forgetInvitations
     case attempt, forgive, forgetAttempts
 
@@ -37,7 +37,7 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
         case .lockSetup, .lockHealth, .tryHousekeeping, .notify, .settings, .backend: aboutProcesses
         case .databaseSize, .canSeeLog, .logSize: aboutSize
         case .addressOf, .addAddress, .dropAddress, .accounts, .accountsFrom, .accountIDs: aboutAddresses
-        case .addDeleted, .isDeleted, .unerased, .setErased, .forgetDeleted: aboutDeleted
+        case .addDeleted, .receipts, .isDeleted, .unerased, .setErased, .forgetDeleted: aboutDeleted
         case .addInvitation, .holdsInvitation, .spendInvitation, .forgetInvitations: aboutInvitations
         case .attempt, .forgive, .forgetAttempts: aboutAttempts
         }
@@ -88,8 +88,13 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
         switch self {
         case .addDeleted:
             """
-            INSERT INTO optimist_deleted_accounts (account_id, deleted_at, is_erased) VALUES ($1, $2, false)
-            ON CONFLICT DO NOTHING
+            INSERT INTO optimist_deleted_accounts (account_id, deleted_at, is_erased, row_count, session_count)
+            VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING
+            """
+        case .receipts:
+            """
+            SELECT account_id, deleted_at, row_count, session_count, is_erased FROM optimist_deleted_accounts
+            WHERE $1::text IS NULL OR account_id = $1 ORDER BY deleted_at, account_id
             """
         case .isDeleted: "SELECT EXISTS (SELECT 1 FROM optimist_deleted_accounts WHERE account_id = $1)"
         case .unerased: "SELECT account_id FROM optimist_deleted_accounts WHERE NOT is_erased"

@@ -16,8 +16,10 @@ public enum AccountOrder: Codable, Hashable, Sendable {
     case sessions(email: String)
     /// Ends one session of an account, or all, with the reason `revoked`.
     case endSessions(email: String, session: String?)
-    /// Deletes an account with its rows and sessions.
+    /// Deletes an account with its rows and sessions, and leaves a receipt.
     case delete(email: String)
+    /// The receipts of deleted accounts that are still kept, the oldest first.
+    case receipts
 }
 
 extension OptimistError.Code {
@@ -54,11 +56,18 @@ extension Accounts {
         case .endSessions(let email, let session):
             return ["ended": .int(Int64(try await endSessions(of: try await account(email).id, only: session)))]
         case .delete(let email):
-            guard try await delete(try await account(email).id, if: nil, nil) else {
+            let id = try await account(email).id
+            guard try await delete(id, if: nil, nil), let receipt = try await receipts(of: id).first else {
                 throw OptimistError.noAccount
             }
-            return ["deleted": .string(email)]
+            return ["deleted": .string(email), "receipt": receipt]
+        case .receipts:
+            return ["receipts": .array(try await receipts(of: nil))]
         }
+    }
+
+    private func receipts(of account: String?) async throws -> [JSON] {
+        try await store.receipts(of: account).map { $0.json(keptFor: receiptLifetime) }
     }
 
     private func account(_ email: String) async throws -> StoredAccount {
@@ -81,7 +90,7 @@ extension Accounts {
 }
 
 extension OptimistError {
-    fileprivate static var noAccount: Self {
+    package static var noAccount: Self {
         OptimistError(.notFound, "No account has this address. `optimist account list` shows them all.")
     }
 }

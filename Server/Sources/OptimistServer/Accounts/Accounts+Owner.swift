@@ -56,8 +56,11 @@ extension Accounts {
     /// device asks about.
     func eraseDeleted() async throws {
         for account in try await store.accountsToErase() { try await store.erase(account: account) }
-        try await store.forgetAccounts(deletedBefore: time - 2 * settings.refreshLifetimeSeconds)
+        try await store.forgetAccounts(deletedBefore: time - receiptLifetime)
     }
+
+    /// For how many seconds a deleted account's receipt is kept: no device asks about the account for longer.
+    var receiptLifetime: Double { 2 * settings.refreshLifetimeSeconds }
 
     // MARK: - Sessions
 

@@ -98,7 +98,8 @@ package protocol AccountStore: Sendable {
     /// Removes an account with its sessions. From then on nothing of it can be read or written. Its rows stay until
     /// ``erase(account:)`` removes them.
     ///
-    /// Its id stays until ``forgetAccounts(deletedBefore:)``, so that its devices learn that the account was deleted.
+    /// A ``DeletionReceipt`` stays until ``forgetAccounts(deletedBefore:)``, so that its devices learn that the account was
+    /// deleted.
     ///
     /// - Parameters:
     ///   - id: The account's id.
@@ -108,6 +109,10 @@ package protocol AccountStore: Sendable {
     func delete(account id: String, if account: StoredAccount?, at time: Double) async throws -> [String]?
     /// Whether an account with this id was deleted, and is not forgotten yet.
     func isDeleted(account: String) async throws -> Bool
+    /// The receipts of deleted accounts that are not forgotten yet, the oldest first.
+    ///
+    /// - Parameter account: The id of the only account that is asked for. Nil: all.
+    func receipts(of account: String?) async throws -> [DeletionReceipt]
     /// The ids of deleted accounts that still have data.
     func accountsToErase() async throws -> [String]
     /// Removes a deleted account's data, at most 2,000 rows in each transaction, so that other accounts can write in

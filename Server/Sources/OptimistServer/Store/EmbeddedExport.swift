@@ -38,7 +38,7 @@ package final class EmbeddedExport: Sendable {
         package var epochs: [String]
         package var schemas: [(id: String, version: Int, content: String)]
         package var invitations: [(hash: Data, endsAt: Double)]
-        package var deleted: [(account: String, at: Double, isErased: Bool)]
+        package var deleted: [DeletionReceipt]
     }
 
     package func common() throws -> Common {
@@ -52,8 +52,12 @@ package final class EmbeddedExport: Sendable {
                     ($0[0], $0[1])
                 },
                 deleted: try Row.fetchAll(
-                    db, sql: "SELECT account_id, deleted_at, is_erased FROM optimist_deleted_accounts"
-                ).map { ($0[0], $0[1], $0[2]) })
+                    db,
+                    sql: """
+                        SELECT account_id, deleted_at, row_count, session_count, is_erased
+                        FROM optimist_deleted_accounts
+                        """
+                ).map(DeletionReceipt.init))
         }
     }
 
@@ -130,16 +134,15 @@ package final class EmbeddedExport: Sendable {
             try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT type, id, generation, seq, ordinal, born_seq, content, hidden FROM optimist_rows
+                    SELECT \(Self.rowColumns) FROM optimist_rows
                     WHERE account_id = ? AND (type, id) > (?, ?) ORDER BY type, id LIMIT ?
                     """, arguments: [account, last?.type ?? "", last?.id ?? "", limit]
-            ).map { row in
-                StoredBytes(
-                    type: row[0], id: row[1], generation: row[2], seq: row[3], ordinal: row[4], bornSeq: row[5],
-                    content: try row.bytes(at: 6), hidden: try row.bytesIfAny(at: 7))
-            }
+            ).map(StoredBytes.init)
         }
     }
+
+    /// The columns of a row, in the order in which ``StoredBytes`` reads them.
+    static let rowColumns = "type, id, generation, seq, ordinal, born_seq, content, hidden"
 
     /// The index entries of an account.
     package func index(of account: String) throws -> [(key: RowKey, entry: IndexEntry)] {
@@ -148,5 +151,14 @@ package final class EmbeddedExport: Sendable {
                 db, sql: "SELECT type, name, key, id FROM optimist_index WHERE account_id = ?", arguments: [account]
             ).map { (RowKey($0[0], $0[3]), IndexEntry(index: $0[1], key: IndexKey($0[2]))) }
         }
+    }
+}
+
+extension EmbeddedExport.StoredBytes {
+    /// Reads ``EmbeddedExport/rowColumns``.
+    init(_ row: Row) throws {
+        self.init(
+            type: row[0], id: row[1], generation: row[2], seq: row[3], ordinal: row[4], bornSeq: row[5],
+            content: try row.bytes(at: 6), hidden: try row.bytesIfAny(at: 7))
     }
 }

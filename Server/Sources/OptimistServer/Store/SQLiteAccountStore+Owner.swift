@@ -57,8 +57,11 @@ extension SQLiteAccountStore {
             try db.execute(sql: "DELETE FROM optimist_accounts WHERE account_id = ?", arguments: [id])
             guard db.changesCount == 1 else { return nil }
             try db.execute(
-                sql: "INSERT INTO optimist_deleted_accounts (account_id, deleted_at, is_erased) VALUES (?, ?, 0)",
-                arguments: [id, time])
+                sql: """
+                    INSERT INTO optimist_deleted_accounts (account_id, deleted_at, is_erased, row_count, session_count)
+                    SELECT ?1, ?2, 0, (SELECT count(*) FROM optimist_rows WHERE account_id = ?1),
+                        (SELECT count(*) FROM optimist_sessions WHERE account_id = ?1)
+                    """, arguments: [id, time])
             try db.execute(sql: "DELETE FROM optimist_resets WHERE account_id = ?", arguments: [id])
             return try String.fetchAll(
                 db, sql: "DELETE FROM optimist_sessions WHERE account_id = ? RETURNING session_id", arguments: [id])
@@ -70,6 +73,18 @@ extension SQLiteAccountStore {
             try Bool.fetchOne(
                 db, sql: "SELECT EXISTS (SELECT 1 FROM optimist_deleted_accounts WHERE account_id = ?)",
                 arguments: [account]) ?? false
+        }
+    }
+
+    func receipts(of account: String?) async throws -> [DeletionReceipt] {
+        try await reader.read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT account_id, deleted_at, row_count, session_count, is_erased FROM optimist_deleted_accounts
+                    WHERE ?1 IS NULL OR account_id = ?1 ORDER BY deleted_at, account_id
+                    """, arguments: [account]
+            ).map(DeletionReceipt.init)
         }
     }
 
@@ -113,4 +128,11 @@ extension SQLiteAccountStore {
         ("optimist_index", "type, name, key, id"), ("optimist_rows", "type, id"), ("optimist_pushes", "device"),
         ("optimist_account_days", "day"), ("optimist_account_epochs", "epoch"),
     ]
+}
+
+extension DeletionReceipt {
+    /// Account, time, rows, sessions, and whether they are removed.
+    init(_ row: Row) {
+        self.init(account: row[0], deletedAt: row[1], rows: row[2], sessions: row[3], isErased: row[4])
+    }
 }

@@ -18,4 +18,13 @@ extension ServerDatabase {
                 ) WITHOUT ROWID;
                 """)
     }
+
+    /// The fifth version's columns: what a deleted account had. Accounts that were deleted before have zeros.
+    static func addReceipts(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                ALTER TABLE optimist_deleted_accounts ADD COLUMN row_count INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE optimist_deleted_accounts ADD COLUMN session_count INTEGER NOT NULL DEFAULT 0;
+                """)
+    }
 }

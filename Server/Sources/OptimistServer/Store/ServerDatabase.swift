@@ -13,7 +13,7 @@ package struct ServerDatabase: Sendable {
     package var epoch: String { epochs[epochs.count - 1] }
 
     /// The version of the tables below. A file of a later version is refused untouched.
-    static let version = 4
+    static let version = 5
 
     /// - Parameters:
     ///   - path: Where the file is. It is made if there is none.
@@ -29,6 +29,8 @@ package struct ServerDatabase: Sendable {
         // GRDB sets NORMAL after `prepareDatabase`: an answered push would not survive a power loss.
         try pool.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA wal_autocheckpoint = 4000")
+            // Deleted content is overwritten. What SQLite moved about before is in the file until it is rewritten.
+            try db.execute(sql: "PRAGMA secure_delete = ON")
             guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2 else {
                 throw OptimistError(.unreadableData, "SQLite does not make commits durable on this system.")
             }
@@ -89,6 +91,7 @@ package struct ServerDatabase: Sendable {
         }
         if found < 3 { try addAccountCare(db) }
         if found < 4 { try addHealth(db) }
+        if found < 5 { try addReceipts(db) }
         try db.execute(sql: "PRAGMA user_version = \(version)")
     }
 

@@ -1,0 +1,36 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+import OptimistServer
+package import OptimistWire
+
+extension PostgresOpening {
+    /// Writes what the database holds of an account, as it is at one moment, while servers go on. It changes nothing.
+    ///
+    /// - Parameters:
+    ///   - email: The account's address.
+    ///   - write: Receives each line, outside the event loops.
+    /// - Throws: What `write` throws. `OptimistError` with code `account.notFound`; as ``migrate()``.
+    package func export(_ email: String, _ write: @escaping @Sendable (JSON) throws -> Void) async throws {
+        let now = surroundings.now()
+        try await explaining {
+            try migrated().transaction(.beginSnapshot) { connection in
+                let address = PostgresAccountStore.address(email)
+                let found = try connection.query(SharedStatement.addressOf, [.text(address)])
+                guard found.count == 1 else { throw OptimistError.noAccount }
+                let id = found.text(0, 0)
+                let account = try connection.query(AccountStatement.exported, [.text(id)])
+                guard account.count == 1 else { throw OptimistError.noAccount }
+                var export = AccountExport(to: write)
+                try export.account(
+                    id: id, email: account.text(0, 2), createdAt: account.text(0, 0), seq: account.int64(0, 1), at: now)
+                let sessions = try connection.query(AccountStatement.allSessions, [.text(id)])
+                for row in 0..<sessions.count { try export.session(SessionRecord(sessions, row)) }
+                try EmbeddedCopy.forEachPage({ try EmbeddedCopy.rows(of: id, after: $0, connection) }) { page in
+                    for row in page { try export.row(row) }
+                }
+                try export.end()
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+import GRDB
+import OptimistCore
+
+/// Rewrites a server's database, so that no trace of deleted data is left in it.
+public enum DataVacuum {
+    /// Rewrites the database of a server that does not run, so that nothing that was deleted is left in its files. It
+    /// blocks the thread, and needs twice the space of the database meanwhile.
+    ///
+    /// - Returns: The size of the database before and after it, in bytes.
+    /// - Throws: `OptimistError` with code `dataInUse` while a server runs on the directory, `unreadableData` if there is no
+    ///   data or it cannot be read, `diskTrouble` if the disk is full or fails. The data is as it was then.
+    public static func run(in directory: URL) throws -> (before: Int, after: Int) {
+        let file = try ServerDatabase.existingFile(in: directory)
+        let lock = try DirectoryLock(directory: directory)
+        defer { lock.release() }
+        return try OptimistError.explainingDisk(of: directory) {
+            let before = try size(of: file)
+            do {
+                let queue = try ServerDatabase.queue(file.path, isReadOnly: false)
+                try queue.writeWithoutTransaction { db in
+                    // The log keeps deleted content until it is cut off, and so must be empty first and last.
+                    try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
+                }
+                try queue.close()
+            } catch {
+                throw ServerDatabase.problem(error, at: file.path)
+            }
+            return (before, try size(of: file))
+        }
+    }
+
+    private static func size(of file: URL) throws -> Int {
+        try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int ?? 0
+    }
+}
