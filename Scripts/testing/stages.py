@@ -25,6 +25,7 @@ ON_THEIR_OWN = [
     "EndToEnd/slow_clients.py", "EndToEnd/many_connections.py", "EndToEnd/commands.py", "EndToEnd/account.py",
     "EndToEnd/lab_screens.py", "EndToEnd/lab_servers.py", "Browser/servers.py", "Browser/admin.py", "EndToEnd/backup.py",
     "EndToEnd/jmap.py", "EndToEnd/openapi.py", "EndToEnd/failover.py", "EndToEnd/settings.py",
+    "EndToEnd/running.py",
 ]
 # This one compiles an app and all that it needs.
 FROM_NOTHING = "EndToEnd/first_hour.py"
