@@ -45,7 +45,7 @@ func tickOff(_ id: UUID, in container: URL) async throws {
 }
 
 /// The to-dos with these words, now and after each change on any device.
-func search(_ words: String, in store: Store) -> LiveQuery<[Todo]> {
+func search(_ words: String, in store: Store) -> QueryStates<[Todo]> {
     store.observe { db in
         guard let pattern = FTS5Pattern(matchingAllPrefixesIn: words) else { return [] }
         return try Todo.fetchAll(

@@ -11,7 +11,11 @@ final class Inbox: Sendable {
     struct Signal: Sendable {
         var event: SyncMachine.Event
         var work: Int?
+        /// Is told the phase once no push or pull is under way after this event.
+        var waiter: Waiter?
     }
+
+    typealias Waiter = AsyncStream<SyncStatus.Phase>.Continuation
 
     private let continuation = Mutex<AsyncStream<Signal>.Continuation?>(nil)
 
@@ -36,7 +40,7 @@ final class Inbox: Sendable {
     /// Whether a caller reads the events.
     var isOpen: Bool { continuation.withLock { $0 != nil } }
 
-    func put(_ event: SyncMachine.Event, from work: Int? = nil) {
-        _ = continuation.withLock { $0 }?.yield(Signal(event: event, work: work))
+    func put(_ event: SyncMachine.Event, from work: Int? = nil, waiter: Waiter? = nil) {
+        _ = continuation.withLock { $0 }?.yield(Signal(event: event, work: work, waiter: waiter))
     }
 }

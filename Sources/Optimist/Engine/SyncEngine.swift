@@ -27,11 +27,12 @@ public actor SyncEngine {
     private let reachability: any Reachability
     let surroundings: Surroundings
     let logger: Logger
-    private let inbox = Inbox()
+    let inbox = Inbox()
     /// The status of sync: now, and whenever it changes. A slow reader gets only the newest status. Any task may follow it.
     public nonisolated let status: SyncStatuses
 
     private var machine: SyncMachine
+    private var listens = true
     var account: RemoteAccount?
     /// The user who was signed in when the engine connected to `account`.
     var connectedAs = SignedIn.unknown
@@ -44,6 +45,10 @@ public actor SyncEngine {
     private var tasks: [Int: Task<Void, Never>] = [:]
     private var timers: [SyncMachine.Timer: Task<Void, Never>] = [:]
     private var lastTask = 0
+    /// The call of ``once(upTo:)`` that runs the engine. Nil: none does.
+    var cycle: Task<Void, Never>?
+    /// The callers of ``once(upTo:)`` that wait for the end of all pushes and pulls.
+    private var waiters: [Inbox.Waiter] = []
     var lastBatch: PushBatch?
     var asksForRewind = true
     /// The waiting rows that this run has already logged, by table and reason.
@@ -120,7 +125,16 @@ public actor SyncEngine {
     /// seconds. The processes take turns with a lock on a file beside the database. If the database is in a shared
     /// container, the app must cancel this call before the system suspends it.
     public func run() async {
+        while let cycle { await cycle.value }
         guard let events = inbox.open() else { return }
+        await take(events, listens: true)
+    }
+
+    /// Takes the file's turn, and handles the events until the task is cancelled.
+    ///
+    /// - Parameter listens: Whether to open the stream of pokes.
+    func take(_ events: AsyncStream<Inbox.Signal>, listens: Bool) async {
+        self.listens = listens
         let turn: SyncLock?
         do { turn = try await takeTurn() } catch {
             inbox.close()
@@ -151,6 +165,8 @@ public actor SyncEngine {
         defer {
             inbox.close()
             status.show(.stopped)
+            for waiter in waiters { waiter.finish() }
+            waiters = []
             for task in watchers { task.cancel() }
             abandon()
             pulls.asking?.cancel()
@@ -168,7 +184,17 @@ public actor SyncEngine {
         for await signal in events {
             if let work = signal.work, !works.values.contains(work) { continue }
             await perform(machine.handle(signal.event, at: elapsed()))
+            if let waiter = signal.waiter { waiters.append(waiter) }
+            if machine.isSettled { tellWaiters() }
         }
+    }
+
+    private func tellWaiters() {
+        for waiter in waiters {
+            waiter.yield(machine.phase)
+            waiter.finish()
+        }
+        waiters = []
     }
 
     /// Tells the engine that the app has come to the foreground, or that the user asked for sync now.
@@ -252,7 +278,7 @@ public actor SyncEngine {
         switch effect {
         case .push(let rowLimit): start(.push) { _ in await .pushed(self.push(rowLimit)) }
         case .pull: start(.pull) { _ in await .pulled(self.pull()) }
-        case .openStream: listen()
+        case .openStream: if listens { listen() }
         case .abandon: abandon()
         case .giveUp(let lane): giveUp(lane)
         case .wait(let timer, let wait, let token): set(timer, wait, token)

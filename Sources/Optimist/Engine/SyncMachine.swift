@@ -67,6 +67,9 @@ struct SyncMachine: Sendable {
     /// Whether any lane may run.
     private var isActive: Bool { isRunning && !isHalted }
 
+    /// Whether no push or pull is under way: each has ended, or waits.
+    var isSettled: Bool { [Lane.push, .pull].allSatisfy { lanes[$0]?.phase != .running } }
+
     // MARK: - Events
 
     private mutating func decide(_ event: Event, _ now: Duration) {

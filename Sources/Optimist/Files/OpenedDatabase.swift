@@ -19,6 +19,8 @@ struct OpenedDatabase {
         var configuration = Configuration()
         configuration.label = "optimist"
         configuration.busyMode = .timeout(5)
+        // An app whose file is in a shared container asks all connections to release their locks before it is suspended.
+        configuration.observesSuspensionNotifications = true
         configuration.prepareDatabase { db in
             // Replacing a row deletes the row that was there, and the delete trigger must see that.
             try db.execute(sql: "PRAGMA recursive_triggers = ON")

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 public import Foundation
-import GRDB
+public import GRDB
 import OptimistCore
 public import OptimistWire
 
@@ -64,12 +64,21 @@ public struct Rejection: Identifiable, Hashable, Sendable {
     }
 }
 
+extension Rejection {
+    /// Returns the rejections in a database that a store has written, oldest first. Rows that were taken back together are one
+    /// rejection. The app can call it in ``Store/observe(_:)``.
+    ///
+    /// - Parameter db: A connection within a read or a write.
+    /// - Throws: `DatabaseError`.
+    public static func fetchAll(_ db: Database) throws -> [Rejection] { try RejectionTable(db).all() }
+}
+
 extension Store {
     /// Returns the rejections, oldest first. Rows that were taken back together are one rejection.
     ///
     /// - Throws: `DatabaseError`.
     public func rejections() async throws -> [Rejection] {
-        try await read { db in try RejectionTable(db).all() }
+        try await read { try Rejection.fetchAll($0) }
     }
 
     /// Writes the rejected values again, with those of its dependents, as a new write of the user, and forgets the rejection.

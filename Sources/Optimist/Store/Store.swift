@@ -256,7 +256,7 @@ public final class Store: Sendable {
 
     /// - Parameter person: The user who was signed in when the app wrote. If that user may not write to this file, a
     ///   transaction that changes a synced row fails.
-    private func transact<T>(
+    func transact<T>(
         as author: CaptureContext.Author, by person: SignedIn = .unknown, collecting: Bool = false,
         _ updates: (Database) throws -> T
     ) throws -> T {

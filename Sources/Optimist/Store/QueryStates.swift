@@ -13,13 +13,14 @@ extension Store {
     ///
     /// - Parameter fetch: Runs on a reading thread, never on the caller's. If it throws, the query starts again after a
     ///   backoff.
-    public func observe<T: Equatable & Sendable>(_ fetch: @escaping @Sendable (Database) throws -> T) -> LiveQuery<T> {
-        LiveQuery(store: self, fetch: fetch)
+    public func observe<T: Equatable & Sendable>(_ fetch: @escaping @Sendable (Database) throws -> T) -> QueryStates<T>
+    {
+        QueryStates(store: self, fetch: fetch)
     }
 }
 
 /// The states of a query. A slow consumer gets only the newest.
-public struct LiveQuery<Element: Equatable & Sendable>: AsyncSequence, Sendable {
+public struct QueryStates<Element: Equatable & Sendable>: AsyncSequence, Sendable {
     /// The sequence never throws.
     public typealias Failure = Never
 
@@ -30,13 +31,13 @@ public struct LiveQuery<Element: Equatable & Sendable>: AsyncSequence, Sendable 
 
     /// One run of the query. Each `for await` makes its own.
     public struct Iterator: AsyncIteratorProtocol {
-        private let query: LiveQuery
+        private let query: QueryStates
         private var states: AsyncThrowingStream<Element, any Error>.Iterator?
         private var last: Element?
         private var failures = 0
         private var random: SplitMix64
 
-        init(query: LiveQuery) {
+        init(query: QueryStates) {
             self.query = query
             random = query.store.surroundings.randomness(for: "livequery.backoff")
         }

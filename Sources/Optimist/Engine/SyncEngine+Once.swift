@@ -1,0 +1,58 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+
+extension SyncEngine {
+    /// Sends and receives what there is, and returns: for a background task, a command or a test.
+    ///
+    /// It returns once everything that can be sent was sent and what the server had was received, or once the engine would
+    /// have to wait: offline, paused, or because the disk failed. It tries at once, even while the engine waits after
+    /// failures, but not before a time that the server demanded. If ``run()`` is under way, that run does the work. A call of
+    /// ``run()`` during this one begins when this one has ended.
+    ///
+    /// - Parameter limit: How long it may take. Default: 25 seconds, of the about 30 that the system gives a background
+    ///   refresh. The next call repeats requests that this one leaves
+    ///   unanswered; nothing is lost.
+    /// - Returns: What remains, and why.
+    /// - Throws: `CancellationError` if the task was cancelled; `DatabaseError` if the counts cannot be read.
+    public func once(upTo limit: Duration = .seconds(25)) async throws -> SyncOutcome {
+        while let cycle { await cycle.value }
+        let (phases, waiter) = AsyncStream<SyncStatus.Phase>.makeStream()
+        let own = inbox.open().map(start)
+        inbox.put(.foreground, waiter: waiter)
+        let phase = await first(of: phases, within: limit)
+        let status = try? await status.current()
+        own?.cancel()
+        await own?.value
+        try Task.checkCancellation()
+        if let status { return SyncOutcome(phase, status) }
+        return SyncOutcome(phase, try await self.status.current())
+    }
+
+    /// - Returns: Nil if the time is over, or the run was cancelled.
+    private func first(
+        of phases: AsyncStream<SyncStatus.Phase>, within limit: Duration
+    ) async -> SyncStatus.Phase? {
+        await withTaskGroup { group in
+            group.addTask { await phases.first { _ in true } }
+            group.addTask { [clock = surroundings.clock] in
+                try? await clock.sleep(for: limit)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+    }
+
+    /// Runs the engine for one call.
+    private func start(_ events: AsyncStream<Inbox.Signal>) -> Task<Void, Never> {
+        let task = surroundings.spawn {
+            await self.take(events, listens: false)
+            await self.endCycle()
+        }
+        cycle = task
+        return task
+    }
+
+    private func endCycle() { cycle = nil }
+}

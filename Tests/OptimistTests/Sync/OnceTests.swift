@@ -1,0 +1,115 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistCore
+import OptimistTesting
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+/// One cycle of sync, for background tasks, commands and tests.
+@Suite(.timeLimit(.minutes(20)))
+struct OnceTests {
+    private let server = InMemoryServer()
+
+    @Test func `S11 one call sends what is pending, receives what others wrote, and ends`() async throws {
+        let (a, b) = (try SyncedPhone(server), try SyncedPhone(server))
+        try await a.store.write { db in for number in 1...5 { try Todo(content: "to-do \(number)").insert(db) } }
+        let sent = try await engine(of: a).once()
+        #expect(sent.isComplete)
+        #expect(sent.end == .done)
+        #expect(server.rows("todo").count == 5)
+        let received = try await engine(of: b).once()
+        #expect(received.isComplete)
+        #expect(try await b.store.todos().count == 5)
+    }
+
+    @Test func `S11 offline one call tries and says that the server cannot be reached, and the rows stay pending`()
+        async throws
+    {
+        let phone = try SyncedPhone(server)
+        phone.remote.isOnline = false
+        try await phone.store.write { try Todo(content: "Tickets").insert($0) }
+        let engine = engine(of: phone)
+        let outcome = try await engine.once()
+        #expect(outcome.end == .offline)
+        #expect(outcome.status.counts.pending == 1)
+        #expect(!outcome.isComplete)
+        #expect("\(outcome)" == "The server cannot be reached. Pending: 1. Rejected: 0.")
+        // The wait after the failures does not delay the next call.
+        phone.remote.isOnline = true
+        #expect(try await engine.once().isComplete)
+        #expect(server.rows("todo").count == 1)
+    }
+
+    @Test func `S11 a server that never answers ends the call at its limit`() async throws {
+        let phone = try SyncedPhone(server)
+        try await phone.store.write { try Todo(content: "Tickets").insert($0) }
+        let engine = SyncEngine(store: phone.store, remote: SilentRemote(), reachability: ManualReachability())
+        let call = Task { try await engine.once(upTo: .seconds(20)) }
+        await phone.clock.sleepers(atLeast: 2)
+        phone.clock.advance(by: .seconds(20))
+        let outcome = try await call.value
+        #expect(outcome.end == .outOfTime)
+        #expect(outcome.status.counts.pending == 1)
+        #expect(!engine.isRunning)
+    }
+
+    @Test func `S11 while the engine runs, one call lets that run do the work`() async throws {
+        let phone = try SyncedPhone(server)
+        let engine = phone.start()
+        try await phone.until { try await $0.counts().lastSync != nil }
+        try await phone.store.write { try Todo(content: "Tickets").insert($0) }
+        #expect(try await engine.once().end == .done)
+        #expect(engine.isRunning)
+        await phone.stop()
+    }
+
+    @Test func `S11 a run that begins during one call syncs when that has ended`() async throws {
+        let phone = try SyncedPhone(server)
+        let silent = SilentRemote()
+        let engine = SyncEngine(store: phone.store, remote: silent, reachability: ManualReachability())
+        let call = Task { try await engine.once(upTo: .seconds(20)) }
+        await phone.clock.sleepers(atLeast: 2)
+        let run = Task { await engine.run() }
+        phone.clock.advance(by: .seconds(20))
+        _ = try await call.value
+        for await status in engine.status where status.phase == .syncing { break }
+        #expect(engine.isRunning)
+        run.cancel()
+        await run.value
+    }
+
+    @Test func `S11 a cancelled call throws, and leaves the rows pending`() async throws {
+        let phone = try SyncedPhone(server)
+        try await phone.store.write { try Todo(content: "Tickets").insert($0) }
+        let engine = SyncEngine(store: phone.store, remote: SilentRemote(), reachability: ManualReachability())
+        let call = Task { try await engine.once() }
+        await phone.clock.sleepers(atLeast: 2)
+        call.cancel()
+        await #expect(throws: CancellationError.self) { try await call.value }
+        #expect(try await phone.store.counts().pending == 1)
+        #expect(!engine.isRunning)
+    }
+
+    private func engine(of phone: SyncedPhone) -> SyncEngine {
+        SyncEngine(store: phone.store, remote: phone.remote, reachability: phone.reachability)
+    }
+}
+
+/// A remote that takes each request and never answers.
+private struct SilentRemote: Remote {
+    func connect() async throws -> RemoteAccount { try await never() }
+    func push(_ push: Push) async throws -> PushAnswer { try await never() }
+    func pull(_ request: PullRequest) async throws -> Page { try await never() }
+    func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws { let _: Never = try await never() }
+
+    private func never<T>() async throws -> T {
+        let (stream, continuation) = AsyncStream<Never>.makeStream()
+        for await _ in stream {}
+        continuation.finish()
+        throw CancellationError()
+    }
+}
