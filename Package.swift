@@ -16,6 +16,7 @@ let package = Package(
     platforms: [.iOS(.v18), .macOS(.v15), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Optimist", targets: ["Optimist"]),
+        .library(name: "OptimistUI", targets: ["OptimistUI"]),
         .library(name: "OptimistSession", targets: ["OptimistSession"]),
         .library(name: "OptimistLoading", targets: ["OptimistLoading"]),
         .library(name: "OptimistFetching", targets: ["OptimistFetching"]),
@@ -93,6 +94,13 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "OptimistUI",
+            dependencies: [
+                "Optimist", "OptimistCore", "OptimistSession", "OptimistWire",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: settings),
+        .target(
             name: "OptimistServing", dependencies: ["OptimistWire"], swiftSettings: settings),
         .target(
             name: "OptimistTesting",
@@ -140,6 +148,13 @@ let package = Package(
             dependencies: [
                 "ChildProcess", "HealthProcess", "OptimistCore", "OptimistHealth", "OptimistSession", "OptimistTesting",
                 "OptimistWire", "TestForm", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "OptimistUITests",
+            dependencies: [
+                "Optimist", "OptimistCore", "OptimistTesting", "OptimistUI", "OptimistWire",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: settings),
         .target(name: "TestForm", path: "Tests/TestForm", swiftSettings: settings),

@@ -45,6 +45,9 @@ let clientTests: [Target] = [
         "OptimistTestingTests",
         client("Optimist", "OptimistCore", "OptimistTesting", "OptimistWire") + ["TestForm", grdb]),
     clientTest(
+        "OptimistUITests",
+        client("Optimist", "OptimistCore", "OptimistTesting", "OptimistUI", "OptimistWire") + [grdb]),
+    clientTest(
         "OptimistTests",
         client("Optimist", "OptimistTesting") + ["ChildProcess", "OtherProcess", "TestForm", httpTypes],
         resources: [.copy("Fixtures")]),

@@ -1,0 +1,60 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import GRDB
+public import Optimist
+public import OptimistCore
+
+/// The store of the app, as a view gets it from its environment. It reads and writes like the store. If the store did not
+/// open, for example because the disk is full, each call throws that error.
+public struct OpenStore: Sendable {
+    private let result: Result<Store, any Error>
+
+    /// A store that is open.
+    public init(_ store: Store) { result = .success(store) }
+
+    /// A store that did not open.
+    ///
+    /// - Parameter error: What each call throws.
+    public init(failure error: any Error) { result = .failure(error) }
+
+    /// The store.
+    ///
+    /// - Throws: The error with which the store did not open. `OptimistError` with code `noStore` if the app has given its views
+    ///   none.
+    public var store: Store { get throws { try result.get() } }
+
+    /// The store. Nil: it did not open.
+    public var ifOpen: Store? { try? result.get() }
+
+    /// Writes to the app's tables, as `Store.write` does.
+    ///
+    /// - Parameters:
+    ///   - allOrNothing: Whether one refused row makes the server refuse all others of the write. Default: false.
+    ///   - updates: Runs on the database's thread, in one transaction.
+    /// - Returns: The value that the closure returns, once the transaction is durable.
+    /// - Throws: As ``store``, and as `Store.write`.
+    @discardableResult
+    public func write<T: Sendable>(
+        allOrNothing: Bool = false, _ updates: @escaping @Sendable (Database) throws -> T
+    ) async throws -> T {
+        try await store.write(allOrNothing: allOrNothing, updates)
+    }
+
+    /// Reads one committed state of the database, as `Store.read` does.
+    ///
+    /// - Parameter value: Runs on another thread.
+    /// - Throws: As ``store``, and as `Store.read`.
+    public func read<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
+        try await store.read(value)
+    }
+
+    /// What a view gets whose app has given it no store.
+    static let missing = OpenStore(
+        failure: OptimistError(
+            .noStore, "There is no store here. Put .optimist(client) on the app's scene, or on a preview's view."))
+}
+
+extension OptimistError.Code {
+    /// A view asks for a store, and the app has given its views none.
+    public static let noStore = Self("noStore")
+}

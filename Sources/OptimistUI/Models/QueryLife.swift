@@ -1,0 +1,19 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// Decides when a live query runs: while its view is visible, and again when its parameters change.
+struct QueryLife<Key: Equatable> {
+    enum Action: Equatable {
+        case start, stop, nothing
+    }
+
+    /// What runs now. Nil: nothing.
+    private(set) var running: Key?
+
+    /// - Parameter key: What the view asks for. Nil: there is no store to ask.
+    mutating func update(_ key: Key?, isVisible: Bool) -> Action {
+        let wanted = isVisible ? key : nil
+        if wanted == running { return .nothing }
+        running = wanted
+        return wanted == nil ? .stop : .start
+    }
+}

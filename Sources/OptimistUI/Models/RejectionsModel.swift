@@ -1,0 +1,63 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+public import Observation
+public import Optimist
+public import OptimistWire
+
+/// What the server refused, for views that observe, with what the user can do about it.
+@MainActor
+@Observable
+public final class RejectionsModel {
+    /// The rejections, oldest first.
+    public private(set) var rejections: [Rejection] = []
+    /// Why the last retry or discard failed. Nil: it did not fail. The rejection is still there then.
+    public private(set) var failure: (any Error)?
+
+    private let store: Store
+    /// The rejections that the user has put off. They stay in ``rejections``.
+    private var putOff: Set<Rejection.ID> = []
+
+    /// Makes a model without rejections. It changes only while ``follow()`` runs.
+    public init(_ store: Store) { self.store = store }
+
+    /// Keeps ``rejections`` up to date until the task is cancelled.
+    public func follow() async {
+        for await rejections in store.observe(Rejection.fetchAll) { self.rejections = rejections }
+    }
+
+    /// The oldest rejection of a record type that the user has not put off. Nil: there is none.
+    ///
+    /// - Parameter type: The record type.
+    public func first<Record: SyncedRecord>(of type: Record.Type) -> Rejection? {
+        rejections.first { $0.table == type.databaseTableName && !putOff.contains($0.id) }
+    }
+
+    /// Leaves a rejection for later: ``first(of:)`` skips it until the app is launched again.
+    ///
+    /// - Parameter rejection: One of ``rejections``.
+    public func putOff(_ rejection: Rejection) { putOff.insert(rejection.id) }
+
+    /// Writes the refused values again, as a new write of the user. If that fails, ``failure`` says why.
+    ///
+    /// - Parameters:
+    ///   - rejection: One of ``rejections``.
+    ///   - edits: Values that replace the refused ones, by column. Default: none.
+    public func retry(_ rejection: Rejection, with edits: JSONObject = [:]) async {
+        await act { try await $0.retry(rejection, with: edits) }
+    }
+
+    /// Forgets what the user wrote, so that the server's values stay. If that fails, ``failure`` says why.
+    ///
+    /// - Parameter rejection: One of ``rejections``.
+    public func discard(_ rejection: Rejection) async { await act { try await $0.discard(rejection) } }
+
+    private func act(_ action: @Sendable (Store) async throws -> Void) async {
+        do {
+            try await action(store)
+            failure = nil
+        } catch {
+            failure = error
+        }
+    }
+}

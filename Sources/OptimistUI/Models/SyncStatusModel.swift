@@ -1,0 +1,90 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Observation
+public import Optimist
+
+/// The state of sync, for views that observe.
+@MainActor
+@Observable
+public final class SyncStatusModel {
+    /// The newest status.
+    public private(set) var status: SyncStatus
+    /// What the last ``now()`` has left. Nil: it was never called, or failed.
+    public private(set) var outcome: SyncOutcome?
+    /// What the server refused.
+    public let rejections: RejectionsModel?
+    /// The user's edits that lost.
+    public let conflicts: ConflictsModel?
+
+    private let engine: SyncEngine?
+
+    /// Makes a model of an engine's status. It changes only while ``follow()`` runs.
+    ///
+    /// - Parameters:
+    ///   - engine: The engine.
+    ///   - store: The engine's store.
+    public init(_ engine: SyncEngine, store: Store) {
+        self.engine = engine
+        status = SyncStatus()
+        rejections = RejectionsModel(store)
+        conflicts = ConflictsModel(store)
+    }
+
+    /// Makes a model that shows one status, for previews and tests, and for an app whose store did not open.
+    ///
+    /// - Parameters:
+    ///   - status: The status. Default: the engine does not run, and nothing is pending.
+    ///   - store: Whose rejections and conflicts there are. Default: none.
+    public init(_ status: SyncStatus = SyncStatus(), store: Store? = nil) {
+        engine = nil
+        self.status = status
+        rejections = store.map(RejectionsModel.init)
+        conflicts = store.map(ConflictsModel.init)
+    }
+
+    /// Keeps the status, the rejections and the conflicts up to date until the task is cancelled.
+    public func follow() async {
+        await withTaskGroup { group in
+            group.addTask { await self.rejections?.follow() }
+            group.addTask { await self.conflicts?.follow() }
+            guard let statuses = engine?.status else { return }
+            for await status in statuses { self.status = status }
+        }
+    }
+
+    /// Sends and receives now, for a pull to refresh. Returns when that is done or when the server cannot be reached, after
+    /// 25 seconds at most, or when the task is cancelled.
+    public func now() async { outcome = try? await engine?.once() }
+
+    /// One line, such as `Offline, 3 pending, 1 refused`. English; an app in other languages writes its own from ``status``.
+    public var summary: String { status.summary }
+}
+
+extension SyncStatus {
+    /// One line for a person, such as `Offline, 3 pending, 1 refused`. English.
+    public var summary: String {
+        var parts = [phaseSummary]
+        if counts.pending > 0 { parts.append("\(counts.pending) pending") }
+        if counts.rejected > 0 { parts.append("\(counts.rejected) refused") }
+        return parts.joined(separator: ", ")
+    }
+
+    private var phaseSummary: String {
+        switch phase {
+        case .offline: return "Offline"
+        case .deviceTrouble(let message), .failed(let message): return message
+        case .paused(let reason): return reason.message
+        case .stopped, .idle, .waiting, .syncing: break
+        }
+        if let progress {
+            guard let fraction = progress.fraction else { return "Receiving" }
+            return "Receiving, \(Int((min(max(fraction, 0), 1) * 100).rounded(.down))) %"
+        }
+        return switch phase {
+        case .syncing: "Syncing"
+        case .stopped: "Not syncing"
+        case .waiting: "Waiting"
+        default: counts.pending > 0 ? "Waiting" : "Up to date"
+        }
+    }
+}

@@ -1,0 +1,38 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+#if canImport(SwiftUI)
+    public import SwiftUI
+
+    extension EnvironmentValues {
+        /// The app's store. Each of its calls throws `OptimistError` with code `noStore` if the app has not put
+        /// `.optimist(client)` on its scene.
+        public var store: OpenStore {
+            get { self[StoreKey.self] }
+            set { self[StoreKey.self] = newValue }
+        }
+
+        /// The state of sync. `@Sync` reads it.
+        public var syncStatus: SyncStatusModel? {
+            get { self[SyncStatusKey.self] }
+            set { self[SyncStatusKey.self] = newValue }
+        }
+
+        /// Whether live queries run. Default: true. `View.liveWhileVisible()` sets it.
+        public var runsLiveQueries: Bool {
+            get { self[RunsLiveQueriesKey.self] }
+            set { self[RunsLiveQueriesKey.self] = newValue }
+        }
+    }
+
+    private struct StoreKey: EnvironmentKey {
+        static let defaultValue = OpenStore.missing
+    }
+
+    private struct SyncStatusKey: EnvironmentKey {
+        static let defaultValue: SyncStatusModel? = nil
+    }
+
+    private struct RunsLiveQueriesKey: EnvironmentKey {
+        static let defaultValue = true
+    }
+#endif

@@ -1,0 +1,95 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+#if canImport(SwiftUI)
+    public import GRDB
+    import Optimist
+    public import SwiftUI
+
+    /// The result of a query of the app's store. The view is drawn again whenever a committed transaction has changed it.
+    ///
+    /// ```swift
+    /// struct TodoList: View {
+    ///     @LiveQuery(Todo.order(Column("title"))) var todos: [Todo]
+    /// ```
+    ///
+    /// A query that depends on what the view was given is made in the view's initializer. It restarts when its SQL or its
+    /// arguments change:
+    ///
+    /// ```swift
+    ///     init(day: String) { _todos = LiveQuery(Todo.filter(Column("date") == day)) }
+    /// ```
+    ///
+    /// The query does not run while the app is in the background, nor while the view is off screen if it, or a view
+    /// around it, has the modifier `.liveWhileVisible()`. The projected value tells whether the first result is there:
+    /// `if !$todos.isLoaded { ProgressView() }`.
+    @propertyWrapper
+    public struct LiveQuery<Value: Equatable & Sendable>: DynamicProperty {
+        @Environment(\.store) private var store
+        @Environment(\.scenePhase) private var scenePhase
+        @Environment(\.runsLiveQueries) private var isOnScreen
+        @State private var model: LiveQueryModel<Value>
+        private let request: LiveRequest<Value>
+
+        /// The latest result.
+        @MainActor public var wrappedValue: Value { model.value }
+
+        /// The model of the query, for `isLoaded`.
+        public var projectedValue: LiveQueryModel<Value> { model }
+
+        /// Fetches all records of a request. The value is empty until the first result is there.
+        ///
+        /// - Parameter request: Evaluated on a reading thread, and compared by its SQL and arguments.
+        @MainActor public init<Record: FetchableRecord & Equatable & Sendable>(
+            _ request: @autoclosure @escaping @Sendable () -> QueryInterfaceRequest<Record>
+        ) where Value == [Record] {
+            _model = State(wrappedValue: LiveQueryModel([]))
+            self.request = LiveRequest(request)
+        }
+
+        /// Fetches any value.
+        ///
+        /// ```swift
+        /// init(day: String) {
+        ///     _open = LiveQuery(wrappedValue: 0, for: day) { db, day in try Todo.filter(Column("date") == day).fetchCount(db) }
+        /// }
+        /// ```
+        ///
+        /// - Parameters:
+        ///   - wrappedValue: The value until the first result is there.
+        ///   - parameter: What the closure depends on: the query restarts when it changes.
+        ///   - fetch: Runs on a reading thread. It must depend on nothing but the database and the parameter.
+        @MainActor public init<Parameter: Hashable & Sendable>(
+            wrappedValue: Value, for parameter: Parameter,
+            _ fetch: @escaping @Sendable (Database, Parameter) throws -> Value
+        ) {
+            _model = State(wrappedValue: LiveQueryModel(wrappedValue))
+            request = LiveRequest(for: parameter, fetch)
+        }
+
+        /// Called by SwiftUI before it draws the view.
+        public mutating func update() {
+            let (model, request, store) = (model, request, store.ifOpen)
+            let isVisible = isOnScreen && scenePhase != .background
+            // SwiftUI draws on the main actor.
+            MainActor.assumeIsolated { model.show(request, in: store, isVisible: isVisible) }
+        }
+    }
+
+    extension View {
+        /// Stops the live queries of this view, and of the views within it, while this view is off screen: for example a tab
+        /// that is not selected, or a list under a view that was pushed. What they showed stays.
+        public func liveWhileVisible() -> some View { modifier(LiveWhileVisible()) }
+    }
+
+    private struct LiveWhileVisible: ViewModifier {
+        @State private var isVisible = true
+        @Environment(\.runsLiveQueries) private var isAroundVisible
+
+        func body(content: Content) -> some View {
+            content
+                .environment(\.runsLiveQueries, isVisible && isAroundVisible)
+                .onAppear { isVisible = true }
+                .onDisappear { isVisible = false }
+        }
+    }
+#endif

@@ -1,0 +1,42 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+#if canImport(SwiftUI)
+    public import Optimist
+    public import SwiftUI
+
+    /// The state of sync: offline, 3 pending, 1 refused.
+    ///
+    /// ```swift
+    /// @Sync var sync
+    ///
+    /// Text(sync.summary)
+    /// List(todos) { … }.refreshable { await sync.now() }
+    /// ```
+    ///
+    /// Without `.optimist(client)` on the scene it says that sync is stopped.
+    @propertyWrapper
+    public struct Sync: DynamicProperty {
+        @Environment(\.syncStatus) private var model
+        @State private var none: SyncStatusModel
+
+        /// Reads the state of the view's environment.
+        @MainActor public init() { _none = State(wrappedValue: SyncStatusModel()) }
+
+        /// The state.
+        public var wrappedValue: SyncStatusModel { model ?? none }
+    }
+
+    extension SyncStatusModel {
+        /// The oldest rejection of a record type, for a sheet. Closing the sheet leaves the rejection for later, and shows the
+        /// next one.
+        ///
+        /// - Parameter type: The record type.
+        public func firstRejection<Record: SyncedRecord>(of type: Record.Type) -> Binding<Rejection?> {
+            Binding(
+                get: { @MainActor in self.rejections?.first(of: type) },
+                set: { @MainActor in
+                    if $0 == nil, let shown = self.rejections?.first(of: type) { self.rejections?.putOff(shown) }
+                })
+        }
+    }
+#endif
