@@ -68,6 +68,8 @@ def stages(level):
         found += checks()
     found += [Stage("build", ["swift", "build", *SERVER, "--build-tests"], alone=True)]
     found += unit_tests("", "build", test_program("Server"), level)
+    if level != "quick" and platform.system() == "Linux":
+        found += [Stage("type-check for Apple's systems", ["Scripts/typecheck-apple"], alone=True)]
     if level != "quick":
         found += [Stage(
             "unit tests of the server on PostgreSQL",
@@ -146,8 +148,6 @@ def gates(level):
         Stage("undocumented symbols are found", ["Scripts/doc-coverage", "--self-test"], count.counted),
         Stage("changes of an interface are found", ["Scripts/interface", "--self-test"], count.counted),
     ]
-    if platform.system() == "Linux":
-        found += [Stage("type-check for Apple's systems", ["Scripts/typecheck-apple"], alone=True)]
     if level == "soak":
         found += [
             Stage("sanitizers", ["Scripts/sanitize"], alone=True),
