@@ -11,6 +11,9 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// What Apple's app review asks of a library that calls `stat`, or that sends the crashes of an app to its server.
+let privacy: [Resource] = [.copy("PrivacyInfo.xcprivacy")]
+
 let package = Package(
     name: "optimist",
     platforms: [.iOS(.v18), .macOS(.v15), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -62,11 +65,13 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"])),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["AsyncHTTPClient"])),
             ],
+            resources: privacy,
             // URLSessionTransport is for Apple's systems; here it is tested as far as Linux can.
             swiftSettings: settings + [
                 .define("CheckURLSessionTransport", .when(platforms: [.linux], configuration: .debug))
             ]),
-        .target(name: "OptimistLoading", dependencies: ["OptimistCore"], swiftSettings: settings),
+        .target(
+            name: "OptimistLoading", dependencies: ["OptimistCore"], resources: privacy, swiftSettings: settings),
         .target(
             name: "OptimistFetching",
             dependencies: [
@@ -82,6 +87,7 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],
+            resources: privacy,
             swiftSettings: settings),
         .target(
             name: "Optimist",
