@@ -36,7 +36,7 @@ public struct SignOutReason: Hashable, Sendable, RawRepresentable, CustomStringC
     /// One sentence that is safe to show. Never compare it.
     public var message: String {
         switch self {
-        case .neverSignedIn: "Nobody is signed in."
+        case .neverSignedIn: "No user is signed in yet."
         case .signedOut: "You have signed out."
         case .replaced: "Somebody else has signed in since."
         case .otherServer: "The kept credentials belong to another server."
