@@ -5,7 +5,7 @@ public import OptimistWire
 
 /// A remote's answer to a push.
 public struct PushAnswer: Sendable, Hashable {
-    /// A verdict for each row of the push, in its order.
+    /// A verdict for each row of the push, in its order. With ``init(_:of:)`` a remote answers only some of them.
     public var verdicts: [Verdict]
     /// Tables whose rows the remote accepts only from a newer version of the app. The verdicts of these rows are
     /// ``Verdict/retry(after:_:)``. Default: none.
@@ -17,6 +17,21 @@ public struct PushAnswer: Sendable, Hashable {
 
     /// Makes an answer with verdicts only.
     public init(_ verdicts: [Verdict]) { self.verdicts = verdicts }
+
+    /// Makes an answer of a remote that judged only the first rows of a push, for example because it sends them to its
+    /// backend one by one and lost the connection halfway.
+    ///
+    /// The rows without a verdict stay pending, and the engine sends them again at once. A remote that judged no row
+    /// throws ``RemoteFailure/unreachable(_:)`` instead, so that the engine waits before it tries again.
+    ///
+    /// - Parameters:
+    ///   - first: The verdicts of the first rows, in the order of the push, at most one for each row. They end between
+    ///     two groups.
+    ///   - push: The push.
+    public init(_ first: [Verdict], of push: Push) {
+        let missing = max(push.rows.count - first.count, 0)
+        self.init(first + Array(repeating: Verdict.retry(after: .zero), count: missing))
+    }
 }
 
 /// An epoch of the remote's database: one life of it. A new epoch begins whenever the database may have gone back.
@@ -68,7 +83,8 @@ public struct Page: Sendable {
     /// The cursor of the remote's last transaction when it made the page: each row is as it was then. If `hasMore` is
     /// true, rows that had changed again by then come in later pages. Nil: the remote does not say.
     public var head: String?
-    /// The rows that changed, in the order of their last transactions.
+    /// The rows that changed. The living rows of a table come in the order of their last transactions, and so do its
+    /// deleted ones.
     public var rows: [PageRow]
     /// Tables of the request that the remote serves only to a newer version of the app. The page says nothing about
     /// them. Default: none.

@@ -1,0 +1,308 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Optimist
+import OptimistCore
+import OptimistWire
+
+/// One world of ``RemoteConformance``: some devices of an account, and what a seed lets them do.
+struct ConformanceWorld {
+    /// The step under way, from 1 on.
+    private(set) var step = 0
+    private(set) var counts = ConformanceReport.Counts()
+    private let tables: [RemoteConformance.Table]
+    private var devices: [ConformanceDevice]
+    private var expected: ExpectedRows
+    private var random: SplitMix64
+    private var initialCursor = ""
+    private var hasSnapshots = true
+    /// The time of day, in milliseconds since 1970. A day long ago, so that no remote finds a clock ahead of its own.
+    private var milliseconds: Int64 = 1_600_000_000_000
+
+    private var names: [String] { tables.map(\.name) }
+
+    /// How often a call is tried before its failure counts.
+    private static let attempts = 5
+    /// How many pages without rows may come in a row.
+    private static let emptyPages = 20
+
+    init(seed: UInt64, tables: [RemoteConformance.Table], remotes: [any Remote]) {
+        self.tables = tables
+        random = SplitMix64(seed: seed)
+        devices = remotes.enumerated().map { ConformanceDevice($0, $1, seed: seed) }
+        expected = ExpectedRows(tables)
+    }
+
+    /// - Throws: ``ConformanceFinding``, and `CancellationError`.
+    mutating func run(steps: Int) async throws {
+        try await connect()
+        for _ in 0..<steps {
+            try Task.checkCancellation()
+            step += 1
+            milliseconds += Int64.random(in: 1...2_000, using: &random)
+            try await takeStep()
+        }
+        step += 1
+        for device in devices.indices {
+            try await receive(device)
+            try await readAnew(device)
+        }
+    }
+
+    private mutating func takeStep() async throws {
+        let device = Int.random(in: devices.indices, using: &random)
+        switch Int.random(in: 0..<100, using: &random) {
+        case ..<55:
+            try await push(device)
+            // A device pulls at once: it must see the answer already.
+            if Bool.random(using: &random) { try await receive(Int.random(in: devices.indices, using: &random)) }
+        case ..<70: try await pushAgain(device)
+        case ..<90: try await receive(device)
+        case ..<95: try await readAnew(device)
+        default: try await readSnapshot(device)
+        }
+    }
+
+    // MARK: - Connecting
+
+    private mutating func connect() async throws {
+        var account: RemoteAccount?
+        for index in devices.indices {
+            let remote = devices[index].remote
+            let answer = try await attempt("connect()") { try await remote.connect() }
+            if let account, account.id != answer.id {
+                throw ConformanceFinding(
+                    .answers, "The remotes are of two accounts, \(account.id) and \(answer.id): make them of one.")
+            }
+            if let served = answer.tables, let missing = names.first(where: { !served.contains($0) }) {
+                throw ConformanceFinding(.answers, "The account does not keep the table \(missing).")
+            }
+            account = answer
+            initialCursor = answer.initialCursor
+            devices[index].reading = PageReading(from: answer.initialCursor)
+            try await drain(index)
+            guard devices[index].reading.rows.isEmpty else {
+                throw ConformanceFinding(.answers, "The account has rows already: make a new one for each seed.")
+            }
+            try await askForRewind(index)
+        }
+    }
+
+    /// Asks what a device with counters asks in each launch. A remote that does not know may refuse.
+    private mutating func askForRewind(_ index: Int) async throws {
+        guard tables.contains(where: { !$0.counters.isEmpty }) else { return }
+        let device = devices[index]
+        let answer = try await attempt("push() without rows") {
+            do { return try await device.remote.push(device.rewindCheck) } catch RemoteFailure.refused {
+                return PushAnswer([])
+            }
+        }
+        guard answer.verdicts.isEmpty else {
+            throw ConformanceFinding(.judgesEachRow, "A push without rows has \(answer.verdicts.count) verdicts.")
+        }
+    }
+
+    // MARK: - Pushing
+
+    private mutating func push(_ index: Int) async throws {
+        // Devices disagree about the time by up to two seconds, so that later writes often have earlier clocks.
+        let time = milliseconds + Int64.random(in: -2_000...2_000, using: &random)
+        let (push, drawn) = devices[index].draw(tables, at: time, using: &random)
+        counts.pushes += 1
+        // Some answers are lost: the device knows nothing, and pushes again.
+        let isAnswerLost = Int.random(in: 0..<4, using: &random) == 0
+        try await send(push, drawn, by: index, isRepeat: false, isHeard: !isAnswerLost)
+        if isAnswerLost { try await pushAgain(index) }
+    }
+
+    /// The last push arrives again, perhaps long after others.
+    private mutating func pushAgain(_ index: Int) async throws {
+        guard let (push, drawn) = devices[index].last else { return }
+        counts.repeats += 1
+        try await send(push, drawn, by: index, isRepeat: true, isHeard: true)
+    }
+
+    private mutating func send(
+        _ push: Push, _ drawn: [DrawnRow], by index: Int, isRepeat: Bool, isHeard: Bool
+    ) async throws {
+        let remote = devices[index].remote
+        let answer = try await attempt("push()") {
+            let answer = try await remote.push(push)
+            if answer.verdicts.contains(where: \.isWait) { throw ConformanceWait() }
+            return answer
+        }
+        try expected.take(answer.verdicts, of: drawn, groups: push.groups, by: index, isRepeat: isRepeat)
+        (counts.merges, counts.refusals) = (expected.merges, expected.refusals)
+        if isHeard { devices[index].learn(answer.verdicts) }
+    }
+
+    // MARK: - Pulling
+
+    /// A device receives all there is, and must then have what all the answers so far say.
+    private mutating func receive(_ index: Int) async throws {
+        try await drain(index)
+        devices[index].learn()
+        guard let (key, problem) = difference(in: devices[index].reading, of: index) else { return }
+        try await drain(index)
+        try await blame(key, problem, index, devices[index].reading)
+    }
+
+    /// A new reader receives everything from the beginning, in pages of other sizes.
+    private mutating func readAnew(_ index: Int) async throws {
+        guard let (key, problem) = difference(in: try await reading(by: index), of: index) else { return }
+        try await blame(key, problem, index, try await reading(by: index))
+    }
+
+    /// Finds out why a reader did not have a row right.
+    ///
+    /// - Parameter reading: The rows of the same reader after it asked once more.
+    private mutating func blame(
+        _ key: ConformanceKey, _ problem: (PageReading) -> String?, _ index: Int, _ reading: PageReading
+    ) async throws {
+        if problem(reading) == nil {
+            throw ConformanceFinding(
+                .pullsSeeAnswers, "A pull after the answer did not bring \(key), and the next one did.")
+        }
+        let other = (index + 1) % devices.count
+        if problem(try await self.reading(by: other)) == nil {
+            let isOwn = expected.rows[key]?.lastWriter == index && devices[index].remote.guarantees.pagesHaveOwnChanges
+            throw ConformanceFinding(
+                isOwn ? .bringsOwnChanges : .keepsRows,
+                isOwn
+                    ? "The device that pushed \(key) does not receive it, and another device does."
+                    : "The pages of one reader pass over \(key), which another reader receives.")
+        }
+        try fail(key, in: reading)
+    }
+
+    private mutating func reading(by index: Int) async throws -> PageReading {
+        var reading = PageReading(from: initialCursor)
+        try await drain(&reading, by: devices[index].remote)
+        return reading
+    }
+
+    private mutating func drain(_ index: Int) async throws {
+        var reading = devices[index].reading
+        try await drain(&reading, by: devices[index].remote)
+        devices[index].reading = reading
+    }
+
+    private mutating func drain(_ reading: inout PageReading, by remote: any Remote) async throws {
+        var (hasMore, empty) = (true, 0)
+        while hasMore {
+            try Task.checkCancellation()
+            let request = PullRequest(
+                tables: names, cursor: reading.cursor, limit: Int.random(in: 1...8, using: &random))
+            let page = try await attempt("pull()") { try await remote.pull(request) }
+            counts.pages += 1
+            try reading.take(page, for: request, remote.guarantees)
+            empty = page.rows.isEmpty ? empty + 1 : 0
+            if empty > Self.emptyPages {
+                throw ConformanceFinding(
+                    .advancesCursors, "\(empty) pages in a row had no rows, and each said that there is more.")
+            }
+            hasMore = page.hasMore
+        }
+    }
+
+    // MARK: - Snapshots
+
+    private mutating func readSnapshot(_ index: Int) async throws {
+        guard hasSnapshots else { return }
+        let remote = devices[index].remote
+        var (rows, at) = ([PageRow](), String?.none)
+        for table in names {
+            var after: String?
+            repeat {
+                let request = SnapshotRequest(
+                    table: table, at: at, after: after, limit: Int.random(in: 1...8, using: &random))
+                guard let page = try await snapshot(request, of: remote) else {
+                    hasSnapshots = false
+                    return
+                }
+                counts.snapshotPages += 1
+                try Self.check(page, for: request)
+                rows += page.rows
+                (at, after) = (page.at, page.next)
+            } while after != nil
+        }
+        var reading = PageReading(from: at ?? initialCursor, snapshot: rows)
+        try await drain(&reading, by: remote)
+        guard let (key, _) = difference(in: reading, of: nil) else { return }
+        throw ConformanceFinding(.takesSnapshots, "After a snapshot: \(words(key, in: reading))")
+    }
+
+    /// - Returns: Nil if the remote gives no snapshots.
+    private func snapshot(_ request: SnapshotRequest, of remote: any Remote) async throws -> SnapshotPage? {
+        try await attempt("snapshot()") {
+            do { return try await remote.snapshot(request) } catch RemoteFailure.noSnapshots { return nil }
+        }
+    }
+
+    private static func check(_ page: SnapshotPage, for request: SnapshotRequest) throws {
+        if let at = request.at, page.at != at {
+            throw ConformanceFinding(.takesSnapshots, "A part of the snapshot at \(at) says that it is at \(page.at).")
+        }
+        var last = request.after ?? ""
+        for row in page.rows {
+            guard row.table == request.table, !row.isDeleted else {
+                throw ConformanceFinding(
+                    .takesSnapshots, "A snapshot of \(request.table) has \(row.key)\(row.isDeleted ? ", deleted" : "")."
+                )
+            }
+            guard last.utf8.lexicographicallyPrecedes(row.id.utf8) else {
+                throw ConformanceFinding(.takesSnapshots, "A snapshot has \(row.key) after \(last).")
+            }
+            last = row.id
+        }
+    }
+
+    // MARK: - Comparing
+
+    /// The first row that is not as it must be, and what finds out whether another reading has it right.
+    ///
+    /// - Parameter index: The reader. Nil: a reader that misses nothing of its own.
+    private func difference(
+        in reading: PageReading, of index: Int?
+    ) -> (ConformanceKey, (PageReading) -> String?)? {
+        let guaranteed = index.map { devices[$0].remote.guarantees.pagesHaveOwnChanges } ?? true
+        let expected = expected
+        let keys = Set(expected.rows.keys).union(reading.rows.keys).sorted { $0.description < $1.description }
+        for key in keys {
+            if !guaranteed, let row = expected.rows[key], row.lastWriter == index { continue }
+            guard expected.problem(at: key, in: reading) != nil else { continue }
+            return (key, { expected.problem(at: key, in: $0)?.what })
+        }
+        return nil
+    }
+
+    private func words(_ key: ConformanceKey, in reading: PageReading) -> String {
+        expected.problem(at: key, in: reading)?.what ?? "\(key)."
+    }
+
+    private func fail(_ key: ConformanceKey, in reading: PageReading) throws {
+        guard let problem = expected.problem(at: key, in: reading) else { return }
+        throw problem
+    }
+
+    // MARK: - Calls
+
+    /// Calls the remote, and again if it fails.
+    private func attempt<Answer>(_ name: String, _ call: () async throws -> Answer) async throws -> Answer {
+        var failure = ""
+        for _ in 0..<Self.attempts {
+            do { return try await call() } catch let error as CancellationError { throw error } catch {
+                failure = "\(error)"
+            }
+        }
+        throw ConformanceFinding(.answers, "\(name) failed \(Self.attempts) times in a row, at last with \(failure).")
+    }
+}
+
+/// The remote asked for patience, which counts as a failure that may pass.
+private struct ConformanceWait: Error, CustomStringConvertible {
+    var description: String { "the verdict `retry`" }
+}
+
+extension Verdict {
+    fileprivate var isWait: Bool { if case .retry = self { true } else { false } }
+}

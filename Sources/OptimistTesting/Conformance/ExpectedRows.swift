@@ -1,0 +1,311 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Optimist
+import OptimistWire
+
+/// Names a row.
+struct ConformanceKey: Hashable, CustomStringConvertible {
+    let table: String
+    let id: String
+    var description: String { "\(table):\(id)" }
+}
+
+/// A row of a push as the kit drew it.
+struct DrawnRow {
+    let row: PushRow
+    /// Whether the app says that the remote refuses it.
+    let isRefused: Bool
+    var key: ConformanceKey { ConformanceKey(table: row.table, id: row.id) }
+}
+
+/// What the remote's rows must be, by the verdicts that it gave. Pure.
+struct ExpectedRows {
+    struct Expected {
+        var row = MergeRow()
+        /// The device whose push changed the row last.
+        var lastWriter = 0
+        /// Whether a push of the row arrived more than once.
+        var wasRepeated = false
+    }
+
+    private(set) var rows: [ConformanceKey: Expected] = [:]
+    /// Rows that were refused and that the remote must not have.
+    private(set) var refused: Set<ConformanceKey> = []
+    private(set) var merges = 0
+    private(set) var refusals = 0
+    private let counters: [String: Set<String>]
+
+    init(_ tables: [RemoteConformance.Table]) {
+        counters = Dictionary(tables.map { ($0.name, Set($0.counters)) }, uniquingKeysWith: { $1 })
+    }
+
+    // MARK: - Verdicts
+
+    /// Takes the verdicts of a push.
+    ///
+    /// - Throws: ``ConformanceFinding`` if one of them cannot be true.
+    mutating func take(
+        _ verdicts: [Verdict], of drawn: [DrawnRow], groups: [Range<Int>], by device: Int, isRepeat: Bool
+    ) throws {
+        guard verdicts.count == drawn.count else {
+            throw ConformanceFinding(
+                .judgesEachRow, "A push of \(drawn.count) rows was answered with \(verdicts.count) verdicts.")
+        }
+        try checkRefusals(verdicts, of: drawn)
+        try checkRowsOfRefusals(verdicts, of: drawn)
+        try checkGroups(verdicts, of: drawn, groups)
+        for (drawn, verdict) in zip(drawn, verdicts) {
+            try take(verdict, of: drawn, by: device, isRepeat: isRepeat)
+        }
+    }
+
+    /// The kit knows which rows are refused: if one is accepted while another is refused, the verdicts were mixed up.
+    private func checkRefusals(_ verdicts: [Verdict], of drawn: [DrawnRow]) throws {
+        let pairs = zip(drawn, verdicts)
+        let wronglyRefused = pairs.first { !$0.isRefused && $1.isRefusal }
+        let wronglyAccepted = pairs.first { $0.isRefused && $1.isApplied }
+        if let (good, verdict) = wronglyRefused {
+            if let (bad, _) = wronglyAccepted {
+                throw ConformanceFinding(
+                    .judgesEachRow,
+                    "It refused \(good.key), which it accepts, and accepted \(bad.key), which it refuses.")
+            }
+            throw ConformanceFinding(
+                .judgesEachRow,
+                "It refused \(good.key): \(verdict.name). The rows that `row` makes must be acceptable: correct "
+                    + "the remote, or what `row` makes.")
+        }
+        if let (bad, _) = wronglyAccepted {
+            throw ConformanceFinding(
+                .judgesEachRow,
+                "It accepted \(bad.key). The rows that `refusedRow` makes must be refused: correct the remote, or "
+                    + "what `refusedRow` makes.")
+        }
+    }
+
+    /// A refusal that has the row of another refusal stands in the wrong place.
+    private func checkRowsOfRefusals(_ verdicts: [Verdict], of drawn: [DrawnRow]) throws {
+        let keys = drawn.map(\.key)
+        for (key, verdict) in zip(keys, verdicts) {
+            guard case .rejected(let refusal) = verdict, let current = refusal.current else { continue }
+            let fitting = keys.filter { fits(current, $0) }
+            if let other = fitting.first, !fitting.contains(key) {
+                throw ConformanceFinding(.judgesEachRow, "The refusal of \(key) has the row of \(other).")
+            }
+        }
+    }
+
+    private func fits(_ patch: RowPatch, _ key: ConformanceKey) -> Bool {
+        guard let row = rows[key]?.row, row.isAlive else { return false }
+        return difference(.row(patch), row, key.table) == nil
+    }
+
+    private func checkGroups(_ verdicts: [Verdict], of drawn: [DrawnRow], _ groups: [Range<Int>]) throws {
+        for group in groups where verdicts[group].contains(where: { $0.isRefusal || $0.isGroupFailure }) {
+            guard let index = group.first(where: { verdicts[$0].isApplied }) else { continue }
+            throw ConformanceFinding(
+                .keepsGroupsWhole, "It accepted \(drawn[index].key), and refused another row of the same group.")
+        }
+        let grouped = Set(groups.flatMap { group in verdicts[group].contains(where: \.isRefusal) ? Array(group) : [] })
+        if let index = verdicts.indices.first(where: { verdicts[$0].isGroupFailure && !grouped.contains($0) }) {
+            throw ConformanceFinding(
+                .keepsGroupsWhole, "It did not apply \(drawn[index].key) for its group, of which it refused no row.")
+        }
+    }
+
+    private mutating func take(_ verdict: Verdict, of drawn: DrawnRow, by device: Int, isRepeat: Bool) throws {
+        let key = drawn.key
+        let incoming = incoming(drawn.row)
+        var after = rows[key] ?? Expected()
+        let outcome = after.row.merge(incoming)
+        switch verdict {
+        case .accepted: try checkAccepted(drawn.row, after.row, incoming, outcome)
+        case .merged(_, let patch): try takeMerged(patch, key, &after.row, incoming, outcome)
+        case .gone:
+            if after.row.isAlive, after.row.generation <= incoming.generation {
+                throw ConformanceFinding(.judgesEachRow, "It says that \(key) was deleted, and nobody deleted it.")
+            }
+        case .rejected(let refusal):
+            refusals += 1
+            try check(refusal, of: key)
+            if rows[key] == nil { refused.insert(key) }
+            return
+        case .groupFailed:
+            if rows[key] == nil { refused.insert(key) }
+            return
+        case .retry, .lifeUnknown, .blocked, .mergedInto:
+            throw ConformanceFinding(
+                .judgesEachRow, "It answered \(verdict.name) for \(key), which it could have applied.")
+        }
+        if outcome.changedAnything { after.lastWriter = device }
+        after.wasRepeated = after.wasRepeated || isRepeat
+        rows[key] = after
+        refused.remove(key)
+    }
+
+    private func checkAccepted(
+        _ pushed: PushRow, _ after: MergeRow, _ incoming: MergeRow, _ outcome: MergeRow.Outcome
+    ) throws {
+        if case .delete = pushed.change { return }
+        let name = "\(pushed.table):\(pushed.id)"
+        if after.generation > incoming.generation {
+            throw ConformanceFinding(.judgesEachRow, "It accepted \(name), a row whose life had ended.")
+        }
+        if let column = outcome.refused.subtracting(incoming.counters.keys).min() {
+            throw ConformanceFinding(
+                .judgesEachRow, "It accepted \(name) as sent, although a later value stands in \(column).")
+        }
+    }
+
+    /// A value of the remote may also win because the remote changed it: then its clock is the latest.
+    private mutating func takeMerged(
+        _ patch: RowPatch, _ key: ConformanceKey, _ after: inout MergeRow, _ incoming: MergeRow,
+        _ outcome: MergeRow.Outcome
+    ) throws {
+        merges += 1
+        let life = patch.generation ?? incoming.generation
+        guard life == after.generation else {
+            throw ConformanceFinding(
+                .judgesEachRow, "It says that \(key) is in life \(life), and it is in life \(after.generation).")
+        }
+        for (column, value) in patch.values where counters[key.table]?.contains(column) != true {
+            let expected = after.cells[column]
+            if value == expected?.value ?? .null { continue }
+            guard let clock = patch.clocks?[column], expected.map({ clock > $0.clock }) ?? true else {
+                throw ConformanceFinding(
+                    .judgesEachRow,
+                    "It says that \(value) won in \(column) of \(key), where \(expected?.value ?? .null) must stand.")
+            }
+            after.cells[column] = Cell(value, clock)
+        }
+        let untold = outcome.refused.subtracting(incoming.counters.keys).filter { patch.values[$0] == nil }
+        if life == incoming.generation, let column = untold.min() {
+            throw ConformanceFinding(.judgesEachRow, "It does not tell which value won in \(column) of \(key).")
+        }
+    }
+
+    private func check(_ refusal: Refusal, of key: ConformanceKey) throws {
+        guard let row = rows[key]?.row, row.isAlive else { return }
+        guard let current = refusal.current else {
+            throw ConformanceFinding(.refusalsHaveTheRow, "It refused an update of \(key) without its own row.")
+        }
+        if let difference = difference(.row(current), row, key.table) {
+            throw ConformanceFinding(
+                .refusalsHaveTheRow, "It refused an update of \(key) with another row: \(difference)")
+        }
+    }
+
+    // MARK: - Rows
+
+    /// The promise that a reader's version of a row breaks. Nil: none.
+    func problem(at key: ConformanceKey, in reading: PageReading) -> ConformanceFinding? {
+        let content = reading.rows[key]
+        guard let row = rows[key] else {
+            return refused.contains(key)
+                ? ConformanceFinding(.refusalsChangeNothing, "A page brings \(key), which was refused.")
+                : ConformanceFinding(.answers, "A page brings \(key), which no device has pushed.")
+        }
+        guard let content else {
+            if !row.row.isAlive { return nil }
+            return ConformanceFinding(.keepsRows, "No page has brought \(key), which was accepted.")
+        }
+        guard let difference = difference(content, row.row, key.table) else { return nil }
+        let repeated = row.wasRepeated ? " A push of the row was repeated." : ""
+        return ConformanceFinding(difference.promise, "Of \(key), \(difference)\(repeated)")
+    }
+
+    private func incoming(_ pushed: PushRow) -> MergeRow {
+        switch pushed.change {
+        case .delete(let tombstone): return MergeRow(generation: tombstone.generation, deletion: tombstone.clock)
+        case .create(let patch), .update(let patch):
+            var row = MergeRow(generation: patch.generation ?? 1)
+            for (column, value) in patch.values {
+                guard let clock = patch.clocks?[column] else { continue }
+                if counters[pushed.table]?.contains(column) == true,
+                    case .totals(let totals) = CounterPatch(json: value)
+                {
+                    for total in totals {
+                        row.counters[column, default: [:]][total.origin ?? clock.device] =
+                            CounterTotal(total.total, total.clock ?? clock)
+                    }
+                } else {
+                    row.cells[column] = Cell(value, clock)
+                }
+            }
+            return row
+        }
+    }
+
+    /// What differs between a row that the remote sent and the row that must be. Nil: nothing.
+    func difference(_ content: PageRow.Content, _ row: MergeRow, _ table: String) -> RowDifference? {
+        switch content {
+        case .deleted(let tombstone):
+            return tombstone.generation == row.generation
+                ? nil : .life("it is deleted (\(tombstone.generation)) and should be in life \(row.generation)")
+        case .row(let patch):
+            let life = patch.generation ?? 1
+            guard life == row.generation else {
+                return .life("it is in life \(life) and should be in \(row.generation)")
+            }
+            for (column, cell) in row.cells.sorted(by: { $0.key < $1.key }) {
+                if patch.values[column] == nil, !cell.value.isNull { return .missing("column \(column) is missing") }
+                let value = patch.values[column] ?? .null
+                if value != cell.value { return .value("\(column) is \(value) and should be \(cell.value)") }
+            }
+            for column in row.counters.keys.sorted() {
+                let (sum, sent) = (row.sum(of: column), patch.values[column]?.int)
+                if sent != sum { return .sum("\(column) is \(sent ?? 0) and should be \(sum)") }
+            }
+            return nil
+        }
+    }
+}
+
+/// How a row differs from what it must be.
+enum RowDifference: CustomStringConvertible {
+    case life(String)
+    case missing(String)
+    case value(String)
+    case sum(String)
+
+    var description: String {
+        switch self {
+        case .life(let what), .missing(let what), .value(let what), .sum(let what): "\(what)."
+        }
+    }
+
+    /// The promise that is broken if the row stays so.
+    var promise: RemotePromise {
+        switch self {
+        case .life, .value: .mergesByClock
+        case .missing: .sendsWholeRows
+        case .sum: .countsOnce
+        }
+    }
+}
+
+extension Verdict {
+    var isRefusal: Bool { if case .rejected = self { true } else { false } }
+    var isGroupFailure: Bool { if case .groupFailed = self { true } else { false } }
+    var isApplied: Bool {
+        switch self {
+        case .accepted, .merged, .mergedInto: true
+        default: false
+        }
+    }
+
+    /// The verdict in a few words.
+    var name: String {
+        switch self {
+        case .accepted: "accepted"
+        case .merged: "merged"
+        case .mergedInto(_, let winner): "mergedInto \(winner)"
+        case .gone: "gone"
+        case .rejected(let refusal): "rejected (\(refusal.code): \(refusal.message))"
+        case .retry(_, let reason): "retry (\(reason?.code ?? "no reason"))"
+        case .lifeUnknown: "lifeUnknown"
+        case .blocked(let by): "blocked by \(by)"
+        case .groupFailed: "groupFailed"
+        }
+    }
+}

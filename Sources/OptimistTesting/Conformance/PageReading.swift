@@ -1,0 +1,110 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Optimist
+import OptimistWire
+
+/// What one reader has received so far, page after page. Pure.
+struct PageReading {
+    private struct Brought: Hashable {
+        let key: ConformanceKey
+        let seq: Int64
+    }
+
+    /// Living rows of a table have one order, its deleted rows another.
+    private struct Sequence: Hashable {
+        let table: String
+        let isDeleted: Bool
+    }
+
+    private(set) var cursor: String
+    /// The rows as the last page that had them brought them.
+    private(set) var rows: [ConformanceKey: PageRow.Content] = [:]
+    private var brought: Set<Brought> = []
+    private var lastSeq: Int64 = 0
+    /// How many rows of the last transaction the page before brought, and whether there was room for more.
+    private var lastPage: (seq: Int64, hadRoom: Bool)?
+
+    init(from cursor: String) { self.cursor = cursor }
+
+    /// Takes the rows of a snapshot, after which pages come from its cursor.
+    init(from cursor: String, snapshot: [PageRow]) {
+        self.cursor = cursor
+        for row in snapshot { rows[row.key] = row.content }
+    }
+
+    /// Takes a page.
+    ///
+    /// - Throws: ``ConformanceFinding`` if the page cannot follow those before it.
+    mutating func take(_ page: Page, for request: PullRequest, _ guarantees: RemoteGuarantees) throws {
+        guard page.from == request.cursor else {
+            throw ConformanceFinding(.answers, "A page from \(request.cursor) says that it is from \(page.from).")
+        }
+        let seqs = try checkedSeqs(page, request)
+        if let first = seqs.min(), let lastPage, lastPage.hadRoom, first == lastPage.seq {
+            throw ConformanceFinding(
+                .keepsTransactionsWhole, "Transaction \(first) came in two pages, although it fits into one.")
+        }
+        try check(cursor: page.cursor, after: request.cursor, guarantees, seqs.max())
+        for (row, seq) in zip(page.rows, seqs) {
+            rows[row.key] = row.content
+            brought.insert(Brought(key: row.key, seq: seq))
+        }
+        if let last = seqs.max() {
+            lastSeq = max(lastSeq, last)
+            lastPage = (last, seqs.filter { $0 == last }.count < request.limit)
+        }
+        cursor = page.cursor
+    }
+
+    private func checkedSeqs(_ page: Page, _ request: PullRequest) throws -> [Int64] {
+        var latest: [Sequence: Int64] = [:]
+        return try page.rows.map { row in
+            guard request.tables.contains(row.table) else {
+                throw ConformanceFinding(.answers, "A page has \(row.key), of a table that nobody asked for.")
+            }
+            guard let seq = row.seq else {
+                throw ConformanceFinding(.ordersRows, "\(row.key) comes without the number of its last transaction.")
+            }
+            if brought.contains(Brought(key: row.key, seq: seq)) {
+                throw ConformanceFinding(
+                    .advancesCursors,
+                    "The page after cursor \(page.from) brings \(row.key) of transaction \(seq) again.")
+            }
+            let sequence = Sequence(table: row.table, isDeleted: row.isDeleted)
+            let before = max(latest[sequence] ?? 0, lastSeq)
+            if seq < before {
+                throw ConformanceFinding(
+                    .ordersRows, "\(row.key) of transaction \(seq) comes after a row of transaction \(before).")
+            }
+            latest[sequence] = seq
+            return seq
+        }
+    }
+
+    private func check(
+        cursor new: String, after old: String, _ guarantees: RemoteGuarantees, _ last: Int64?
+    ) throws {
+        guard guarantees.hasOrderedCursors else { return }
+        guard let new = SyncState(new) else {
+            throw ConformanceFinding(
+                .advancesCursors, "Its cursors are ordered, by its guarantees, and \(new) is no `epoch.seq`.")
+        }
+        let earliest = max(SyncState(old)?.seq ?? 0, last.map { new.offset > 0 ? $0 - 1 : $0 } ?? 0)
+        if new.seq < earliest {
+            throw ConformanceFinding(
+                .advancesCursors, "A page leads to cursor \(new), and should lead to transaction \(earliest) at least.")
+        }
+    }
+}
+
+extension PageRow {
+    var key: ConformanceKey { ConformanceKey(table: table, id: id) }
+    var isDeleted: Bool { if case .deleted = content { true } else { false } }
+    /// The number of the row's last transaction.
+    var seq: Int64? {
+        switch content {
+        case .row(let patch): patch.seq
+        case .deleted(let tombstone): tombstone.seq
+        }
+    }
+}
