@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import HTTPTypes
+import Optimist
 import OptimistCore
 public import OptimistSession
 import Synchronization
@@ -15,7 +16,8 @@ public final class SimulatedLink: Sendable {
     }
 
     let scheduler: SimulatedScheduler
-    private let server: SimulatedServer
+    /// Nil: the device has a remote of its own, and its calls go by ``carry(from:to:_:)``.
+    private let server: SimulatedServer?
     private let state: Mutex<State>
 
     /// Makes a link over which every message arrives.
@@ -24,7 +26,11 @@ public final class SimulatedLink: Sendable {
     ///   - scheduler: Runs the simulation.
     ///   - server: The server at the other end.
     ///   - seed: Decides what happens to each message, and nothing else.
-    public init(scheduler: SimulatedScheduler, server: SimulatedServer, seed: UInt64) {
+    public convenience init(scheduler: SimulatedScheduler, server: SimulatedServer, seed: UInt64) {
+        self.init(scheduler: scheduler, to: server, seed: seed)
+    }
+
+    init(scheduler: SimulatedScheduler, to server: SimulatedServer?, seed: UInt64) {
         self.scheduler = scheduler
         self.server = server
         state = Mutex(State(random: SplitMix64(seed: seed)))
@@ -57,6 +63,7 @@ public final class SimulatedLink: Sendable {
 
     private func deliver(_ request: TransportRequest, _ exchange: Exchange) {
         scheduler.after(delay()) { [self] in
+            guard let server else { return fail(exchange, .refused, .notSent, .serverDown) }
             // What did not arrive once does not arrive twice: the sender was told that nothing was sent.
             let mayComeAgain = server.process != nil
             server.receive(request, over: self) { [self] answer in bringBack(answer, request, exchange) }
@@ -105,6 +112,47 @@ public final class SimulatedLink: Sendable {
         guard conditions.isOnline, !meets(.streamCut, conditions.streamCut) else { return nil }
         return delay()
     }
+
+    // MARK: - Calls of a remote
+
+    /// Carries one call of a remote, which may be lost, arrive twice, or be carried out without an answer.
+    ///
+    /// - Parameters:
+    ///   - process: The process that calls.
+    ///   - backend: The process in which the call is carried out, whatever becomes of the one that called.
+    func carry<Answer: Sendable>(
+        from process: SimulatedProcess, to backend: SimulatedProcess,
+        _ call: @escaping @Sendable () async throws -> Answer
+    ) async throws -> Answer {
+        let clock = SimulatedClock(scheduler: scheduler, process: process)
+        state.withLock { $0.requests += 1 }
+        guard conditions.isOnline else {
+            count(.offline)
+            try await clock.sleep(for: delay())
+            throw RemoteFailure.notSent("The device has no network.")
+        }
+        if meets(.requestLost, conditions.requestLoss) { throw try await silence(clock) }
+        try await clock.sleep(for: delay())
+        let isDoubled = meets(.duplicated, conditions.duplication)
+        let answer = try await withUnsafeThrowingContinuation { waiting in
+            backend.spawn {
+                do { waiting.resume(returning: try await call()) } catch { waiting.resume(throwing: error) }
+                if isDoubled { _ = try? await call() }
+            }
+        }
+        if !conditions.isOnline || meets(.answerLost, conditions.answerLoss) { throw try await silence(clock) }
+        try await clock.sleep(for: delay())
+        try Task.checkCancellation()
+        return answer
+    }
+
+    /// Waits as long as a client waits for an answer, and says what it then makes of that.
+    private func silence(_ clock: SimulatedClock) async throws -> RemoteFailure {
+        try await clock.sleep(for: Self.patience)
+        return .unreachable("There was no answer.")
+    }
+
+    private static let patience = Duration.seconds(30)
 
     // MARK: - Trouble
 

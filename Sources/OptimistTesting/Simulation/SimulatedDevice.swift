@@ -40,7 +40,7 @@ public final class SimulatedDevice: Sendable {
         public let mount: DiskMount
         /// The open database.
         public let store: Store
-        /// The session, which signs in at the first launch.
+        /// The session, which signs in at the first launch. Not used on a remote of the team's own.
         public let session: Session
         /// The sync engine, which runs.
         public let engine: SyncEngine
@@ -65,6 +65,8 @@ public final class SimulatedDevice: Sendable {
     /// The device's way to the server, which can be cut.
     public let link: SimulatedLink
     let scheduler: SimulatedScheduler
+    /// Nil: the device syncs with the simulated server.
+    private let remote: RemoteOfDevice?
     private let seed: UInt64
     private let credentials = InMemoryCredentialStore()
     private let state: Mutex<State>
@@ -83,15 +85,24 @@ public final class SimulatedDevice: Sendable {
     ///   - scheduler: Runs the simulation.
     ///   - server: The server that it syncs with.
     ///   - seed: Starts every draw of the device's: its ids, its disk, its network.
-    public init(
+    public convenience init(
         name: String, app: SimulatedApp, scheduler: SimulatedScheduler, server: SimulatedServer, seed: UInt64
     ) {
+        self.init(name: name, app: app, scheduler: scheduler, server: server, remote: nil, seed: seed)
+    }
+
+    /// Makes a device that syncs with a server of the simulation or with a remote of the team's own.
+    init(
+        name: String, app: SimulatedApp, scheduler: SimulatedScheduler, server: SimulatedServer?,
+        remote: RemoteOfDevice?, seed: UInt64
+    ) {
         self.name = name
+        self.remote = remote
         state = Mutex(State(app: app))
         self.scheduler = scheduler
         self.seed = seed
         disk = SimulatedDisk(seed: seed ^ 0xD15C)
-        link = SimulatedLink(scheduler: scheduler, server: server, seed: seed ^ 0x11E7)
+        link = SimulatedLink(scheduler: scheduler, to: server, seed: seed ^ 0x11E7)
     }
 
     /// How wrong the device's wall clock is, in seconds. Default: not at all.
@@ -180,20 +191,36 @@ public final class SimulatedDevice: Sendable {
                 server: URL(string: "http://localhost") ?? URL(filePath: "/"), transport: link.transport(for: process),
                 credentials: credentials,
                 configuration: SessionConfiguration(deviceName: name), surroundings: surroundings, logger: Self.silence)
-            let engine = SyncEngine(
-                store: store, session: session, reachability: AlwaysOnline(), schemaVersion: app.schemaVersion,
-                logger: Self.silence, onMassRemoval: { _ in .remove })
+            let engine = engine(store, session, process, app)
             guard process.isAlive else { return }
             let launch = Launch(process: process, mount: mount, store: store, session: session, engine: engine)
             state.withLock { $0.launch = launch }
             process.spawn { await engine.run() }
-            await signIn(session, process)
+            if remote == nil { await signIn(session, process) }
         } catch {
             // An app that cannot open its database ends.
             if process.isAlive { state.withLock { $0.launchFailure = error } }
             process.kill()
         }
     }
+
+    private func engine(
+        _ store: Store, _ session: Session, _ process: SimulatedProcess, _ app: SimulatedApp
+    ) -> SyncEngine {
+        guard let remote else {
+            return SyncEngine(
+                store: store, session: session, reachability: AlwaysOnline(), schemaVersion: app.schemaVersion,
+                logger: Self.silence, onMassRemoval: { _ in .remove })
+        }
+        let way = SimulatedRemote(
+            base: remote.base, device: name, link: link, process: process, backend: remote.backend, book: remote.book)
+        return SyncEngine(
+            store: store, remote: way, reachability: AlwaysOnline(), logger: Self.silence,
+            onMassRemoval: { _ in .remove })
+    }
+
+    /// The tables in which this device may lack rows, by its remote's answers. Nil: it syncs with the server.
+    func behind(of tables: [String]) -> [String]? { remote?.book.behind(name, of: tables) }
 
     /// Tries until it works: the app's sign-in screen, and a patient person in front of it.
     private func signIn(_ session: Session, _ process: SimulatedProcess) async {

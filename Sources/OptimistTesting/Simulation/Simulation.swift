@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 public import GRDB
-import Optimist
+public import Optimist
 public import OptimistServing
 public import OptimistWire
 import Synchronization
@@ -26,8 +26,11 @@ import Synchronization
 public final class Simulation {
     /// Runs every task of the simulation, in virtual time.
     public let scheduler: SimulatedScheduler
-    /// The server, with one account.
+    /// The server, with one account. It is down if the devices have remotes of the team's own.
     public let server: SimulatedServer
+    private let remotes: Remotes?
+    private let book = RemoteBook()
+    private let backend: SimulatedProcess
     private let app: SimulatedApp
     private let seed: UInt64
     private var devices: [SimulatedDevice] = []
@@ -45,16 +48,41 @@ public final class Simulation {
     ) throws {
         self.seed = seed
         self.app = app
+        remotes = nil
         scheduler = SimulatedScheduler(seed: seed)
+        backend = scheduler.process("backend")
         server = SimulatedServer(scheduler: scheduler, schema: schema, seed: seed ^ 0x5E8, validate: validate)
         try server.start()
+    }
+
+    /// Makes the remote of a device, by the device's name. All are of one account.
+    public typealias Remotes = @Sendable (_ device: String) -> any Remote
+
+    /// Makes a simulation on a backend of the team's own.
+    ///
+    /// The backend runs in a process that is never killed. Its code keeps to the simulation if it takes time from nothing
+    /// and starts no tasks of its own: an actor in memory does. Devices, disks and links fail as on the server.
+    ///
+    /// - Parameters:
+    ///   - seed: Decides everything that chance decides.
+    ///   - app: The app that every device runs.
+    ///   - remotes: Makes the remote of a device. Called once for each device.
+    public init(seed: UInt64, app: SimulatedApp, remotes: @escaping Remotes) {
+        self.seed = seed
+        self.app = app
+        self.remotes = remotes
+        scheduler = SimulatedScheduler(seed: seed)
+        backend = scheduler.process("backend")
+        server = SimulatedServer(scheduler: scheduler, schema: Schema(id: "none", types: [:]), seed: seed)
     }
 
     /// Adds a device, launches the app on it, and waits until that has opened its database.
     public func device(_ name: String) -> SimulatedDevice {
         let number = UInt64(devices.count + 1)
+        let remote = remotes.map { RemoteOfDevice(base: $0(name), backend: backend, book: book) }
         let device = SimulatedDevice(
-            name: name, app: app, scheduler: scheduler, server: server, seed: seed ^ (number &* 0xD134_2543_DE82_EF95))
+            name: name, app: app, scheduler: scheduler, server: remote == nil ? server : nil, remote: remote,
+            seed: seed ^ (number &* 0xD134_2543_DE82_EF95))
         devices.append(device)
         device.start()
         run(for: .seconds(10)) { device.launch != nil }
@@ -86,7 +114,7 @@ public final class Simulation {
         var quietRounds = 0
         while quietRounds < 3 {
             guard scheduler.now < end else { throw SimulationError.notSettled(try standings().map(\.description)) }
-            try server.start()
+            if remotes == nil { try server.start() }
             for device in devices { device.start() }
             run(for: .seconds(30))
             quietRounds = try standings().allSatisfy(\.isSettled) ? quietRounds + 1 : 0
@@ -111,7 +139,7 @@ public final class Simulation {
     }
 
     /// Gives back everything that the simulation holds. Nothing may be done with it afterwards.
-    public func end() { scheduler.end(devices.flatMap(\.processes) + server.processes) }
+    public func end() { scheduler.end(devices.flatMap(\.processes) + server.processes + [backend]) }
 }
 
 /// What went otherwise than a test expected.
@@ -162,6 +190,9 @@ extension SimulatedDevice {
         guard launch != nil else { return Standing(device: name) }
         let (status, tableProgress) = try perform { launch in
             (try await launch.engine.status.current(), try await launch.store.tableProgress())
+        }
+        if let behind = behind(of: tableProgress.map(\.table)) {
+            return Standing(device: name, status: status, tableProgress: tableProgress, behind: behind)
         }
         return Standing(device: name, status: status, tableProgress: tableProgress, present: present)
     }

@@ -21,6 +21,13 @@ struct Standing: Sendable {
         behind = tableProgress.filter { !$0.hasReached(present) }.map(\.table)
     }
 
+    /// - Parameter behind: The tables in which the device may lack rows.
+    init(device: String, status: SyncStatus, tableProgress: [TableProgress], behind: [String]) {
+        self.device = device
+        self.status = status
+        self.behind = Set(behind).union(tableProgress.filter { !$0.isComplete }.map(\.table)).sorted()
+    }
+
     /// Whether nothing is left to send or to receive.
     var isSettled: Bool {
         guard let counts = status?.counts else { return false }

@@ -1,0 +1,87 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Optimist
+import Synchronization
+
+/// When the devices of a simulation pushed and pulled, by virtual time.
+final class RemoteBook: Sendable {
+    private struct State {
+        var lastPush = Duration.zero
+        /// By device and table: when the latest pull began that left nothing to receive.
+        var received: [String: [String: Duration]] = [:]
+        /// The tables that the account keeps, by the last answer to a device. Nil: all.
+        var served: Set<String>?
+    }
+
+    private let state = Mutex(State())
+
+    func connected(to account: RemoteAccount) { state.withLock { $0.served = account.tables } }
+
+    func pushed(at time: Duration) { state.withLock { $0.lastPush = max($0.lastPush, time) } }
+
+    func received(_ tables: [String], by device: String, since time: Duration) {
+        state.withLock { state in
+            for table in tables { state.received[device, default: [:]][table] = time }
+        }
+    }
+
+    /// The tables in which a device may lack what others have pushed, in the order of their names.
+    func behind(_ device: String, of tables: [String]) -> [String] {
+        state.withLock { state in
+            let served = tables.filter { state.served?.contains($0) ?? true }
+            return served.filter { (state.received[device]?[$0]).map { $0 <= state.lastPush } ?? true }.sorted()
+        }
+    }
+}
+
+/// The way of one launch of a device to a remote of the team's own, over the device's link.
+struct SimulatedRemote: Remote {
+    let base: any Remote
+    let device: String
+    let link: SimulatedLink
+    let process: SimulatedProcess
+    let backend: SimulatedProcess
+    let book: RemoteBook
+
+    var signedIn: SignedIn { base.signedIn }
+    var guarantees: RemoteGuarantees { base.guarantees }
+
+    func connect() async throws -> RemoteAccount {
+        let account = try await link.carry(from: process, to: backend) { try await base.connect() }
+        book.connected(to: account)
+        return account
+    }
+
+    func push(_ push: Push) async throws -> PushAnswer {
+        try await link.carry(from: process, to: backend) {
+            let answer = try await base.push(push)
+            if !push.rows.isEmpty { book.pushed(at: link.scheduler.now) }
+            return answer
+        }
+    }
+
+    func pull(_ request: PullRequest) async throws -> Page {
+        let start = link.scheduler.now
+        let page = try await link.carry(from: process, to: backend) { try await base.pull(request) }
+        if !page.hasMore { book.received(request.tables, by: device, since: start) }
+        return page
+    }
+
+    func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage {
+        try await link.carry(from: process, to: backend) { try await base.snapshot(request) }
+    }
+
+    func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws {
+        if !link.conditions.isOnline { throw RemoteFailure.notSent("The device has no network.") }
+        try await base.listen { poke in
+            if link.conditions.isOnline, process.isAlive { receive(poke) }
+        }
+    }
+}
+
+/// The remote of one device, and where its calls are carried out.
+struct RemoteOfDevice: Sendable {
+    let base: any Remote
+    let backend: SimulatedProcess
+    let book: RemoteBook
+}
