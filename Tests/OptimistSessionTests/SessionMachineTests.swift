@@ -57,6 +57,17 @@ struct SessionMachineTests {
         #expect(machine.state == .signedOut(.revoked))
     }
 
+    @Test func `T11: entering again with the present refresh token does not revoke it, and with another one does`() {
+        var machine = machine()
+        let again = machine.handle(.signedIn(epoch: machine.reserveEpoch(), .first), now: now)
+        #expect(!again.contains(.run(.revoke(.first))))
+        let other = Credentials(
+            accessToken: Secret("access-9"), refreshToken: Secret("refresh-9"), expiresAt: nil, lifetime: nil,
+            account: Credentials.first.account, origin: Credentials.first.origin)
+        let replaced = machine.handle(.signedIn(epoch: machine.reserveEpoch(), other), now: now)
+        #expect(replaced.contains(.run(.revoke(.first))))
+    }
+
     @Test func `T4: a pause between refreshes ends when the clock is set back, and not a year later`() {
         var machine = machine()
         let stamp = machine.stamp

@@ -36,7 +36,9 @@ extension SessionMachine {
 
     mutating func signedIn(_ epoch: Int, _ credentials: Credentials) -> [Effect] {
         guard epoch > self.epoch else { return [] }
-        let revocation = self.revocation
+        // The app may enter once more with the tokens that it has: those are not to end.
+        let isSame = isPresent(credentials.refreshToken)
+        let revocation = isSame ? [] : self.revocation
         self.epoch = epoch
         phase = .signedIn(TokenLife(credentials: credentials, stamp: Stamp(epoch: epoch, generation: 1)))
         return failAll(.signedOut(.replaced)) + [.cancelRefresh] + revocation
@@ -55,6 +57,11 @@ extension SessionMachine {
         if case .signedOut = phase { return [] }
         phase = .signedOut(reason)
         return failAll(.signedOut(reason)) + [.cancelRefresh]
+    }
+
+    private func isPresent(_ refreshToken: Secret) -> Bool {
+        guard case .signedIn(let life) = phase else { return false }
+        return life.credentials.refreshToken == refreshToken
     }
 
     private var revocation: [Effect] {
