@@ -2,11 +2,12 @@
 
 public import Foundation
 public import HTTPTypes
+public import OptimistCore
 public import OptimistLoading
 public import OptimistSession
 import Synchronization
 
-/// Downloads what a loader wants, with the credential of a session.
+/// Downloads what a loader wants, with the credential of a session, or without one from any host.
 ///
 /// If a value is here already, the request asks by its `ETag` or `Last-Modified`. A download that breaks off goes on
 /// where it was, if the server can. The answer's `Cache-Control` says how long a value is right, unless the app says
@@ -19,7 +20,7 @@ import Synchronization
 /// }
 /// ```
 public struct HTTPSource: Sendable {
-    private let session: Session
+    private let origin: Origin
     private let limitBytes: Int
     private let validity: @Sendable (HTTPResponse, Validity) -> Validity
     private let isKeptOnDisk: @Sendable (HTTPResponse, Bool) -> Bool
@@ -38,11 +39,41 @@ public struct HTTPSource: Sendable {
         isKeptOnDisk: @escaping @Sendable (HTTPResponse, Bool) -> Bool = { _, isAllowed in isAllowed },
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
-        self.session = session
+        self.init(.session(session), limitBytes, validity, isKeptOnDisk, now)
+    }
+
+    /// Makes a source that asks any host, without a credential: for a CDN, say. It follows up to five redirects, but none from
+    /// https to http, and sends a request up to three times if no answer comes.
+    ///
+    /// - Parameters:
+    ///   - transport: Carries the requests. Both of the package's unpack gzip.
+    ///   - limitBytes, validity, isKeptOnDisk, now: As those of the other initializer.
+    ///   - surroundings: Time and chance, for retries.
+    public init(
+        _ transport: any Transport, limitBytes: Int = 32 << 20,
+        validity: @escaping @Sendable (HTTPResponse, Validity) -> Validity = { _, validity in validity },
+        isKeptOnDisk: @escaping @Sendable (HTTPResponse, Bool) -> Bool = { _, isAllowed in isAllowed },
+        now: @escaping @Sendable () -> Date = { Date() }, surroundings: Surroundings = Surroundings()
+    ) {
+        let requests = OpenRequests(transport: transport, surroundings: surroundings)
+        self.init(.anyHost(requests), limitBytes, validity, isKeptOnDisk, now)
+    }
+
+    private init(
+        _ origin: Origin, _ limitBytes: Int, _ validity: @escaping @Sendable (HTTPResponse, Validity) -> Validity,
+        _ isKeptOnDisk: @escaping @Sendable (HTTPResponse, Bool) -> Bool, _ now: @escaping @Sendable () -> Date
+    ) {
+        self.origin = origin
         self.limitBytes = limitBytes
         self.validity = validity
         self.isKeptOnDisk = isKeptOnDisk
         self.now = now
+    }
+
+    /// Where values come from.
+    private enum Origin: Sendable {
+        case session(Session)
+        case anyHost(OpenRequests)
     }
 
     /// The longest silence in the middle of a download.
@@ -54,12 +85,12 @@ public struct HTTPSource: Sendable {
     ///
     /// - Parameters:
     ///   - fetch: What the loader wants. It is told of the progress.
-    ///   - target: A path with its query, or a whole URL on the server's own origin.
+    ///   - target: With a session, a path with its query, or a whole URL on the server's own origin. Without one, a whole URL.
     ///   - decode: Makes the value of its bytes, off the main actor.
     /// - Returns: The value with its bytes, which the disk keeps unless the server forbids it and the app does not
     ///   allow it; or that it is unchanged.
-    /// - Throws: ``HTTPStatusError``; `TransportError` when no whole answer came; what `Session.send(_:)` throws; what
-    ///   `decode` throws; `CancellationError`.
+    /// - Throws: ``HTTPStatusError``; `TransportError` when no whole answer came; what `Session.send(_:)` throws, or
+    ///   without a session `OptimistError` with code `noAddress` or `badRedirect`; what `decode` throws; `CancellationError`.
     public func fetch<Key, Value>(
         _ fetch: Fetch<Key, Value>, from target: String, decode: @escaping @Sendable ([UInt8]) async throws -> Value
     ) async throws -> Fetched<Value> {
@@ -67,9 +98,7 @@ public struct HTTPSource: Sendable {
         var breaks = 0
         while true {
             do {
-                let request = SessionRequest(
-                    target, headerFields: running.download.fields, answerLimitBytes: limitBytes)
-                let meaning = try await session.stream(request, idleTimeout: Self.idleTimeout) { head, body in
+                let meaning = try await ask(target, running.download.fields) { head, body in
                     try await running.take(head, body) { fetch.report($0) }
                 }
                 let download = running.download
@@ -88,6 +117,19 @@ public struct HTTPSource: Sendable {
                 breaks += 1
             }
             if breaks > Self.mostBreaks { throw TransportError(.broken, .responseStarted) }
+        }
+    }
+
+    private func ask(
+        _ target: String, _ fields: HTTPFields,
+        _ consume: @escaping @Sendable (HTTPResponse, ResponseBody) async throws -> Download.Head
+    ) async throws -> Download.Head {
+        switch origin {
+        case .session(let session):
+            let request = SessionRequest(target, headerFields: fields, answerLimitBytes: limitBytes)
+            return try await session.stream(request, idleTimeout: Self.idleTimeout, consume)
+        case .anyHost(let requests):
+            return try await requests.send(target, fields, idleTimeout: Self.idleTimeout, consume)
         }
     }
 

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Foundation
-import HTTPTypes
+package import Foundation
+package import HTTPTypes
 
 /// Scheme, host and port: what a credential may be sent to.
 struct Origin: Equatable, Sendable, CustomStringConvertible {
@@ -64,7 +64,7 @@ struct Origin: Equatable, Sendable, CustomStringConvertible {
 
 extension HTTPRequest {
     /// A request for a whole address. Nil when it has no host, or a scheme other than http and https.
-    init?(method: Method, url: URL, headerFields: HTTPFields) {
+    package init?(method: Method, url: URL, headerFields: HTTPFields) {
         guard let origin = Origin(url), let parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else {
             return nil
         }

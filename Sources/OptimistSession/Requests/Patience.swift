@@ -46,7 +46,7 @@ struct Patience {
 
 extension TransportError {
     /// Whether the same request would fail in the same way again.
-    var isLasting: Bool { [.tooLarge, .unsupported, .untrusted, .alreadyRead].contains(kind) }
+    package var isLasting: Bool { [.tooLarge, .unsupported, .untrusted, .alreadyRead].contains(kind) }
 
     /// Whether no network or no server was there, so that nothing was sent.
     var hasReachedNobody: Bool { phase == .notSent && !isLasting }

@@ -5,7 +5,7 @@ import Synchronization
 /// Watches a body for silence: a connection that is dead often says nothing at all.
 ///
 /// Only the time counts in which a read waits. A reader that takes long over a chunk does not make the server silent.
-final class Silence: Sendable {
+package final class Silence: Sendable {
     private struct State {
         var reads = 0
         var isReading = false
@@ -15,7 +15,7 @@ final class Silence: Sendable {
     private let clock: any Clock<Duration>
     private let state = Mutex(State())
 
-    init(longest: Duration, clock: any Clock<Duration>) {
+    package init(longest: Duration, clock: any Clock<Duration>) {
         self.longest = longest
         self.clock = clock
     }
@@ -23,7 +23,7 @@ final class Silence: Sendable {
     /// Runs work on a body, and ends it when the body falls silent.
     ///
     /// - Throws: ``TransportError`` of kind `timedOut` after a silence; whatever the work throws.
-    func watching<Result: Sendable>(
+    package func watching<Result: Sendable>(
         _ body: ResponseBody, _ work: @escaping @Sendable (ResponseBody) async throws -> Result
     ) async throws -> Result {
         let heard = ResponseBody(HeardChunks(body: body, silence: self))

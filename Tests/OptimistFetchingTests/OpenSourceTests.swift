@@ -1,0 +1,62 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import OptimistCore
+import OptimistFetching
+import OptimistLoading
+import OptimistSession
+import OptimistTesting
+import Synchronization
+import Testing
+
+/// A source without a session, for any host.
+@Suite(.timeLimit(.minutes(20)))
+struct OpenSourceTests {
+    /// What the servers say to each request in turn.
+    private typealias Answer = @Sendable (TransportRequest) throws -> TransportResponse
+
+    /// A loader of texts by their addresses, without a session, and what it has asked.
+    private func openLoader(_ answers: [Answer]) -> (Loader<String, String>, InMemoryTransport) {
+        let rest = Mutex(answers[...])
+        let transport = InMemoryTransport { request in
+            guard let answer = rest.withLock({ $0.popFirst() }) else { return TransportResponse(.internalServerError) }
+            return try answer(request)
+        }
+        let source = HTTPSource(transport)
+        let loader = Loader<String, String> { fetch in
+            try await source.fetch(fetch, from: fetch.key) { String(decoding: $0, as: UTF8.self) }
+        }
+        return (loader, transport)
+    }
+
+    @Test func `C11: without a session any host is asked, without a credential, and redirects are followed`()
+        async throws
+    {
+        let (loader, transport) = openLoader([
+            { _ in TransportResponse(.movedPermanently, headerFields: [.location: "https://edge.example.net/b?c=1"]) },
+            { _ in TransportResponse(.found, headerFields: [.location: "/d"]) },
+            { _ in TransportResponse(.ok, "hello") },
+        ])
+        #expect(try await loader.value(for: "https://cdn.example.com/a") == "hello")
+        let asked = transport.requests.map { "\($0.head.authority ?? "")\($0.head.path ?? "")" }
+        #expect(asked == ["cdn.example.com/a", "edge.example.net/b?c=1", "edge.example.net/d"])
+        #expect(transport.requests.allSatisfy { $0.head.headerFields[.authorization] == nil })
+    }
+
+    @Test func `C11: a redirect to an address that is not encrypted is an error, and so is one without an end`()
+        async throws
+    {
+        let (loader, transport) = openLoader([
+            { _ in TransportResponse(.found, headerFields: [.location: "http://cdn.example.com/a"]) }
+        ])
+        let isBadRedirect: @Sendable (any Error) -> Bool = { ($0 as? OptimistError)?.code == .badRedirect }
+        await #expect { try await loader.value(for: "https://cdn.example.com/a") } throws: { isBadRedirect($0) }
+        #expect(transport.requests.count == 1)
+        let (circle, asked) = openLoader(
+            Array(repeating: { _ in TransportResponse(.found, headerFields: [.location: "/a"]) }, count: 10))
+        await #expect { try await circle.value(for: "https://cdn.example.com/a") } throws: { isBadRedirect($0) }
+        #expect(asked.requests.count == 6)
+        await #expect { try await loader.value(for: "/a") } throws: { ($0 as? OptimistError)?.code == .noAddress }
+    }
+}
