@@ -27,6 +27,23 @@
                 ])
         }
 
+        @Test(arguments: Carrier.overSockets)
+        func `T12: a file goes there as the body, in pieces`(carrier: Carrier) async throws {
+            let file = FileManager.default.temporaryDirectory.appending(path: "upload-\(UUID().uuidString)")
+            defer { try? FileManager.default.removeItem(at: file) }
+            // More than two pieces.
+            let text = String(repeating: "picture ", count: 20_000)
+            try Data(text.utf8).write(to: file)
+            let peer = Peer { _ in [.head(201, length: 0)] }
+            try await carrier.withTransport(to: peer) { transport, authority in
+                var request = TransportRequest(authority, "/picture", method: .put)
+                request.bodyFile = file
+                let answer = try await transport.send(request)
+                #expect(answer.head.status == .created)
+            }
+            #expect(peer.seen.map(\.body) == [text])
+        }
+
         @Test(arguments: Carrier.allCases)
         func `a redirect is an answer, and the credential goes to nobody else`(carrier: Carrier) async throws {
             let stranger = Peer { _ in [.head(200, length: 0)] }

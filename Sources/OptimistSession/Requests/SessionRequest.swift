@@ -14,6 +14,8 @@ public struct SessionRequest: Sendable {
     public var headerFields: HTTPFields
     /// The bytes to send. Default: none.
     public var body: [UInt8]
+    /// The file to send in place of ``body``.
+    var bodyFile: URL?
     /// How often the session may send the request in all, from 1 on. A repetition after a refresh does not count.
     /// Default: 3.
     ///

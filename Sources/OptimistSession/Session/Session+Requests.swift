@@ -146,7 +146,7 @@ extension Session {
     private func transportRequest(_ request: SessionRequest) throws -> TransportRequest {
         try TransportRequest(
             head: address.head(request.method, request.target, request.allFields), body: request.body,
-            headTimeout: request.headTimeout, isRepeatable: request.isRepeatable)
+            bodyFile: request.bodyFile, headTimeout: request.headTimeout, isRepeatable: request.isRepeatable)
     }
 }
 

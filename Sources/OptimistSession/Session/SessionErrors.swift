@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Foundation
 public import OptimistCore
 
 extension OptimistError.Code {
@@ -25,6 +26,10 @@ extension OptimistError.Code {
     public static let credentialsInsecure = Self("credentials.insecure")
     /// The credentials are there but make no sense, or the system refuses to show them.
     public static let credentialsUnreadable = Self("credentials.unreadable")
+    /// The file for an upload is missing or cannot be read. Nothing was sent.
+    public static let fileUnreadable = Self("session.fileUnreadable")
+    /// The file of a download cannot be written. A file that was there before stays.
+    public static let fileUnwritable = Self("session.fileUnwritable")
     /// The credentials could not be kept.
     public static let credentialsUnwritable = Self("credentials.unwritable")
 }
@@ -37,6 +42,19 @@ extension OptimistError {
     static func refreshPostponed(by delay: Duration) -> Self {
         OptimistError(
             .refreshPostponed, "The session could not be renewed just now.", remedy: .retry(after: max(delay, .zero)))
+    }
+
+    static func unreadable(_ file: URL, _ cause: any Error) -> Self {
+        OptimistError(
+            .fileUnreadable, "The file \(file.lastPathComponent) is missing or cannot be read, so it was not sent.",
+            cause: cause)
+    }
+
+    static func unwritable(_ file: URL, _ cause: (any Error)?) -> Self {
+        OptimistError(
+            .fileUnwritable,
+            "The file \(file.lastPathComponent) cannot be written. Make its folder first, or free some space.",
+            remedy: .freeSpace, cause: cause)
     }
 
     static let credentialRefused = OptimistError(

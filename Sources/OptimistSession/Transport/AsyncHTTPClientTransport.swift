@@ -59,7 +59,7 @@
 
         private func execute(_ request: TransportRequest) async throws -> TransportResponse {
             let response = try await client.execute(
-                HTTPClientRequest(request), deadline: .now() + TimeAmount(request.headTimeout))
+                try HTTPClientRequest(request), deadline: .now() + TimeAmount(request.headTimeout))
             var head = HTTPResponse(status: .init(code: Int(response.status.code)))
             for (name, value) in response.headers {
                 guard let name = HTTPField.Name(name) else { continue }
@@ -70,12 +70,17 @@
     }
 
     extension HTTPClientRequest {
-        fileprivate init(_ request: TransportRequest) {
+        fileprivate init(_ request: TransportRequest) throws {
             let head = request.head
             self.init(url: "\(head.scheme ?? "")://\(head.authority ?? "")\(head.path ?? "/")")
             method = HTTPMethod(rawValue: head.method.rawValue)
             for field in head.headerFields { headers.add(name: field.name.rawName, value: field.value) }
-            if !request.body.isEmpty { body = .bytes(ByteBuffer(bytes: request.body)) }
+            if let file = request.bodyFile {
+                let buffers = FileChunks(file: file).map { ByteBuffer(bytes: $0) }
+                body = .stream(buffers, length: .known(try FileChunks.sizeBytes(of: file)))
+            } else if !request.body.isEmpty {
+                body = .bytes(ByteBuffer(bytes: request.body))
+            }
         }
     }
 

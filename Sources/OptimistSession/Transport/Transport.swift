@@ -1,14 +1,16 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+public import Foundation
 public import HTTPTypes
 
 /// Carries one request to a server and brings back the answer, once: it never retries and follows no redirect.
 ///
-/// The session above it decides what is sent again. A transport keeps four promises:
+/// The session above it decides what is sent again. A transport keeps five promises:
 /// - It throws ``TransportError`` with the phase it had reached, and nothing else but `CancellationError`.
 /// - It gives up with `timedOut` when the head of the answer has not come within ``TransportRequest/headTimeout``.
 /// - It ends promptly when its task is cancelled.
 /// - The body of the answer is pulled: a body that the caller does not read is not buffered without bound.
+/// - It sends ``TransportRequest/bodyFile`` in pieces, or throws `unsupported` if there is one.
 public protocol Transport: Sendable {
     /// Sends a request and returns as soon as the head of the answer is there.
     ///
@@ -16,12 +18,14 @@ public protocol Transport: Sendable {
     func send(_ request: TransportRequest) async throws -> TransportResponse
 }
 
-/// One request on its way: a head that names the whole address, and a body in memory.
+/// One request on its way: a head that names the whole address, and a body in memory or in a file.
 public struct TransportRequest: Sendable {
     /// Method, scheme, authority, path and header fields. All four of the former are set.
     public var head: HTTPRequest
     /// The bytes to send. Default: none.
     public var body: [UInt8]
+    /// The file to send instead, read in pieces. ``body`` is then empty. Default: nil, none.
+    public var bodyFile: URL?
     /// The longest wait for the head of the answer. Default: 15 s.
     public var headTimeout: Duration
     /// Whether sending the request twice does no more than sending it once. A transport may then replace, once, a kept
@@ -30,10 +34,12 @@ public struct TransportRequest: Sendable {
 
     /// Makes a request, unchecked. Each property says its default.
     public init(
-        head: HTTPRequest, body: [UInt8] = [], headTimeout: Duration = .seconds(15), isRepeatable: Bool = false
+        head: HTTPRequest, body: [UInt8] = [], bodyFile: URL? = nil, headTimeout: Duration = .seconds(15),
+        isRepeatable: Bool = false
     ) {
         self.head = head
         self.body = body
+        self.bodyFile = bodyFile
         self.headTimeout = headTimeout
         self.isRepeatable = isRepeatable
     }
@@ -43,7 +49,8 @@ extension TransportRequest: CustomStringConvertible, CustomReflectable {
     /// Method and address, without the query and without any header field: those may hold secrets.
     public var description: String {
         let path = (head.path ?? "").prefix { $0 != "?" }
-        return "\(head.method) \(head.scheme ?? "")://\(head.authority ?? "")\(path), \(body.count) bytes"
+        return
+            "\(head.method) \(head.scheme ?? "")://\(head.authority ?? "")\(path), \(bodyFile == nil ? "\(body.count) bytes" : "a file")"
     }
 
     public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }

@@ -45,7 +45,9 @@
         public func send(_ request: TransportRequest) async throws -> TransportResponse {
             try Task.checkCancellation()
             guard let urlRequest = URLRequest(request) else { throw TransportError(.unsupported, .notSent) }
-            let task = session.dataTask(with: urlRequest)
+            let task: URLSessionDataTask =
+                request.bodyFile.map { session.uploadTask(with: urlRequest, fromFile: $0) }
+                ?? session.dataTask(with: urlRequest)
             let inbox = Inbox(task)
             exchanges.add(inbox, for: task.taskIdentifier)
             let alarm = deadlines.add(after: request.headTimeout) {

@@ -1,0 +1,111 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import HTTPTypes
+import OptimistCore
+import OptimistSession
+import OptimistTesting
+import Synchronization
+import Testing
+
+/// Bodies that are files.
+@Suite(.timeLimit(.minutes(20)))
+final class SessionFileTests {
+    private let folder: URL
+    private var file: URL { folder.appending(path: "picture.jpg") }
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "files-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    private func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder.path) }
+
+    /// A body of chunks, after which it ends or fails.
+    private static func body(_ chunks: [String], failure: (any Error)? = nil) -> ResponseBody {
+        ResponseBody(
+            AsyncThrowingStream<[UInt8], any Error> { continuation in
+                for chunk in chunks { continuation.yield(Array(chunk.utf8)) }
+                continuation.finish(throwing: failure)
+            })
+    }
+
+    @Test func `T12: a download is in its file when it is whole, in place of what was there`() async throws {
+        let bench = Bench()
+        bench.server.onRequest {
+            TransportResponse(head: HTTPResponse(status: .ok), body: Self.body(["one ", "two"]))
+        }
+        try Data("old".utf8).write(to: file)
+        let answer = try await bench.session.download(SessionRequest("/picture"), to: file)
+        #expect(answer.status == .ok && answer.body.isEmpty)
+        #expect(try String(contentsOf: file, encoding: .utf8) == "one two")
+        #expect(try names() == ["picture.jpg"])
+    }
+
+    @Test func `T12: a download that breaks off, is too short or is refused leaves what was there, and no other file`()
+        async throws
+    {
+        let bench = Bench()
+        try Data("old".utf8).write(to: file)
+        bench.server.onRequest {
+            let broken = TransportError(.broken, .responseStarted)
+            return TransportResponse(head: HTTPResponse(status: .ok), body: Self.body(["half"], failure: broken))
+        }
+        await #expect(throws: TransportError.self) {
+            try await bench.session.download(SessionRequest("/picture"), to: self.file)
+        }
+        bench.server.onRequest {
+            TransportResponse(
+                head: HTTPResponse(status: .ok, headerFields: [.contentLength: "7"]), body: Self.body(["short"]))
+        }
+        await #expect(throws: TransportError.self) {
+            try await bench.session.download(SessionRequest("/picture"), to: self.file)
+        }
+        bench.server.onRequest { TransportResponse(.notFound, "no such picture") }
+        let answer = try await bench.session.download(SessionRequest("/picture"), to: file)
+        #expect(answer.status == .notFound && answer.body == Array("no such picture".utf8))
+        #expect(try String(contentsOf: file, encoding: .utf8) == "old")
+        #expect(try names() == ["picture.jpg"])
+    }
+
+    @Test func `T12: a cancelled download leaves no file`() async throws {
+        let bench = Bench()
+        let (chunks, continuation) = AsyncStream<[UInt8]>.makeStream()
+        bench.server.onRequest { TransportResponse(head: HTTPResponse(status: .ok), body: ResponseBody(chunks)) }
+        continuation.yield(Array("half".utf8))
+        let (file, session) = (file, bench.session)
+        let download = Task { try await session.download(SessionRequest("/picture"), to: file) }
+        while try names().isEmpty { await Task.yield() }
+        download.cancel()
+        await #expect(throws: CancellationError.self) { try await download.value }
+        #expect(try names().isEmpty)
+    }
+
+    @Test func `a download into a folder that is missing says so, and asks nobody`() async throws {
+        let bench = Bench()
+        let nowhere = folder.appending(path: "missing/picture.jpg")
+        await #expect { try await bench.session.download(SessionRequest("/picture"), to: nowhere) } throws: {
+            ($0 as? OptimistError)?.code == .fileUnwritable
+        }
+        #expect(bench.transport.requests.isEmpty)
+    }
+
+    @Test func `an upload names its file, is sent again from it, and one that is missing is not sent`() async throws {
+        let bench = Bench()
+        try Data("picture".utf8).write(to: file)
+        bench.server.refuse(upTo: 1)
+        let answer = try await bench.session.upload(SessionRequest("/picture", method: .put), from: file)
+        #expect(answer.status == .ok)
+        let sent = bench.transport.requests.filter { $0.head.path == "/picture" }
+        #expect(sent.map(\.bodyFile) == [file, file] && sent.allSatisfy { $0.headTimeout == .seconds(60) })
+        await #expect {
+            try await bench.session.upload(
+                SessionRequest("/picture", method: .put), from: self.folder.appending(path: "missing"))
+        } throws: {
+            ($0 as? OptimistError)?.code == .fileUnreadable
+        }
+        #expect(bench.transport.requests.filter { $0.head.path == "/picture" }.count == 2)
+    }
+}
