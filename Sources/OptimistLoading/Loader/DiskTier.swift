@@ -13,6 +13,8 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
     private let name: @Sendable (Key) -> String
     private let decode: @Sendable ([UInt8]) throws -> Value
     private let encode: (@Sendable (Value) throws -> [UInt8]?)?
+    /// Whether the bytes that a fetch gave are those to keep.
+    private let keepsFetchedBytes: Bool
     private let now: @Sendable () -> Date
     private let reading: DispatchQueue
     private let writing: DispatchQueue
@@ -29,15 +31,24 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
     ///   - encode: Makes the bytes of a value for which the fetch gave none. Nil, the default: such a value is not kept
     ///     on the disk. If it returns nil or throws, neither.
     ///   - now: The time of day.
-    public init(
+    public convenience init(
         _ cache: DiskCache, name: @escaping @Sendable (Key) -> String,
         decode: @escaping @Sendable ([UInt8]) throws -> Value,
         encode: (@Sendable (Value) throws -> [UInt8]?)? = nil, now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.init(cache, name: name, decode: decode, encode: encode, keepsFetchedBytes: true, now: now)
+    }
+
+    init(
+        _ cache: DiskCache, name: @escaping @Sendable (Key) -> String,
+        decode: @escaping @Sendable ([UInt8]) throws -> Value, encode: (@Sendable (Value) throws -> [UInt8]?)?,
+        keepsFetchedBytes: Bool, now: @escaping @Sendable () -> Date
     ) {
         self.cache = cache
         self.name = name
         self.decode = decode
         self.encode = encode
+        self.keepsFetchedBytes = keepsFetchedBytes
         self.now = now
         // Reading blocks its thread, which the tasks of the app must not lack.
         reading = DispatchQueue(label: "optimist.loading.reading", attributes: .concurrent)
@@ -55,11 +66,14 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
         }
     }
 
-    private func offTheTasks<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
+    func offTheTasks<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
         await withCheckedContinuation { continuation in
             reading.async { continuation.resume(returning: work()) }
         }
     }
+
+    /// What the disk has of a key, as bytes.
+    func stored(_ key: Key) -> DiskEntry? { cache.entry(for: name(key)) }
 
     private func stored(for name: String) -> (Value, Validity)? {
         guard let entry = cache.entry(for: name) else { return nil }
@@ -118,7 +132,7 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
     private func encoded(_ write: Write) -> DiskEntry? {
         guard write.fetched.value != nil, write.fetched.isKeptOnDisk,
-            let bytes = write.fetched.bytes ?? (try? encode?(write.value)) ?? nil
+            let bytes = (keepsFetchedBytes ? write.fetched.bytes : nil) ?? (try? encode?(write.value)) ?? nil
         else { return nil }
         let validity = write.fetched.validity
         return DiskEntry(

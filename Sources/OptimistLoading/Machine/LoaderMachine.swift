@@ -44,6 +44,8 @@ struct LoaderMachine: Sendable {
     @usableFromInline var counts = LoaderCounts()
     /// How many batches are open. While there is one, no flight begins.
     private var batches = 0
+    /// While it is true, no fetch begins.
+    private var isSuspended = false
     /// The lanes to look at when the last batch ends.
     private var postponed: Set<Int> = []
     private var lastSerial = 0
@@ -125,17 +127,30 @@ struct LoaderMachine: Sendable {
     mutating func endBatch(at now: Duration) -> Decision {
         var decision = Decision()
         batches -= 1
-        guard batches == 0 else { return decision }
-        let lanes = postponed.sorted()
-        postponed = []
-        for lane in lanes { pump(lane, &decision, at: now) }
+        if batches == 0 { pumpPostponed(&decision, at: now) }
         return decision
     }
 
-    /// Notes a lane, to look at when the batch ends. Returns false if there is no batch.
+    private mutating func pumpPostponed(_ decision: inout Decision, at now: Duration) {
+        let lanes = postponed.sorted()
+        postponed = []
+        for lane in lanes { pump(lane, &decision, at: now) }
+    }
+
+    /// Notes a lane, to look at when the batch ends or the fetches resume. Returns false if the caller looks at it now.
     mutating func postpone(_ lane: Int) -> Bool {
-        if batches > 0 { postponed.insert(lane) }
-        return batches > 0
+        let waits = batches > 0 || isSuspended && lane != Self.diskLane
+        if waits { postponed.insert(lane) }
+        return waits
+    }
+
+    mutating func suspend() { isSuspended = true }
+
+    mutating func resume(at now: Duration) -> Decision {
+        var decision = Decision()
+        isSuspended = false
+        if batches == 0 { pumpPostponed(&decision, at: now) }
+        return decision
     }
 
     // MARK: - Numbers
