@@ -64,13 +64,17 @@ extension Conflict {
 extension Store {
     /// Writes a rejected row again with a record's values, as a new write of the user, and forgets the rejection.
     ///
-    /// Its dependents are written again with their own values. Counters are not taken from the record: what the user had
-    /// counted counts.
+    /// Written are the columns of the refused edit, and others in which the record differs from ``Rejection/mine(as:in:)``.
+    /// So a column that the server changed after the app read the record keeps the server's value, if the server said with its
+    /// refusal what it had. The dependents are written again with their own values. Counters are not taken from the record:
+    /// what the user had counted counts.
     ///
     /// - Parameters:
     ///   - rejection: A rejection of this store, of an insert or an update.
     ///   - record: The row that the user wants, for example ``Rejection/mine(as:in:)`` with another value.
-    /// - Throws: `OptimistError` with code `invalidTable` if the record is not that of the rejected row; otherwise as
+    /// - Throws: `OptimistError` with code `refusedDeletion` if the rejection is of a deletion: ``retry(_:with:)-(_,JSONObject)``
+    ///   deletes the row again, and an app that keeps it discards the rejection and writes the record. Code `invalidTable` if the
+    ///   record is not that of the rejected row; otherwise as
     ///   ``retry(_:with:)-(_,JSONObject)``. The rejection then stays.
     public func retry<Record: SyncedRecord>(_ rejection: Rejection, with record: Record) async throws {
         let columns = try record.databaseDictionary
@@ -82,9 +86,12 @@ extension Store {
                 "The record is not that of the rejected row. Retry it with the row \(rejection.rowID) of \(rejection.table)."
             )
         }
+        guard rejection.kind != .delete else { throw OptimistError.refusedDeletion }
+        let shown = try await values(of: layout, id, [rejection.server ?? [:], rejection.mine])
         let values = layout.columns.compactMap { column -> JSONObject.Member? in
-            guard !column.isCounter, let value = columns[column.name] else { return nil }
-            return (column.name, column.form.wire(value))
+            guard !column.isCounter, let value = columns[column.name].map(column.form.wire) else { return nil }
+            let isSame = shown[column.name].map { column.form.stored($0) == column.form.stored(value) } ?? false
+            return isSame && rejection.mine[column.name] == nil ? nil : (column.name, value)
         }
         try await retry(rejection, with: JSONObject(values))
     }
@@ -96,20 +103,38 @@ extension Store {
     ) async throws -> Record? {
         guard Record.databaseTableName == table, let layout = layout(named: table), let id = layout.idForm.stored(rowID)
         else { return nil }
-        return try await read { db in
-            var values = try AppTable(layout: layout, db: db).values(id) ?? [:]
-            for change in changes { values.replace(with: change.counted(onto: values, in: layout)) }
-            var row: [String: (any DatabaseValueConvertible)?] = ["id": id]
-            for column in layout.columns {
-                if let value = values[column.name] { row[column.name] = column.form.stored(value) }
-            }
-            do { return try Record(row: Row(row)) } catch {
-                throw OptimistError(
-                    .invalidTable,
-                    "Not all values of the row \(rowID) of \(table) are known, so they make no \(Record.self).",
-                    cause: error)
-            }
+        let values = try await values(of: layout, id, changes)
+        // A hand-written `init(row:)` stops the program at a column that is missing, and at a NULL that it does not expect.
+        let missing = layout.columns.filter { values[$0.name] == nil && !$0.isNullable }.map(\.name)
+        guard missing.isEmpty else { throw OptimistError.unknownValues(of: missing, rowID, table, nil) }
+        var row: [String: (any DatabaseValueConvertible)?] = ["id": id]
+        for column in layout.columns { row[column.name] = column.form.stored(values[column.name] ?? .null) }
+        do { return try Record(row: Row(row)) } catch {
+            throw OptimistError.unknownValues(of: [], rowID, table, error)
         }
+    }
+
+    /// The values that the row has in the app's table, with `changes` over them, the later ones over the earlier.
+    private func values(of layout: TableLayout, _ id: DatabaseValue, _ changes: [JSONObject]) async throws -> JSONObject
+    {
+        var values = try await read { try AppTable(layout: layout, db: $0).values(id) ?? [:] }
+        for change in changes { values.replace(with: change.counted(onto: values, in: layout)) }
+        return values
+    }
+}
+
+extension OptimistError {
+    fileprivate static let refusedDeletion = OptimistError(
+        .refusedDeletion,
+        "The server refused a deletion, so there is no row to write again. To keep the row, discard the rejection.")
+
+    fileprivate static func unknownValues(
+        of columns: [String], _ rowID: String, _ table: String, _ cause: (any Error)?
+    ) -> OptimistError {
+        let names = columns.isEmpty ? "" : " (\(columns.joined(separator: ", ")))"
+        return OptimistError(
+            .invalidTable,
+            "Not all values of the row \(rowID) of \(table) are known\(names), so they make no record.", cause: cause)
     }
 }
 

@@ -59,6 +59,55 @@ struct RejectedRecordTests {
         #expect(server?.content == "Theirs" && server?.priority == 5 && server?.id == todo.id)
     }
 
+    @Test func `V2: a retry with a record writes the refused columns and those the user changed, and no stale ones`()
+        async throws
+    {
+        try await store.pushAccepted(seq: 1)
+        var edited = todo
+        edited.content = "Too long"
+        try await store.write { [edited] in try edited.update($0) }
+        let current = RowPatch(
+            generation: 1, values: ["content": "Theirs", "priority": .int(5), "done": .bool(false)])
+        let rejection = try await refuse(current: current)
+        var record = try #require(try await rejection.mine(as: Todo.self, in: store))
+        // Something newer comes while the user thinks about it.
+        try await store.write { try $0.execute(sql: "UPDATE todo SET priority = 9") }
+        record.content = "Short"
+        record.done = true
+        try await store.retry(rejection, with: record)
+        let todo = try #require(try await store.todos().first)
+        #expect(todo.content == "Short" && todo.done && todo.priority == 9)
+        #expect(try await store.dirtyColumns(todo) == ["content", "done", "priority"])
+    }
+
+    @Test func `V2: a refused deletion is not retried with a record, and stays`() async throws {
+        try await store.pushAccepted(seq: 1)
+        try await store.write { try $0.execute(sql: "DELETE FROM todo") }
+        let rejection = try await refuse()
+        await #expect { try await store.retry(rejection, with: todo) } throws: {
+            ($0 as? OptimistError)?.code == .refusedDeletion
+        }
+        #expect(try await store.rejections() == [rejection])
+    }
+
+    @Test func `values that are not all known are an error, also for a record that is read by hand`() async throws {
+        struct Handmade: SyncedRecord {
+            static let databaseTableName = "todo"
+            var priority: Int
+            init(row: Row) { priority = row["priority"] }
+            func encode(to container: inout PersistenceContainer) { container["priority"] = priority }
+        }
+        try await store.pushAccepted(seq: 1)
+        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'Too long'") }
+        let rejection = try await refuse()
+        #expect(try await rejection.mine(as: Handmade.self, in: store)?.priority == 1)
+        try await store.write { try $0.execute(sql: "DELETE FROM todo") }
+        await #expect { try await rejection.mine(as: Handmade.self, in: store) } throws: {
+            guard let error = $0 as? OptimistError else { return false }
+            return error.code == .invalidTable && error.message.contains("priority")
+        }
+    }
+
     @Test func `a refused deletion is no record, and neither is a row of another table`() async throws {
         try await store.pushAccepted(seq: 1)
         try await store.write { try $0.execute(sql: "DELETE FROM todo") }
