@@ -14,6 +14,12 @@ public struct SyncStatus: Sendable, Hashable {
     /// The rows that the server does not accept for now, and why: one element for each table and reason, the most
     /// urgent first.
     public var waiting: [WaitingRows]
+    /// Whether this device has received everything that the server had at some time since the engine last connected. False
+    /// while the engine does not run, cannot reach the server or waits for the app, and until the first answer after that
+    /// is complete.
+    ///
+    /// Together with ``SyncCounts/lastSync`` it tells how old the rows are: while it is false, "as of 10:42, updating".
+    public var isCaughtUp: Bool
 
     /// Whether the first sync, or the latest resync, has ended, so that this device has everything that the server had.
     public var isComplete: Bool { progress == nil }
@@ -43,12 +49,24 @@ public struct SyncStatus: Sendable, Hashable {
     /// Makes a status, for tests and previews. By default the engine does not run and nothing is pending.
     public init(
         phase: Phase = .stopped, counts: SyncCounts = SyncCounts(), progress: SyncProgress? = nil,
-        upgradeRequired: Set<String> = [], waiting: [WaitingRows] = []
+        upgradeRequired: Set<String> = [], waiting: [WaitingRows] = [],
+        isCaughtUp: Bool = false
     ) {
         self.phase = phase
         self.counts = counts
         self.progress = progress
         self.upgradeRequired = upgradeRequired
         self.waiting = waiting
+        self.isCaughtUp = isCaughtUp
+    }
+}
+
+extension SyncStatus.Phase {
+    /// Whether the server is not reached: what this device missed since is unknown.
+    var isDisconnected: Bool {
+        switch self {
+        case .stopped, .offline, .paused, .failed: true
+        case .idle, .waiting, .syncing, .deviceTrouble: false
+        }
     }
 }

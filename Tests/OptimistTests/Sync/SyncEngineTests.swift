@@ -108,6 +108,22 @@ struct SyncEngineTests {
         await phone.stop()
     }
 
+    @Test func `Q3: the status says whether the device has caught up since it connected`() async throws {
+        let phone = try SyncedPhone(server)
+        let engine = phone.start()
+        try await engine.status.reach { $0.isCaughtUp && $0.counts.lastSync != nil }
+        phone.remote.isOnline = false
+        try await phone.store.write { try Todo(content: "Tickets").insert($0) }
+        try await engine.status.reach { $0.phase == .offline && !$0.isCaughtUp }
+        #expect(try await engine.status.current().counts.lastSync != nil)
+        phone.remote.isOnline = true
+        phone.reachability.say(isOnline: false)
+        phone.reachability.say(isOnline: true)
+        try await engine.status.reach { $0.isCaughtUp && $0.counts.pending == 0 }
+        await phone.stop()
+        #expect(try await engine.status.current().isCaughtUp == false)
+    }
+
     @Test func `S1 an insert and a delete offline send nothing, however often they were tried meanwhile`() async throws
     {
         let phone = try SyncedPhone(server)
