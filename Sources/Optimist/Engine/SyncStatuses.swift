@@ -17,6 +17,7 @@ public final class SyncStatuses: AsyncSequence, Sendable {
     private struct State {
         var phase = SyncStatus.Phase.stopped
         var upgradeRequired: Set<String> = []
+        var isCaughtUp = false
     }
 
     private let store: Store
@@ -42,7 +43,7 @@ public final class SyncStatuses: AsyncSequence, Sendable {
                 phase: try self.phase(state, counts, db), counts: counts,
                 progress: SyncProgress(try TableProgress.fetchAll(served, in: db)),
                 upgradeRequired: state.upgradeRequired,
-                waiting: try WaitTable(db).summary(of: store.layouts))
+                waiting: try WaitTable(db).summary(of: store.layouts), isCaughtUp: state.isCaughtUp)
         }
     }
 
@@ -56,9 +57,9 @@ public final class SyncStatuses: AsyncSequence, Sendable {
     }
 
     /// The status, as soon as the counts can be read. If the disk fails, this reads them again a second later, because
-    /// no further change may come. Nil: the task was cancelled.
+    /// no further change may come. Nil: the task was cancelled, or the store is closed.
     func whenReadable() async -> SyncStatus? {
-        while !Task.isCancelled {
+        while !Task.isCancelled, !store.isClosed {
             if let status = try? await current() { return status }
             try? await store.surroundings.clock.sleep(for: .seconds(1))
         }
@@ -66,8 +67,20 @@ public final class SyncStatuses: AsyncSequence, Sendable {
     }
 
     func show(_ phase: SyncStatus.Phase) {
-        state.withLock { $0.phase = phase }
+        state.withLock { state in
+            state.phase = phase
+            if phase.isDisconnected { state.isCaughtUp = false }
+        }
         store.changes.send()
+    }
+
+    /// - Parameter hasMore: Whether the server's latest answer said that there is more to receive.
+    func received(hasMore: Bool) {
+        let isNews = state.withLock { state in
+            defer { state.isCaughtUp = state.isCaughtUp || !hasMore }
+            return !state.isCaughtUp && !hasMore
+        }
+        if isNews { store.changes.send() }
     }
 
     func show(upgradeRequired tables: Set<String>) {

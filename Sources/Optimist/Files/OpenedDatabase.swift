@@ -13,11 +13,11 @@ struct OpenedDatabase {
     let shared: SharedFile
 
     init(
-        url: URL, synced: [any SyncedRecord.Type], durability: Store.Durability, migrator: DatabaseMigrator,
+        file: StoreFile, synced: [any SyncedRecord.Type], durability: Store.Durability, migrator: DatabaseMigrator,
         capture: CaptureContext, checkpoints: Checkpoints?, surroundings: Surroundings
     ) throws {
-        var configuration = Configuration()
-        configuration.label = "optimist"
+        var configuration = file.configuration
+        configuration.label = configuration.label ?? "optimist"
         configuration.busyMode = .timeout(5)
         // An app whose file is in a shared container asks all connections to release their locks before it is suspended.
         configuration.observesSuspensionNotifications = true
@@ -28,7 +28,7 @@ struct OpenedDatabase {
             // The pool keeps this closure, and so the checkpoints that its connections call.
             checkpoints?.attach(to: db)
         }
-        pool = try DatabasePool(path: url.path, configuration: configuration)
+        pool = try DatabasePool(path: file.url.path, configuration: configuration)
         try Self.require(durability, of: pool)
         try pool.write { db in try EngineSchema.migrate(db) }
         if try pool.read({ try !migrator.hasCompletedMigrations($0) }) {

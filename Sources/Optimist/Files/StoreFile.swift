@@ -7,6 +7,8 @@ import OptimistCore
 /// A database file before it is opened for writing. Checks whether it is a database, and whether this version can use it.
 struct StoreFile {
     let url: URL
+    /// What the app does with each connection.
+    var configuration = Configuration()
 
     /// Checks the file without changing it. The exception: SQLite rolls back what a process that died left half written.
     ///
@@ -17,7 +19,9 @@ struct StoreFile {
             where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK
         {
             // The process died while it created the file, before the file had a write-ahead log.
-            try DatabaseQueue(path: url.path).read { db in _ = try db.tableExists("optimist_meta") }
+            try DatabaseQueue(path: url.path, configuration: configuration).read { db in
+                _ = try db.tableExists("optimist_meta")
+            }
             try look(migrator)
         }
     }
@@ -35,14 +39,15 @@ struct StoreFile {
     /// Reads the file on a connection that cannot write.
     func reading<T>(_ value: (Database) throws -> T) throws -> T {
         do {
-            var configuration = Configuration()
+            var configuration = configuration
             configuration.readonly = true
             configuration.busyMode = .timeout(5)
             return try DatabaseQueue(path: url.path, configuration: configuration).read(value)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
             throw OptimistError(
                 .notADatabase,
-                "\(url.lastPathComponent) is not a database. It was left as it is: move it away, or open another file.",
+                "\(url.lastPathComponent) is not a database, or its key is another. It was left as it is: move it away, or "
+                    + "open another file.",
                 cause: error)
         }
     }

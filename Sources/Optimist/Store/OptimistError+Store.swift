@@ -23,8 +23,12 @@ extension OptimistError.Code {
     public static let syncStopped = Self("syncStopped")
     /// A row is larger than the server takes. Nothing was written.
     public static let rowTooLarge = Self("rowTooLarge")
+    /// The app has closed the store. Nothing was read or written.
+    public static let storeClosed = Self("storeClosed")
     /// The rejection no longer exists.
     public static let unknownRejection = Self("unknownRejection")
+    /// The rejection is of a deletion, so no record can be written in its place. Nothing was written.
+    public static let refusedDeletion = Self("refusedDeletion")
     /// A synced table has no column of that name. Nothing was written.
     public static let unknownColumn = Self("unknownColumn")
     /// The conflict is no longer in the journal.

@@ -45,7 +45,7 @@ public struct QueryStates<Element: Equatable & Sendable>: AsyncSequence, Sendabl
         public mutating func next() async -> Element? { await next(isolation: #isolation) }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-            while !Task.isCancelled {
+            while !Task.isCancelled, !query.store.isClosed {
                 do {
                     var states = self.states ?? query.states().makeAsyncIterator()
                     defer { self.states = states }

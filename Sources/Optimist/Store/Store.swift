@@ -42,6 +42,7 @@ public final class Store: Sendable {
     /// Where the clock was last restarted, in milliseconds since 1970. A confirmed stamp keeps it from going back further.
     let clockFloor = Mutex<Int64>(.min)
     private let watch = Mutex<Task<Void, Never>?>(nil)
+    private let closing = Mutex(false)
     /// The owner that the file names.
     let owner: Mutex<FileOwner>
     /// Asks the engine's remote who is signed in.
@@ -53,6 +54,11 @@ public final class Store: Sendable {
     ///   - url: The file. Its folder must exist.
     ///   - synced: The record types whose tables are kept in step with the server.
     ///   - durability: Default: `full`.
+    ///   - configuration: GRDB's configuration for every connection to the file, for example with the key of an encrypted
+    ///     database. Its `prepareDatabase` closures run on each connection before the store reads or sets anything there.
+    ///     The store sets `busyMode` itself. With a configuration, SQLite copies its write-ahead log within commits.
+    ///     Default: nil, the store's own.
+    ///   - protection: When the system lets the file be read. Default: `system`.
     ///   - surroundings: The sources of time, ids and chance. Default: the real ones.
     ///   - migrate: Registers the app's own migrations, which create and alter its tables. They run before this returns.
     /// - Throws: `OptimistError` with a message that says what to do: code `noFolder`, and no file is created; `notADatabase`
@@ -60,21 +66,26 @@ public final class Store: Sendable {
     ///   run; `damagedMetadata`. `DatabaseError` for an error of SQLite or of a migration.
     public init(
         at url: URL, synced: [any SyncedRecord.Type], durability: Durability = .full,
+        configuration: Configuration? = nil, protection: FileProtection = .system,
         surroundings: Surroundings = Surroundings(), migrate: (inout DatabaseMigrator) -> Void
     ) throws {
         var migrator = DatabaseMigrator()
         migrate(&migrator)
-        try StoreFile(url: url).check(against: migrator)
+        let file = StoreFile(url: url, configuration: configuration ?? Configuration())
+        try file.check(against: migrator)
+        try protection.prepare(url)
         let capture = CaptureContext(clock: HybridClock())
-        checkpoints = surroundings.blockingExecutor == nil ? Checkpoints(url) : nil
+        // They open the file by themselves, without what the app's configuration does.
+        checkpoints = surroundings.blockingExecutor == nil && configuration == nil ? Checkpoints(url) : nil
         let opened: OpenedDatabase
         do {
             opened = try OpenedDatabase(
-                url: url, synced: synced, durability: durability, migrator: migrator, capture: capture,
+                file: file, synced: synced, durability: durability, migrator: migrator, capture: capture,
                 checkpoints: checkpoints, surroundings: surroundings)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
-            throw StoreFile(url: url).sentence(onNotOpening: error)
+            throw file.sentence(onNotOpening: error)
         }
+        try protection.protect(url)
         pool = opened.pool
         layouts = opened.layouts
         shared = Mutex(opened.shared)
@@ -94,6 +105,28 @@ public final class Store: Sendable {
         watch.withLock { $0 }?.cancel()
         // A caller that now moves or removes the file finds it unused.
         checkpoints?.waitUntilIdle()
+    }
+
+    /// Closes the file, so that the app can move, replace or delete it, or let the system suspend the app without a lock.
+    ///
+    /// Writes that have been asked for are finished first. From then on every read and write throws `OptimistError` with
+    /// code `storeClosed`, live queries emit nothing more, and the store cannot be opened again: make another. Cancel `SyncEngine.run()`
+    /// first and wait for it to return. Closing twice changes nothing. Cancelling does not interrupt it.
+    ///
+    /// - Throws: `DatabaseError` if the app's own observations or statements still use the file. It stays closed to reads and
+    ///   writes; call this again to let go of the file.
+    public func close() async throws {
+        closing.withLock { $0 = true }
+        watch.withLock { $0 }?.cancel()
+        await untilCheckpointed()
+        try await worker.run { try self.pool.close() }
+    }
+
+    /// Whether the app has closed the store.
+    var isClosed: Bool { closing.withLock { $0 } }
+
+    private func requireOpen() throws {
+        if isClosed { throw OptimistError(.storeClosed, "The store is closed. Open the file with another store.") }
     }
 
     /// Follows the commits of other processes as long as the store exists: live queries show them, and the engine sends them.
@@ -157,6 +190,7 @@ public final class Store: Sendable {
     private func writeInTurn<T: Sendable>(
         _ write: @escaping @Sendable (_ author: SignedIn) throws -> T
     ) async throws -> T {
+        try requireOpen()
         let author = signedIn
         try await note(author)
         waiting.withLock { $0 += 1 }
@@ -179,7 +213,10 @@ public final class Store: Sendable {
     }
 
     /// GRDB's synchronous reading, under a name that an async function cannot mistake for the asynchronous one.
-    private func readNow<T>(_ value: (Database) throws -> T) throws -> T { try pool.read(value) }
+    private func readNow<T>(_ value: (Database) throws -> T) throws -> T {
+        try requireOpen()
+        return try pool.read(value)
+    }
 
     /// Finds everything that would keep the synced tables from syncing as an app might expect. Returns an empty array if there
     /// is nothing.

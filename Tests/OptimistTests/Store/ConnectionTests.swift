@@ -1,0 +1,100 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistCore
+import Synchronization
+import Testing
+
+@testable import Optimist
+
+/// The app's own configuration of a connection, and closing a store.
+@Suite(.timeLimit(.minutes(20)))
+final class ConnectionTests {
+    private let folder: URL
+    private var file: URL { folder.appending(path: "planner.sqlite") }
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    private func open(
+        _ configuration: Configuration? = nil, _ protection: Store.FileProtection = .system
+    ) throws -> Store {
+        try Store(
+            at: file, synced: [Todo.self], durability: .normal, configuration: configuration, protection: protection,
+            migrate: Todo.migrate)
+    }
+
+    @Test func `W8: what the app does with a connection comes before all that the store does with it`() async throws {
+        let seen = Mutex<[Bool]>([])
+        var configuration = Configuration()
+        configuration.prepareDatabase { db in
+            let ours = try Int.fetchOne(
+                db, sql: "SELECT count(*) FROM pragma_function_list WHERE name LIKE 'optimist%'")
+            let triggers = try Int.fetchOne(db, sql: "PRAGMA recursive_triggers")
+            seen.withLock { $0.append(ours == 0 && triggers == 0) }
+            db.add(function: DatabaseFunction("key", argumentCount: 0) { _ in "secret" })
+        }
+        for launch in 1...2 {
+            let store = try open(configuration)
+            try await store.write { try Todo(content: "Tickets").insert($0) }
+            #expect(try await store.todos().count == launch)
+            #expect(try await store.read { try String.fetchOne($0, sql: "SELECT key()") } == "secret")
+            try await store.close()
+        }
+        // A writer and a reader for each launch, and the look at the file before it is opened for writing.
+        #expect(seen.withLock { $0.count >= 5 && $0.allSatisfy(\.self) })
+    }
+
+    @Test func `W8: a key that does not fit leaves the file as it was`() async throws {
+        try await open().close()
+        let before = try Data(contentsOf: file)
+        var configuration = Configuration()
+        configuration.prepareDatabase { _ in throw DatabaseError(resultCode: .SQLITE_NOTADB) }
+        #expect {
+            try self.open(configuration)
+        } throws: {
+            ($0 as? OptimistError)?.code == .notADatabase
+        }
+        #expect(try Data(contentsOf: file) == before)
+    }
+
+    @Test func `a protected file opens and writes like others, and a missing folder is said`() async throws {
+        let store = try open(nil, .afterFirstUnlock)
+        try await store.write { try Todo(content: "Tickets").insert($0) }
+        try await store.close()
+        #expect(try await open(nil, .unlessOpen).todos().count == 1)
+        #expect {
+            try Store(
+                at: self.folder.appending(path: "missing/a.sqlite"), synced: [Todo.self], protection: .afterFirstUnlock,
+                migrate: Todo.migrate)
+        } throws: {
+            ($0 as? OptimistError)?.code == .noFolder
+        }
+    }
+
+    @Test func `W9: closing finishes the writes, lets go of the file, and what comes later is an error`() async throws {
+        let store = try open()
+        let writes = (1...20).map { number in
+            Task { try await store.write { try Todo(content: "\(number)").insert($0) } }
+        }
+        for write in writes { try await write.value }
+        try await store.close()
+        try await store.close()
+        #if os(Linux)
+            let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+            let open = descriptors.compactMap {
+                try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
+            }
+            #expect(!open.contains { $0.hasPrefix(file.path) })
+        #endif
+        let isClosed: @Sendable (any Error) -> Bool = { ($0 as? OptimistError)?.code == .storeClosed }
+        await #expect { try await store.write { try $0.execute(sql: "DELETE FROM todo") } } throws: { isClosed($0) }
+        await #expect { try await store.todos() } throws: { isClosed($0) }
+        #expect(try await open().todos().count == 20)
+    }
+}
