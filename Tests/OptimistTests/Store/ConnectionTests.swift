@@ -87,10 +87,10 @@ final class ConnectionTests {
         try await store.close()
         #if os(Linux)
             let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
-            let open = descriptors.compactMap {
+            let links = descriptors.compactMap {
                 try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
             }
-            #expect(!open.contains { $0.hasPrefix(file.path) })
+            #expect(!links.contains { $0.hasPrefix(file.path) })
         #endif
         let isClosed: @Sendable (any Error) -> Bool = { ($0 as? OptimistError)?.code == .storeClosed }
         await #expect { try await store.write { try $0.execute(sql: "DELETE FROM todo") } } throws: { isClosed($0) }
