@@ -22,22 +22,25 @@ public enum DataBackup {
     /// Copies a data directory as it is at one moment. Writes of a running server go on meanwhile, and are not in the copy.
     ///
     /// The copy is a directory that only its owner can read: the database, the keys and the schema. It is opened and
-    /// checked before it gets its name. If the copy is interrupted, there is nothing under that name. It blocks the thread.
+    /// checked before it gets its name. If the copy is interrupted, there is nothing under that name. A program that is
+    /// killed may leave a hidden directory beside it, which the next copy to this place removes. It blocks the thread.
     ///
     /// - Parameters:
     ///   - directory: A server's data directory.
     ///   - target: The directory to make.
+    ///   - begun: Gets the hidden directory in which the copy grows: a program that is asked to end removes that. Default:
+    ///     nothing.
     /// - Throws: `OptimistError` with code `unreadableData` if there is no data, the target exists, or the copy is not sound;
     ///   `diskTrouble` if the disk is full or fails.
-    public static func backUp(_ directory: URL, to target: URL) throws -> Report {
-        try make(target) { draft in
+    public static func backUp(
+        _ directory: URL, to target: URL, begun: (URL) -> Void = { _ in }
+    ) throws -> Report {
+        try make(target, from: directory, begun: begun) { copy in
             let source = try ServerDatabase.existingFile(in: directory)
-            let copy = draft.appending(path: database).path
-            PrivateFiles.makeDatabase(at: copy)
+            PrivateFiles.makeDatabase(at: copy.path)
             try ServerDatabase.queue(source.path).inDatabase {
-                try $0.execute(sql: "VACUUM INTO ?", arguments: [copy])
+                try $0.execute(sql: "VACUUM INTO ?", arguments: [copy.path])
             }
-            try copyBesides(from: directory, to: draft)
         }
     }
 
@@ -46,50 +49,36 @@ public enum DataBackup {
     /// The server's next start begins an epoch. Devices then compare what they have, and send what is not in the backup.
     ///
     /// - Parameters:
-    ///   - backup: The directory that ``backUp(_:to:)`` made.
+    ///   - backup: The directory that ``backUp(_:to:begun:)`` made.
     ///   - directory: The data directory to make.
-    /// - Throws: As ``backUp(_:to:)``.
-    public static func restore(_ backup: URL, to directory: URL) throws -> Report {
-        try make(directory) { draft in
+    ///   - begun: As ``backUp(_:to:begun:)``.
+    /// - Throws: As ``backUp(_:to:begun:)``.
+    public static func restore(
+        _ backup: URL, to directory: URL, begun: (URL) -> Void = { _ in }
+    ) throws -> Report {
+        try make(directory, from: backup, begun: begun) { copy in
             let source = backup.appending(path: database)
             guard FileManager.default.fileExists(atPath: source.path) else {
                 throw OptimistError(
                     .unreadableData,
                     "There is no backup in \(backup.path). Name the directory that `optimist backup` made.")
             }
-            try FileManager.default.copyItem(at: source, to: draft.appending(path: database))
-            try copyBesides(from: backup, to: draft)
+            try FileManager.default.copyItem(at: source, to: copy)
         }
     }
 
-    /// Makes a directory under another name, checks it, and gives it its name.
-    private static func make(_ target: URL, _ fill: (URL) throws -> Void) throws -> Report {
-        let files = FileManager.default
-        if let found = try? files.contentsOfDirectory(atPath: target.path), !found.isEmpty {
-            throw OptimistError(
-                .unreadableData,
-                "\(target.path) is there already, and nothing in it is replaced. Name another directory.")
-        }
-        let draft = target.deletingLastPathComponent().appending(path: ".\(target.lastPathComponent).partial")
-        return try OptimistError.explainingDisk(of: target.deletingLastPathComponent()) {
-            try? files.removeItem(at: draft)
-            do {
-                try files.createDirectory(
-                    at: draft, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-                try fill(draft)
-                try PrivateFiles.closeFiles(in: draft)
-                let report = try check(draft)
-                // The other files are durable since they were made.
-                try DurableFile.sync(draft.appending(path: database))
-                try DurableFile.sync(draft)
-                rmdir(target.path)  // An empty one may be there.
-                try files.moveItem(at: draft, to: target)
-                try DurableFile.sync(target.deletingLastPathComponent())
-                return report
-            } catch {
-                try? files.removeItem(at: draft)
-                throw error
-            }
+    /// Makes a directory of a checked database and the files beside it. The keys come last, so that an interrupted copy
+    /// has none.
+    private static func make(
+        _ target: URL, from source: URL, begun: (URL) -> Void, _ copyDatabase: (URL) throws -> Void
+    ) throws -> Report {
+        try DraftDirectory.make(target, begun: begun) { draft in
+            try copyDatabase(draft.appending(path: database))
+            try PrivateFiles.closeFiles(in: draft)
+            let report = try check(draft)
+            try DurableFile.sync(draft.appending(path: database))
+            try copyBesides(from: source, to: draft)
+            return report
         }
     }
 

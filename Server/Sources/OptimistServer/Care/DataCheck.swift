@@ -3,7 +3,6 @@
 public import Foundation
 import GRDB
 import OptimistCore
-import OptimistWire
 
 /// Checks a server's data: the file, its tables and indexes, and that the tables agree with each other.
 public enum DataCheck {
@@ -15,7 +14,7 @@ public enum DataCheck {
         try problems(in: ServerDatabase.existingFile(in: directory))
     }
 
-    static let mostProblems = 100
+    package static let mostProblems = 100
 
     static func problems(in file: URL) throws -> [String] {
         do {
@@ -25,61 +24,61 @@ public enum DataCheck {
                 }
                 // What a damaged file says of its rows is no news.
                 if !damage.isEmpty { return damage.map { "The file is damaged: \($0)." } }
-                return try Array((disagreements(db) + unreadable(db)).prefix(mostProblems))
+                return try problems(in: EmbeddedData(db))
             }
         } catch {
             throw ServerDatabase.problem(error, at: file.path)
         }
     }
 
+    /// Checks whether the tables agree with each other, and every row.
+    ///
+    /// - Returns: A sentence for each problem, at most 100.
+    package static func problems(in data: some CheckedData) throws -> [String] {
+        var problems: [String] = []
+        for claim in claims { problems += try data.texts(claim.query).map { "\(claim.sentence): \($0)." } }
+        var rows = RowCheck(data)
+        try data.forEachRow { try rows.look(at: $0) }
+        return Array((problems + rows.problems).prefix(mostProblems))
+    }
+
     /// What one table says and another does not.
-    private static let claims: [(sql: String, sentence: String)] = [
-        (
+    private struct Claim {
+        var query: CheckedQuery
+        var sentence: String
+
+        init(_ name: String, _ sentence: String, _ sql: String) {
+            query = CheckedQuery(name: name, sql: "\(sql) LIMIT \(mostProblems)")
+            self.sentence = sentence
+        }
+    }
+
+    private static let claims = [
+        Claim(
+            "strayRows", "There are rows of an account that is not there",
             """
             SELECT DISTINCT account_id FROM optimist_rows r WHERE NOT EXISTS
             (SELECT 1 FROM optimist_accounts a WHERE a.account_id = r.account_id) AND NOT EXISTS
             (SELECT 1 FROM optimist_deleted_accounts d WHERE d.account_id = r.account_id)
-            """, "There are rows of an account that is not there"
-        ),
-        (
+            """),
+        Claim(
+            "lateRows", "A row is later than its account's last write",
             """
             SELECT r.account_id || ' ' || r.type || ' ' || r.id FROM optimist_rows r
             JOIN optimist_accounts a USING (account_id) WHERE r.seq > a.seq OR r.born_seq > r.seq
-            """, "A row is later than its account's last write"
-        ),
-        (
+            """),
+        Claim(
+            "strayEntries", "An index names a row that is not there",
             """
             SELECT i.account_id || ' ' || i.type || ' ' || i.id FROM optimist_index i
             LEFT JOIN optimist_rows r USING (account_id, type, id) WHERE r.id IS NULL OR r.generation % 2 = 0
-            """, "An index names a row that is not there"
-        ),
-        (
+            """),
+        Claim(
+            "straySessions", "There is a session of an account that is not there",
             """
             SELECT s.account_id || ' ' || s.session_id FROM optimist_sessions s WHERE NOT EXISTS
-            (SELECT 1 FROM optimist_accounts a WHERE a.account_id = s.account_id)
-            """, "There is a session of an account that is not there"
-        ),
+            (SELECT 1 FROM optimist_accounts a WHERE a.account_id = s.account_id) AND NOT EXISTS
+            (SELECT 1 FROM optimist_deleted_accounts d WHERE d.account_id = s.account_id)
+            """),
     ]
-
-    private static func disagreements(_ db: Database) throws -> [String] {
-        try claims.flatMap { claim in
-            try String.fetchAll(db, sql: "\(claim.sql) LIMIT \(mostProblems)").map { "\(claim.sentence): \($0)." }
-        }
-    }
-
-    /// The rows whose content is not JSON.
-    private static func unreadable(_ db: Database) throws -> [String] {
-        var problems: [String] = []
-        let rows = try Row.fetchCursor(db, sql: "SELECT account_id, type, id, content, hidden FROM optimist_rows")
-        while let row = try rows.next(), problems.count < mostProblems {
-            let content = try row.bytes(at: 3)
-            let hidden = try row.bytesIfAny(at: 4)
-            if (try? JSON(parsing: content))?.object != nil, hidden.map({ (try? JSON(parsing: $0)) != nil }) ?? true {
-                continue
-            }
-            problems.append(
-                "The content of a row cannot be read: \(row[0] as String) \(row[1] as String) \(row[2] as String).")
-        }
-        return problems
-    }
 }

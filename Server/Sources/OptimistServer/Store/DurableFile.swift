@@ -1,13 +1,13 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Foundation
+package import Foundation
 
 /// Writes small secret files so that they are there whole after a power loss, or not at all.
-enum DurableFile {
+package enum DurableFile {
     /// Makes a file that only its owner can read, and returns once it is durable.
     ///
     /// - Throws: `POSIXError`. Then there is no such file.
-    static func create(_ file: URL, _ content: [UInt8]) throws {
+    package static func create(_ file: URL, _ content: [UInt8]) throws {
         let directory = file.deletingLastPathComponent()
         let draft = directory.appending(path: ".\(file.lastPathComponent).new")
         unlink(draft.path)
@@ -29,7 +29,7 @@ enum DurableFile {
     }
 
     /// Makes the names in a directory durable, or the content of a file.
-    static func sync(_ file: URL) throws {
+    package static func sync(_ file: URL) throws {
         let descriptor = try check(open(file.path, O_RDONLY | O_CLOEXEC))
         defer { close(descriptor) }
         _ = try check(Int(fsync(descriptor)))

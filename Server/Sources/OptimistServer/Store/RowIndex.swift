@@ -16,6 +16,14 @@ enum RowIndex {
         return present?.hasPrefix("\(form) ") == true
     }
 
+    /// Whether the table was made for the indexes of a schema.
+    static func isPresent(for schema: Schema, _ db: Database) throws -> Bool {
+        try String.fetchOne(db, sql: "SELECT value FROM optimist_settings WHERE name = 'indexes'")
+            == setting(for: schema)
+    }
+
+    private static func setting(for schema: Schema) -> String { "\(form) \(schema.indexNames.canonicalText)" }
+
     static func add(_ entry: IndexEntry, _ key: RowKey, account: String, _ db: Database) throws {
         let insert = try db.cachedStatement(
             sql: "INSERT OR IGNORE INTO optimist_index (account_id, type, name, key, id) VALUES (?, ?, ?, ?, ?)")
@@ -27,9 +35,7 @@ enum RowIndex {
     ///
     /// Rows that were stored before a schema made their values unique stay as they are; only later writes are judged.
     static func keepUp(with schema: Schema, _ db: Database) throws {
-        let wanted = "\(form) \(schema.indexNames.canonicalText)"
-        let present = try String.fetchOne(db, sql: "SELECT value FROM optimist_settings WHERE name = 'indexes'")
-        if present == wanted { return }
+        if try isPresent(for: schema, db) { return }
         try db.execute(sql: "DELETE FROM optimist_index")
         let rows = try Row.fetchCursor(
             db,
@@ -44,7 +50,8 @@ enum RowIndex {
             for entry in type.indexEntries(of: stored.row) { try add(entry, key, account: row[0], db) }
         }
         try db.execute(
-            sql: "INSERT OR REPLACE INTO optimist_settings (name, value) VALUES ('indexes', ?)", arguments: [wanted])
+            sql: "INSERT OR REPLACE INTO optimist_settings (name, value) VALUES ('indexes', ?)",
+            arguments: [setting(for: schema)])
     }
 }
 

@@ -1,0 +1,91 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+package import OptimistServing
+package import OptimistWire
+
+/// The data of a store at one moment, as a check reads it.
+package protocol CheckedData {
+    /// Returns the first column of a query's rows.
+    func texts(_ query: CheckedQuery) throws -> [String]
+    /// Calls `body` for each row in the order of account, type and id, until it returns false.
+    func forEachRow(_ body: (CheckedRow) throws -> Bool) throws
+    /// Returns the index entries of an account's rows of one type, by the ids of the rows.
+    func entries(of account: String, type: String) throws -> [String: Set<IndexEntry>]
+    /// Returns the schema that an account's index was made for. Nil: that is not the present one.
+    func schema(of account: String) throws -> Schema?
+    /// Returns an entry in the form in which the store keeps it.
+    func stored(_ entry: IndexEntry) -> IndexEntry
+}
+
+/// A query that both stores understand.
+package struct CheckedQuery: Sendable {
+    /// A short name, different for each query.
+    package var name: String
+    package var sql: String
+}
+
+/// A row in its stored form, also a deleted one.
+package struct CheckedRow: Sendable {
+    package var account: String
+    package var type: String
+    package var id: String
+    package var isAlive: Bool
+    package var content: [UInt8]
+    package var hidden: [UInt8]?
+
+    package init(account: String, type: String, id: String, isAlive: Bool, content: [UInt8], hidden: [UInt8]?) {
+        self.account = account
+        self.type = type
+        self.id = id
+        self.isAlive = isAlive
+        self.content = content
+        self.hidden = hidden
+    }
+
+    var place: String { "\(account) \(type) \(id)" }
+
+    var isReadable: Bool {
+        (try? JSON(parsing: content))?.object != nil && hidden.map { (try? JSON(parsing: $0)) != nil } ?? true
+    }
+}
+
+/// Looks at rows one by one: whether each can be read, and whether the index agrees with it.
+struct RowCheck<Source: CheckedData> {
+    private let data: Source
+    private(set) var problems: [String] = []
+    private var account: String?
+    private var type: String?
+    private var schema: Schema?
+    private var definition: TypeSchema?
+    /// The entries of the present account and type, by row.
+    private var entries: [String: Set<IndexEntry>] = [:]
+
+    init(_ data: Source) { self.data = data }
+
+    /// - Returns: Whether to go on.
+    mutating func look(at row: CheckedRow) throws -> Bool {
+        if row.account != account || row.type != type { try enter(row) }
+        guard row.isReadable else { return add("The content of a row cannot be read", row) }
+        guard let definition, row.isAlive else { return true }
+        guard
+            let stored = StoredRow(content: row.content, hidden: row.hidden, seq: 0, ordinal: 0, bornSeq: 0)
+        else { return add("The content of a row cannot be read", row) }
+        let wanted = Set(definition.indexEntries(of: stored.row).map(data.stored))
+        let found = entries[row.id] ?? []
+        if !wanted.isSubset(of: found) { return add("An index lacks a row", row) }
+        if !found.isSubset(of: wanted) { return add("An index has a value that its row does not have", row) }
+        return true
+    }
+
+    private mutating func enter(_ row: CheckedRow) throws {
+        if row.account != account { schema = try data.schema(of: row.account) }
+        (account, type) = (row.account, row.type)
+        definition = schema?.types[row.type]
+        entries = definition == nil ? [:] : try data.entries(of: row.account, type: row.type)
+    }
+
+    private mutating func add(_ sentence: String, _ row: CheckedRow) -> Bool {
+        problems.append("\(sentence): \(row.place).")
+        return problems.count < DataCheck.mostProblems
+    }
+}

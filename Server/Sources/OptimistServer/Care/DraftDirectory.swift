@@ -1,0 +1,108 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+package import Foundation
+import OptimistCore
+
+/// Makes a directory under a hidden name, and gives it its own name once it is complete.
+///
+/// The hidden name is used once, so two programs with the same target do not meet. A program that is killed leaves its
+/// draft. The next one that makes a directory in the same place removes it: the system has released the draft's lock.
+package enum DraftDirectory {
+    /// Makes a directory. It blocks the thread.
+    ///
+    /// - Parameters:
+    ///   - target: The directory. It must not be there, or must be empty.
+    ///   - begun: Gets the hidden name once that directory is there. Default: nothing.
+    ///   - fill: Writes the files.
+    /// - Returns: What `fill` returns.
+    /// - Throws: `OptimistError` with code `unreadableData` if the target is a file or has files, `diskTrouble` if the
+    ///   disk is full or fails, or what `fill` throws. There is no draft then, and the target is as it was.
+    package static func make<Value>(
+        _ target: URL, begun: (URL) -> Void = { _ in }, _ fill: (URL) throws -> Value
+    ) throws -> Value {
+        try refuse(target)
+        let parent = target.deletingLastPathComponent()
+        return try OptimistError.explainingDisk(of: parent) {
+            try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
+            removeAbandoned(in: parent)
+            let (draft, lock) = try begin(target, in: parent)
+            defer { close(lock) }
+            do {
+                begun(draft)
+                let value = try fill(draft)
+                try DurableFile.sync(draft)
+                try name(draft, target)
+                try DurableFile.sync(parent)
+                return value
+            } catch {
+                try? FileManager.default.removeItem(at: draft)
+                throw error
+            }
+        }
+    }
+
+    private static func refuse(_ target: URL) throws {
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: target.path, isDirectory: &isDirectory) else { return }
+        guard isDirectory.boolValue else { throw isFile(target) }
+        if try !FileManager.default.contentsOfDirectory(atPath: target.path).isEmpty { throw isTaken(target) }
+    }
+
+    private static func isFile(_ target: URL) -> OptimistError {
+        OptimistError(.unreadableData, "\(target.path) is a file, and a directory is needed. Name another one.")
+    }
+
+    private static func isTaken(_ target: URL) -> OptimistError {
+        OptimistError(
+            .unreadableData,
+            "\(target.path) is there already, and nothing in it is replaced. Name another directory.")
+    }
+
+    /// Makes the draft and locks it.
+    private static func begin(_ target: URL, in parent: URL) throws -> (draft: URL, lock: Int32) {
+        while true {
+            let mark = UUID().uuidString.prefix(8).lowercased()
+            let draft = parent.appending(
+                path: ".\(target.lastPathComponent).\(mark)\(ending)", directoryHint: .isDirectory)
+            try FileManager.default.createDirectory(
+                at: draft, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+            // Before the lock is there, another program may take the draft for an abandoned one and remove it.
+            if let lock = lock(draft, LOCK_EX) {
+                if FileManager.default.fileExists(atPath: draft.path) { return (draft, lock) }
+                close(lock)
+            }
+        }
+    }
+
+    private static let ending = ".partial"
+
+    /// Removes drafts of programs that no longer run.
+    private static func removeAbandoned(in parent: URL) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: parent.path)) ?? []
+        for name in names where name.wholeMatch(of: /\..+\.[0-9a-f]{8}\.partial/) != nil {
+            let draft = parent.appending(path: name, directoryHint: .isDirectory)
+            guard let lock = lock(draft, LOCK_EX | LOCK_NB) else { continue }
+            try? FileManager.default.removeItem(at: draft)
+            close(lock)
+        }
+    }
+
+    /// Locks a directory. Nil: it is not there, or another program has the lock.
+    private static func lock(_ directory: URL, _ operation: Int32) -> Int32? {
+        let descriptor = open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return nil }
+        if flock(descriptor, operation) == 0 { return descriptor }
+        close(descriptor)
+        return nil
+    }
+
+    /// Gives the draft its name. The system replaces an empty directory, and nothing else.
+    private static func name(_ draft: URL, _ target: URL) throws {
+        if rename(draft.path, target.path) == 0 { return }
+        switch errno {
+        case ENOTEMPTY, EEXIST: throw isTaken(target)
+        case ENOTDIR: throw isFile(target)
+        case let code: throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO)
+        }
+    }
+}
