@@ -24,7 +24,7 @@ ON_THEIR_OWN = [
     "EndToEnd/power_loss.py", "EndToEnd/disk_trouble.py", "EndToEnd/full_disk.py", "EndToEnd/bad_input.py",
     "EndToEnd/slow_clients.py", "EndToEnd/many_connections.py", "EndToEnd/commands.py", "EndToEnd/account.py",
     "EndToEnd/lab_screens.py", "EndToEnd/lab_servers.py", "Browser/servers.py", "Browser/admin.py", "EndToEnd/backup.py",
-    "EndToEnd/jmap.py", "EndToEnd/openapi.py", "EndToEnd/failover.py", "EndToEnd/settings.py",
+    "EndToEnd/backup_database.py", "EndToEnd/jmap.py", "EndToEnd/openapi.py", "EndToEnd/failover.py", "EndToEnd/settings.py",
     "EndToEnd/running.py",
 ]
 # This one compiles an app and all that it needs.

@@ -150,15 +150,16 @@ package struct PostgresOpening: Sendable {
     /// Begins an epoch, and returns its name. Running servers use it from their next transaction on.
     package func beginEpoch() async throws -> String {
         let name = surroundings.makeEpoch()
-        try await explaining {
-            let connection = try migrated()
-            let life = try DatabaseLife(connection)
-            try connection.transaction { connection in
-                _ = try connection.query(SharedStatement.lockSetup)
-                try DatabaseEpochs.begin(name, life, connection)
-            }
-        }
+        try await explaining { try beginEpoch(name, try migrated()) }
         return name
+    }
+
+    func beginEpoch(_ name: String, _ connection: PostgresConnection) throws {
+        let life = try DatabaseLife(connection)
+        try connection.transaction { connection in
+            _ = try connection.query(SharedStatement.lockSetup)
+            try DatabaseEpochs.begin(name, life, connection)
+        }
     }
 
     /// Makes a secret the one that a server needs in order to start. Running servers keep theirs.

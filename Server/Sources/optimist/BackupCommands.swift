@@ -2,8 +2,40 @@
 
 import ArgumentParser
 import Foundation
+import Logging
 import OptimistCore
+import OptimistPostgres
 import OptimistServer
+
+/// Which data a command cares for: a directory or a database.
+struct CareOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Where the server's data lies.", valueName: "directory"))
+    var data: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A PostgreSQL database that servers share, instead of a directory.",
+            discussion: """
+                Default: OPTIMIST_DATABASE of the environment, unless --data is given. A password may come from PGPASSWORD or a \
+                password file.
+                """, valueName: "url"))
+    var database: String?
+
+    func validate() throws {
+        guard data == nil || database == nil else { throw ValidationError("Give --data or --database, not both.") }
+        if let database, !database.hasPrefix("postgres://"), !database.hasPrefix("postgresql://") {
+            throw ValidationError("--database is a URL such as postgres://optimist@localhost/optimist.")
+        }
+    }
+
+    var directory: URL { DataDirectory.server(data) }
+
+    /// Nil: a directory is meant.
+    var opening: PostgresOpening? {
+        let url = data == nil ? database ?? ProcessInfo.processInfo.environment["OPTIMIST_DATABASE"] : nil
+        return url.map { PostgresOpening(database: PostgresDatabase(url: $0), logger: Logger(label: "optimist.care")) }
+    }
+}
 
 /// `optimist backup`: copies a server's data while it runs.
 struct BackupCommand: AsyncParsableCommand {
@@ -11,21 +43,27 @@ struct BackupCommand: AsyncParsableCommand {
         commandName: "backup", abstract: "Copy a server's data, also while the server runs.",
         discussion: """
             The copy is the data of one moment: database, keys and schema. It is checked before it gets its name. Who has it \
-            can act as any user, so keep it as you keep the server itself. For a PostgreSQL database use pg_basebackup or \
-            pg_dump: see Documentation/Deploying.md.
+            can act as any user, so keep it as you keep the server itself. Of a database it has all but the servers' secret, \
+            and needs pg_dump and pg_restore on this machine.
             """)
 
-    @Option(help: ArgumentHelp("Where the server's data lies.", valueName: "directory"))
-    var data: String?
+    @OptionGroup var options: CareOptions
 
     @Argument(help: ArgumentHelp("The directory to make.", valueName: "directory"))
     var to: String
 
     func run() async throws {
-        let directory = DataDirectory.server(data)
+        let target = URL(filePath: to, directoryHint: .isDirectory)
+        let draft = RemovedOnSignal()
         try await explainingErrors(of: "backup", at: to) {
-            let done = try DataBackup.backUp(directory, to: URL(filePath: to, directoryHint: .isDirectory))
-            say("\(to) has \(done.accounts) accounts and \(done.rows) rows, \(done.bytes) bytes. It was checked.")
+            if let opening = options.opening {
+                let done = try await opening.backUp(to: target) { draft.set($0) }
+                say("\(to) has \(done.accounts) accounts and \(done.rows) rows, \(done.bytes) bytes. It was read back.")
+                say("The servers' secret is not in it: keep that as well.")
+            } else {
+                let done = try DataBackup.backUp(options.directory, to: target) { draft.set($0) }
+                say("\(to) has \(done.accounts) accounts and \(done.rows) rows, \(done.bytes) bytes. It was checked.")
+            }
         }
     }
 }
@@ -35,21 +73,32 @@ struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore", abstract: "Put a backup in place, as the data of a server.",
         discussion: """
-            The data directory must not be there, or must be empty. Then start the server: devices compare what they have, \
-            and send what is not in the backup.
+            The data directory must not be there, or must be empty; a database must have no server's tables. Then start the \
+            server: devices compare what they have, and send what is not in the backup.
             """)
 
-    @Option(help: ArgumentHelp("Where the server's data shall lie.", valueName: "directory"))
-    var data: String?
+    @OptionGroup var options: CareOptions
 
     @Argument(help: ArgumentHelp("The directory that `optimist backup` made.", valueName: "directory"))
     var from: String
 
     func run() async throws {
-        let directory = DataDirectory.server(data)
-        try await explainingErrors(of: "restore", at: directory.path) {
-            let done = try DataBackup.restore(URL(filePath: from, directoryHint: .isDirectory), to: directory)
-            say("\(directory.path) has \(done.accounts) accounts and \(done.rows) rows. Start the server on it.")
+        let backup = URL(filePath: from, directoryHint: .isDirectory)
+        if let opening = options.opening {
+            return try await explainingErrors(of: "restore", at: opening.database.place) {
+                let done = try await opening.restore(backup)
+                say(
+                    "\(opening.database.place) has \(done.accounts) accounts and \(done.rows) rows, and an epoch has begun."
+                )
+                say("Start the servers with the secret that they had.")
+            }
+        }
+        let draft = RemovedOnSignal()
+        try await explainingErrors(of: "restore", at: options.directory.path) {
+            let done = try DataBackup.restore(backup, to: options.directory) { draft.set($0) }
+            say(
+                "\(options.directory.path) has \(done.accounts) accounts and \(done.rows) rows. Start the server on it."
+            )
         }
     }
 }
@@ -59,21 +108,32 @@ struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check", abstract: "Check a server's data, also while the server runs.",
         discussion: """
-            Checks the file with all tables and indexes, whether they agree with each other, and whether every row can be \
-            read. It changes nothing. The exit status is 1 if there is a problem. For a PostgreSQL database use pg_amcheck.
+            Checks the files of all tables and indexes, whether they agree with each other, and whether every row can be \
+            read. It changes nothing. The exit status is 1 if there is a problem. The files of a database are checked by \
+            pg_amcheck, if that is on this machine and the database has the extension amcheck.
             """)
 
-    @Option(help: ArgumentHelp("Where the server's data lies.", valueName: "directory"))
-    var data: String?
+    @OptionGroup var options: CareOptions
 
     func run() async throws {
-        let directory = DataDirectory.server(data)
-        try await explainingErrors(of: "check", at: directory.path) {
-            let problems = try DataCheck.problems(of: directory)
-            for problem in problems { say(problem) }
-            guard problems.isEmpty else { throw ExitCode.failure }
-            say("The data in \(directory.path) is sound.")
+        if let opening = options.opening {
+            return try await explainingErrors(of: "check", at: opening.database.place) {
+                let check = try await opening.check()
+                try show(check.problems, of: opening.database.place)
+                if case .notChecked(let reason) = check.files {
+                    say("PostgreSQL's own files were not checked. \(reason)")
+                }
+            }
         }
+        try await explainingErrors(of: "check", at: options.directory.path) {
+            try show(DataCheck.problems(of: options.directory), of: options.directory.path)
+        }
+    }
+
+    private func show(_ problems: [String], of place: String) throws {
+        for problem in problems { say(problem) }
+        guard problems.isEmpty else { throw ExitCode.failure }
+        say("The data in \(place) is sound.")
     }
 }
 

@@ -25,7 +25,7 @@ struct DraftTests {
 
     private func remove() { try? FileManager.default.removeItem(at: folder) }
 
-    @Test func `O9 two backups to one target do not meet, and the second one replaces nothing`() throws {
+    @Test func `O12 two backups to one target do not meet, and the second one replaces nothing`() throws {
         defer { remove() }
         let problem = refusal {
             try make("copy") { draft in
@@ -38,7 +38,7 @@ struct DraftTests {
         #expect(try Data(contentsOf: folder.appending(path: "copy/file")) == Data("second".utf8))
     }
 
-    @Test func `O9 what a killed backup has left goes with the next one, and a running one keeps its draft`() throws {
+    @Test func `O12 what a killed backup has left goes with the next one, and a running one keeps its draft`() throws {
         defer { remove() }
         let left = folder.appending(path: ".copy.0123abcd.partial")
         try FileManager.default.createDirectory(at: left, withIntermediateDirectories: true)

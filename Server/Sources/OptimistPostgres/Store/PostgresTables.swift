@@ -51,6 +51,9 @@ enum PostgresTables {
         }
     }
 
+    /// Whether the tables of the present version are there.
+    static func isPresent(_ connection: PostgresConnection) throws -> Bool { try found(connection) == version }
+
     /// The version of the tables that are there. Nil: none are.
     ///
     /// - Throws: `OptimistError` with code `unreadableData` if another program has made `optimist_settings`.

@@ -1,0 +1,72 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Crypto
+import Foundation
+import OptimistCore
+import OptimistServer
+
+/// What a backup of a database says about its dump, in `backup.json`.
+struct BackupManifest: Codable, Equatable {
+    /// The schema of the database in which the tables are. `pg_restore` puts them into one of the same name.
+    var schema: String
+    /// How many rows each table has.
+    var tables: [String: Int]
+    /// The dump's SHA-256, in hexadecimal digits.
+    var sha256: String
+
+    static let file = "backup.json"
+    static let dump = "optimist.dump"
+
+    /// Reads the manifest of a backup, and compares the dump with it.
+    ///
+    /// - Throws: `OptimistError` with code `unreadableData`.
+    init(of backup: URL) throws {
+        let dump = backup.appending(path: Self.dump)
+        guard FileManager.default.fileExists(atPath: dump.path) else {
+            let isOther = FileManager.default.fileExists(atPath: backup.appending(path: "optimist.sqlite").path)
+            throw OptimistError(
+                .unreadableData,
+                isOther
+                    ? """
+                    \(backup.path) is a backup of a directory. Restore it to a directory with --data, and copy that into the \
+                    database with `optimist copy`.
+                    """
+                    : "There is no backup in \(backup.path). Name the directory that `optimist backup` made.")
+        }
+        do {
+            let text = try Data(contentsOf: backup.appending(path: Self.file))
+            self = try JSONDecoder().decode(Self.self, from: text)
+        } catch {
+            throw OptimistError(
+                .unreadableData, "\(backup.path)/\(Self.file) cannot be read. Take another backup.", cause: error)
+        }
+        guard try Self.digest(of: dump) == sha256 else {
+            throw OptimistError(
+                .unreadableData,
+                "\(dump.path) is damaged: it is not the file that was written. Take another backup. Nothing was restored."
+            )
+        }
+    }
+
+    init(schema: String, tables: [String: Int], sha256: String) {
+        self.schema = schema
+        self.tables = tables
+        self.sha256 = sha256
+    }
+
+    var bytes: [UInt8] {
+        get throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+            return Array(try encoder.encode(self))
+        }
+    }
+
+    static func digest(of file: URL) throws -> String {
+        let handle = try FileHandle(forReadingFrom: file)
+        defer { try? handle.close() }
+        var hash = SHA256()
+        while let piece = try handle.read(upToCount: 1 << 20), !piece.isEmpty { hash.update(data: piece) }
+        return hash.finalize().map { String(format: "%02x", $0) }.joined()
+    }
+}

@@ -1,0 +1,46 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistServer
+
+/// The statements of backups and checks, which read the rows of all accounts.
+enum CareStatement: String, PostgresStatement, CaseIterable {
+    case place, tables, exportSnapshot, hasAmcheck, latestSchema, schemaVersion, rows, entries
+
+    var sql: String {
+        switch self {
+        case .place: "SELECT current_schema(), current_setting('server_version_num')::int / 10000"
+        case .tables:
+            """
+            SELECT relname FROM pg_catalog.pg_class WHERE relkind = 'r' AND relnamespace = (
+                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = current_schema())
+            """
+        case .exportSnapshot: "SELECT pg_export_snapshot()"
+        case .hasAmcheck: "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'amcheck')"
+        case .latestSchema: "SELECT version, content FROM optimist_schemas ORDER BY version DESC LIMIT 1"
+        case .schemaVersion: "SELECT schema_version FROM optimist_accounts WHERE account_id = $1"
+        case .rows:
+            """
+            SELECT account_id, type, id, generation, content, hidden FROM optimist_rows
+            WHERE (account_id, type, id) > ($1, $2, $3) ORDER BY account_id, type, id LIMIT $4
+            """
+        case .entries: "SELECT id, name, key FROM optimist_index WHERE account_id = $1 AND type = $2"
+        }
+    }
+}
+
+/// A query of a check, or the count of a table.
+struct CareQuery: PostgresStatement {
+    var name: String
+    var sql: String
+
+    init(_ query: CheckedQuery) {
+        name = "CareQuery.\(query.name)"
+        sql = query.sql
+    }
+
+    /// - Parameter table: One of our tables.
+    init(counting table: String) {
+        name = "CareQuery.count.\(table)"
+        sql = "SELECT count(*) FROM \(table)"
+    }
+}

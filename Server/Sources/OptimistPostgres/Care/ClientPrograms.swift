@@ -1,0 +1,122 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+
+/// The client programs of PostgreSQL on this machine, such as `pg_dump`.
+struct ClientPrograms {
+    private let directory: URL
+    let words: ConnectionWords
+
+    /// Finds a program that is not older than the database's server, which refuses older ones. The others that are used
+    /// later lie beside it.
+    ///
+    /// - Parameters:
+    ///   - program: The program's name.
+    ///   - major: The server's major version.
+    /// - Throws: `OptimistError` with code `programMissing` and what to install.
+    init(with program: String, atLeast major: Int, _ words: ConnectionWords) throws {
+        var found: [Int] = []
+        for directory in Self.places(ProcessInfo.processInfo.environment["PATH"] ?? "") {
+            guard let version = Self.version(of: directory.appending(path: program)) else { continue }
+            found.append(version)
+            guard version >= major else { continue }
+            self.directory = directory
+            self.words = words
+            return
+        }
+        let present = found.max().map { "is of version \($0)" } ?? "is not installed"
+        throw OptimistError(
+            .programMissing,
+            """
+            The database is of PostgreSQL \(major), and \(program) \(present) on this machine. Install PostgreSQL's client \
+            programs of version \(major) or later (on Debian: apt-get install postgresql-client).
+            """)
+    }
+
+    /// The directories in which programs are looked for: those of `PATH`, and those into which packages install versions
+    /// side by side, the latest first.
+    private static func places(_ path: String) -> [URL] {
+        let installed = ["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt"].flatMap { place in
+            (try? FileManager.default.contentsOfDirectory(atPath: place))?.sorted {
+                $0.compare($1, options: .numeric) == .orderedDescending
+            }.map { "\(place)/\($0)/bin" } ?? []
+        }
+        return (path.split(separator: ":").map(String.init) + installed).map { URL(filePath: $0) }
+    }
+
+    private static func version(of program: URL) -> Int? {
+        guard FileManager.default.isExecutableFile(atPath: program.path) else { return nil }
+        let process = Process()
+        process.executableURL = program
+        process.arguments = ["--version"]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil, let said = try? output.fileHandleForReading.readToEnd() else { return nil }
+        process.waitUntilExit()
+        return majorVersion(in: String(decoding: said, as: UTF8.self))
+    }
+
+    /// The major version in an answer such as `pg_dump (PostgreSQL) 16.4 (Debian 16.4-1)`. Nil: it has none.
+    static func majorVersion(in answer: String) -> Int? {
+        answer.firstMatch(of: /\(PostgreSQL\) (\d+)/).flatMap { Int($0.1) }
+    }
+
+    /// What a program that ran to its end has said.
+    struct Ending {
+        var status: Int32
+        var errors: String
+
+        func failure(of program: String, _ consequence: String) -> OptimistError {
+            let words = errors.isEmpty ? "It ended with status \(status)." : "It says: \(errors)"
+            return OptimistError(.databaseUnreachable, "\(program) failed. \(consequence) \(words)")
+        }
+    }
+
+    /// Runs a program that connects to the database. Blocks the thread.
+    ///
+    /// - Throws: `CocoaError` if it cannot be started.
+    func connect(_ program: String, _ arguments: [String]) throws -> Ending {
+        try run(program, ["--dbname", words.argument, "--no-password"] + arguments)
+    }
+
+    /// Runs a program. Blocks the thread.
+    ///
+    /// - Parameter output: Gets the standard output piece by piece.
+    /// - Throws: `CocoaError` if it cannot be started, or what `output` throws.
+    func run(_ program: String, _ arguments: [String], output: (Data) throws -> Void = { _ in }) throws -> Ending {
+        let process = Process()
+        process.executableURL = directory.appending(path: program)
+        process.arguments = arguments
+        // Its sentences are quoted to an operator. A password is asked for nowhere.
+        process.environment = ProcessInfo.processInfo.environment.merging(words.environment) { $1 }
+            .merging(["LC_ALL": "C"]) { $1 }
+        process.standardInput = FileHandle.nullDevice
+        let (said, errors) = (Pipe(), Pipe())
+        process.standardOutput = said
+        process.standardError = errors
+        try process.run()
+        do {
+            while let piece = try said.fileHandleForReading.read(upToCount: 1 << 16), !piece.isEmpty {
+                try output(piece)
+            }
+        } catch {
+            process.terminate()
+            process.waitUntilExit()
+            throw error
+        }
+        // These programs end at their first error, and so their words fit into the pipe.
+        let words = try errors.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        let status = process.terminationReason == .exit ? process.terminationStatus : 128 + process.terminationStatus
+        return Ending(
+            status: status,
+            errors: String(decoding: words, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines))
+    }
+}
+
+extension OptimistError.Code {
+    /// A program that the command runs is not on this machine, or is too old. The message says what to install.
+    static let programMissing = Self("programMissing")
+}

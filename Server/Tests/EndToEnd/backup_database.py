@@ -1,0 +1,124 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""A backup of a PostgreSQL database that is taken while phones write, restored into another database; and what is refused."""
+
+import json
+import os
+import stat
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from backup import fails  # noqa: E402
+from claims import Claims, Skip  # noqa: E402
+from clusters import Node, programs  # noqa: E402
+from form import form  # noqa: E402
+from phones import Phone, Server, settle  # noqa: E402
+from program import Program, run  # noqa: E402
+from shared_site import SCHEMA  # noqa: E402
+
+WRITES = form(100, 500, 5_000)
+claims = Claims()
+
+
+class SharedServer(Server):
+    """`optimist serve` on a database, which may be another one at its next start."""
+
+    def __init__(self, folder, database):
+        self.url = database
+        (folder / "schema.json").write_text(json.dumps(SCHEMA))
+        (folder / "secret").write_text(run("secret")[1])
+        (folder / "secret").chmod(0o600)
+        super().__init__(folder)
+
+    def start(self, environment=None):
+        self.program = Program(
+            "serve", "--port", self.port, "--database", self.url, "--schema", self.folder / "schema.json", "--secret",
+            self.folder / "secret", environment=environment)
+
+
+def check(url):
+    status, said, problem = run("check", "--database", url)
+    assert status == 0 and "is sound" in said, (said, problem)
+    return said
+
+
+def another(node, name):
+    """The URL of a new, empty database of the cluster."""
+    node.run("createdb", "--host", str(node.folder), "--username", "optimist", name)
+    return node.url.replace("/optimist?", f"/{name}?")
+
+
+@claims
+def restored(folder):
+    """O6 O11 L3 a backup that is taken while phones write is restored into another database, and they are equal again there."""
+    with Node() as node, SharedServer(folder, node.url) as server:
+        server.until_up()
+        with Phone(folder / "a", server) as a, Phone(folder / "b", server, seed=1) as b:
+            for phone in a, b:
+                phone.until_open()
+                phone.write()
+            for phone in a, b:
+                phone.until_sent()
+            writing = threading.Thread(target=lambda: [a.write() for _ in range(WRITES)])
+            writing.start()
+            status, said, problem = run("backup", folder / "copy", "--database", node.url)
+            assert status == 0 and "It was read back" in said, problem
+            writing.join()
+            for file in folder / "copy", *(folder / "copy").iterdir():
+                assert not stat.S_IMODE(file.stat().st_mode) & 0o077, file
+            settle(server, [a, b])
+            expected = server.rows()
+            server.kill()
+            assert "tables already" in fails("restore", folder / "copy", "--database", node.url)
+            server.url = another(node, "later")
+            status, said, problem = run("restore", folder / "copy", "--database", server.url)
+            assert status == 0 and "an epoch has begun" in said, problem
+            said = check(server.url)
+            assert "CREATE EXTENSION amcheck" in said, said
+            server.start()
+            server.until_up()
+            settle(server, [a, b])
+            assert server.rows() == expected, "what the phones have is not in the database"
+            node.run("psql", "--host", str(node.folder), "--username", "optimist", "--dbname", "later", "--command",
+                     "CREATE EXTENSION amcheck")
+            said = check(server.url)
+            assert "not checked" not in said, said
+
+
+@claims
+def refused(folder):
+    """O7 O11 check names rows that contradict each other; such a database is not copied, and a missing one has a sentence."""
+    with Node() as node:
+        assert "no server's data" in fails("check", "--database", node.url)
+        assert "no backup" in fails("restore", folder / "nowhere", "--database", node.url)
+        with SharedServer(folder, node.url) as server:
+            server.until_up()
+            status, _, said = server.ask("POST", "/auth/sign-up", {
+                "email": "ann@example.org", "password": "correct horse battery", "device": {"id": "phone", "name": "Phone"}})
+            assert status == 201, said
+            check(node.url)
+            node.sql("INSERT INTO optimist_rows (account_id, type, id, generation, seq, ordinal, born_seq, content) "
+                     "SELECT account_id, 'todo', 'x', 1, 99, 0, 99, 'no JSON' FROM optimist_accounts")
+            status, said, _ = run("check", "--database", node.url)
+            assert status == 1 and "later than its account's last write" in said and "cannot be read" in said, said
+            assert "not sound" in fails("backup", folder / "unsound", "--database", node.url)
+            assert not [file for file in folder.iterdir() if "unsound" in file.name]
+        assert "cannot be reached" in fails("backup", folder / "away", "--database", f"postgres:///none?host={folder}")
+        status, _, problem = run("check", "--database", node.url, "--data", folder)
+        assert status == 64 and "not both" in problem, problem
+
+
+def absent(_):
+    """O11 a database is backed up and restored."""
+    raise Skip("there is no PostgreSQL on this machine")
+
+
+if __name__ == "__main__":
+    if not programs():
+        claims = Claims()
+        claims(absent)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o711)  # PostgreSQL runs as another user when this is root.
+        claims.run(Path(folder))
