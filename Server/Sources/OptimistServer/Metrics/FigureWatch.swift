@@ -14,7 +14,8 @@ struct FigureWatch: Service {
     private let waiting: Gauge
     private let databaseBytes: Gauge
     private let logBytes: Gauge
-    private let factory: any MetricsFactory
+    private let poolConnections: Gauge
+    private let poolBusy: Gauge
 
     static let interval = Duration.seconds(15)
 
@@ -27,7 +28,8 @@ struct FigureWatch: Service {
         waiting = gauge("optimist.writes.waiting")
         databaseBytes = gauge("optimist.database.bytes")
         logBytes = gauge("optimist.database.log.bytes")
-        factory = metrics.factory
+        poolConnections = gauge("optimist.pool.connections")
+        poolBusy = gauge("optimist.pool.busy")
     }
 
     func run() async throws {
@@ -44,8 +46,8 @@ struct FigureWatch: Service {
         if let bytes = figures.databaseBytes { databaseBytes.record(bytes) }
         if let bytes = figures.logBytes { logBytes.record(bytes) }
         if let pool = figures.pool {
-            Gauge(label: "optimist.pool.connections", dimensions: [], factory: factory).record(pool.size)
-            Gauge(label: "optimist.pool.busy", dimensions: [], factory: factory).record(pool.busy)
+            poolConnections.record(pool.size)
+            poolBusy.record(pool.busy)
         }
     }
 }
