@@ -109,8 +109,9 @@ struct SharedServersAnswer: ResponseEncodable, Sendable {
         if let state = await shared.pair?.state {
             database = Database(primary: state.primary, following: state.following)
         }
-        acknowledged = try await park.rows { $0.sync == "synced" }.count
-        pending = try await park.rows { ["pending", "inFlight"].contains($0.sync) }.count
+        let rows = try await park.rowsBySync()
+        acknowledged = rows["synced"]?.count ?? 0
+        pending = (rows["pending"] ?? []).union(rows["inFlight"] ?? []).count
         failovers = try await shared.outcomes().map(Outcome.init)
     }
 }

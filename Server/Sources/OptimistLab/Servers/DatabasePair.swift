@@ -26,7 +26,7 @@ actor DatabasePair {
     nonisolated let url: String
     private var primary: PostgresNode
     private var standby: PostgresNode
-    private var following: Following?
+    private var orders = PairState(standby: .dead)
     private let mark: URL
 
     /// Opens the pair of a folder, or makes it. What an earlier lab has left running ends first.
@@ -42,11 +42,21 @@ actor DatabasePair {
                 programs: programs, name: name, directory: folder.appending(path: name),
                 sockets: sockets.appending(path: name))
         }
-        // The name of the primary: after a promotion the old one's data looks like a primary's too.
         mark = folder.appending(path: "primary")
         let isSecond = (try? String(contentsOf: mark, encoding: .utf8)) == nodes[1].name
-        (primary, standby) = isSecond ? (nodes[1], nodes[0]) : (nodes[0], nodes[1])
+        // The mark is written before the promotion, which may have failed since.
+        let isPromoted = isSecond && nodes[1].exists && !nodes[1].isStandby
+        (primary, standby) = isPromoted ? (nodes[1], nodes[0]) : (nodes[0], nodes[1])
         url = "postgres:///optimist?host=\(nodes[0].sockets.path),\(nodes[1].sockets.path)&user=optimist"
+        do {
+            try await open(folder)
+        } catch {
+            await close()
+            throw error
+        }
+    }
+
+    private func open(_ folder: URL) async throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         if primary.exists { try await primary.start() } else { try await primary.make() }
         try await primary.set("synchronous_standby_names", "")
@@ -56,27 +66,41 @@ actor DatabasePair {
             await standby.stop()
             try await standby.make(following: primary)
         }
-        try await follow(.asynchronous)
+        try await lead(.asynchronous)
     }
 
-    var state: State { State(primary: primary.name, following: following) }
+    var state: State { State(primary: primary.name, following: orders.following) }
 
     /// Changes how the standby follows, and returns when it does.
     ///
-    /// - Throws: `OptimistError` with code `badLabRequest` if there is no standby, or `badLabData` if PostgreSQL fails.
+    /// - Throws: `OptimistError` with code `badLabRequest` if there is no standby or another order is under way, or
+    ///   `badLabData` if PostgreSQL fails. No commit waits for the standby then.
     func follow(_ wanted: Following) async throws {
-        // No commit waits for a standby that is about to leave.
-        try await primary.set("synchronous_standby_names", wanted == .synchronous ? "*" : "")
-        let source = wanted == .cutOff ? "nowhere" : ""
-        try await standby.set(
-            "primary_conninfo", "host=\(primary.sockets.appending(path: source).path) user=optimist")
+        try orders.begin(.follow)
+        defer { orders.end() }
+        try await lead(wanted)
+    }
+
+    private func lead(_ wanted: Following) async throws {
+        do {
+            // No commit waits for a standby that is about to leave.
+            try await primary.set("synchronous_standby_names", wanted == .synchronous ? "*" : "")
+            let source = wanted == .cutOff ? "nowhere" : ""
+            try await standby.set(
+                "primary_conninfo", "host=\(primary.sockets.appending(path: source).path) user=optimist")
+            try await wait(until: wanted)
+        } catch {
+            try? await primary.set("synchronous_standby_names", "")
+            throw error
+        }
+        orders.follows(wanted)
+    }
+
+    private func wait(until wanted: Following) async throws {
         let streaming = "SELECT sync_state FROM pg_stat_replication WHERE state = 'streaming'"
         let states: [Following: [String]] = [.synchronous: ["sync"], .asynchronous: ["async"], .cutOff: []]
         for _ in 0..<Self.tries {
-            if try await primary.sql(streaming) == states[wanted] {
-                following = wanted
-                return
-            }
+            if try await primary.sql(streaming) == states[wanted] { return }
             try await Task.sleep(for: Self.pause)
         }
         throw OptimistError(.badLabData, "The standby does not follow. Its log is in \(standby.directory.path).")
@@ -88,34 +112,48 @@ actor DatabasePair {
 
     /// Kills the primary, and makes the standby the primary at once.
     ///
+    /// If the promotion fails, the standby keeps the newest copy, and the next failover tries only that again.
+    ///
     /// - Returns: How long it took from the kill until the new primary takes writes.
+    /// - Throws: `OptimistError` with code `badLabRequest` if there is no standby or another order is under way, or
+    ///   `badLabData` if PostgreSQL fails.
     func failOver() async throws -> Duration {
-        guard following != nil else {
-            throw OptimistError(.badLabRequest, "There is no standby. Make another one first.")
-        }
+        try orders.begin(.failOver)
+        defer { orders.end() }
         let stopwatch = Stopwatch(ContinuousClock())
-        try await primary.kill()
-        following = nil
+        if orders.following != nil {
+            try await primary.kill()
+            orders.killed()
+        }
+        // Before the promotion: after it the data of the old primary looks like a primary's too.
+        try Data(standby.name.utf8).write(to: mark, options: .atomic)
         try await standby.promote()
         let duration = stopwatch()
         swap(&primary, &standby)
-        try Data(primary.name.utf8).write(to: mark, options: .atomic)
+        orders.promoted()
         try await primary.set("synchronous_standby_names", "")
         return duration
     }
 
     /// Makes a standby in place of the primary that was killed.
+    ///
+    /// - Throws: As ``failOver()``.
     func replaceStandby() async throws {
-        guard following == nil else { return }
+        try orders.begin(.replace)
+        defer { orders.end() }
         await standby.stop()
         try await standby.make(following: primary)
-        try await follow(.asynchronous)
+        try await lead(.asynchronous)
     }
 
-    /// Ends both. Their data stays.
+    /// Ends both, also in a task that was cancelled. Their data stays.
     func close() async {
-        await standby.stop()
-        await primary.stop()
-        try? FileManager.default.removeItem(at: primary.sockets.deletingLastPathComponent())
+        let (primary, standby) = (primary, standby)
+        // Unstructured on purpose: a program that is started in a cancelled task ends at once.
+        await Task {
+            await standby.stop()
+            await primary.stop()
+            try? FileManager.default.removeItem(at: primary.sockets.deletingLastPathComponent())
+        }.value
     }
 }

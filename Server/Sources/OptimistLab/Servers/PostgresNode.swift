@@ -69,8 +69,8 @@ struct PostgresNode: Sendable {
 
     /// Ends all its processes with kill -9.
     func kill() async throws {
-        let lines = try String(contentsOfFile: "\(data)/postmaster.pid", encoding: .utf8).split(separator: "\n")
-        guard let first = lines.first.flatMap({ pid_t($0) }) else { return }
+        let lines = try String(contentsOfFile: "\(data)/postmaster.pid", encoding: .utf8)
+        guard let first = lines.split(separator: "\n").first.flatMap({ pid_t($0) }) else { return }
         let listed = try await Subprocess.run(
             .name("ps"), arguments: ["-A", "-o", "pid=,ppid="], output: .string(limit: 1 << 22))
         let children = listed.standardOutput.split(separator: "\n").compactMap { line -> pid_t? in
@@ -79,8 +79,19 @@ struct PostgresNode: Sendable {
         }
         for process in [first] + children { Foundation.kill(process, SIGKILL) }
         // The system keeps this piece of a killed cluster until it is removed.
-        guard lines.count > 6, let memory = lines[6].split(separator: " ").last else { return }
-        _ = try? await Subprocess.run(.name("ipcrm"), arguments: ["-m", String(memory)], output: .discarded)
+        guard let memory = Self.sharedMemory(in: lines) else { return }
+        _ = try? await Subprocess.run(.name("ipcrm"), arguments: ["-m", memory], output: .discarded)
+    }
+
+    /// The number of a cluster's piece of shared memory, from its `postmaster.pid`: the second word of the seventh line. The
+    /// line before it is empty for a cluster that listens at a socket only.
+    ///
+    /// > Source: PostgreSQL, `src/include/utils/pidfile.h`, `LOCK_FILE_LINE_SHMEM_KEY`.
+    static func sharedMemory(in lockFile: String) -> String? {
+        let lines = lockFile.split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.count > 6 else { return nil }
+        let words = lines[6].split(separator: " ")
+        return words.count == 2 ? String(words[1]) : nil
     }
 
     func promote() async throws { try await programs.run("pg_ctl", ["--pgdata", data, "--wait", "promote"]) }

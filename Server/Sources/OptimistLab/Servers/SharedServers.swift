@@ -55,16 +55,16 @@ actor SharedServers {
         isFailingOver = true
         defer { isFailingOver = false }
         for process in processes { await process.freeze() }
-        do {
-            let duration = try await pair.failOver()
-            let acknowledged = try await park.rows { $0.sync == "synced" }
-            let held = try await held()
-            failovers.append(Failover(acknowledged: acknowledged, held: held, duration: duration))
-        } catch {
-            for process in processes { await process.goOn() }
-            throw error
-        }
+        let outcome: Result<Void, any Error>
+        do { outcome = .success(try await failOver(pair)) } catch { outcome = .failure(error) }
         for process in processes { await process.goOn() }
+        try outcome.get()
+    }
+
+    private func failOver(_ pair: DatabasePair) async throws {
+        let duration = try await pair.failOver()
+        let acknowledged = try await park.rows { $0.sync == "synced" }
+        failovers.append(Failover(acknowledged: acknowledged, held: try await held(), duration: duration))
     }
 
     /// What became of each failover until now, the last one first.
