@@ -179,6 +179,7 @@ let package = Package(
                 .product(name: "Optimist", package: "optimist"),
                 .product(name: "OptimistCore", package: "optimist"),
                 .product(name: "OptimistFetching", package: "optimist"),
+                .product(name: "OptimistHealth", package: "optimist"),
                 .product(name: "OptimistLoading", package: "optimist"),
                 .product(name: "OptimistSession", package: "optimist"),
                 .product(name: "OptimistTesting", package: "optimist"),

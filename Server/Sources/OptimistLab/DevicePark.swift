@@ -15,15 +15,18 @@ actor DevicePark {
     private let serverPorts: [Int]
     private let started = ContinuousClock.now
     nonisolated let newsroom = Newsroom()
+    /// The name under which the phones' app keeps its health on the server. Nil: it keeps none.
+    private let healthApp: String?
     private let logger: Logger
     private var settings: LabSettings
     private var accounts: [String: LabAccount] = [:]
     private(set) var devices: [LabDevice] = []
 
-    init(folder: URL, server: OptimistServer, serverPorts: [Int], logger: Logger) throws {
+    init(folder: URL, server: OptimistServer, serverPorts: [Int], healthApp: String? = nil, logger: Logger) throws {
         self.folder = folder
         self.server = server
         self.serverPorts = serverPorts
+        self.healthApp = healthApp
         self.logger = logger
         settings = try LabSettings.load(from: folder)
     }
@@ -34,7 +37,7 @@ actor DevicePark {
 
     func stopAll() async {
         for device in devices {
-            await device.crash()
+            await device.end(.quietly)
             await device.proxy.shutdown()
         }
     }
@@ -82,13 +85,24 @@ actor DevicePark {
     /// The to-dos that running phones have and that are as asked for.
     func rows(where isWanted: (ShownTodo) -> Bool) async throws -> Set<AccountRow> {
         var rows: Set<AccountRow> = []
+        try await forEachRow { todo, row in if isWanted(todo) { rows.insert(row) } }
+        return rows
+    }
+
+    /// The to-dos that running phones have, by their sync state. One may be in several: phones are at different places.
+    func rowsBySync() async throws -> [String: Set<AccountRow>] {
+        var rows: [String: Set<AccountRow>] = [:]
+        try await forEachRow { todo, row in rows[todo.sync, default: []].insert(row) }
+        return rows
+    }
+
+    private func forEachRow(_ body: (ShownTodo, AccountRow) -> Void) async throws {
         for device in devices {
             guard let phone = try? await device.phone(), let account = phone.session.account else { continue }
-            for todo in try await phone.todos(on: nil) where isWanted(todo) {
-                rows.insert(AccountRow(account: account.id, id: todo.id.uuidString.lowercased()))
+            for todo in try await phone.todos(on: nil) {
+                body(todo, AccountRow(account: account.id, id: todo.id.uuidString.lowercased()))
             }
         }
-        return rows
     }
 
     private func account(named name: String) -> LabAccount {
@@ -114,7 +128,8 @@ actor DevicePark {
         let proxy = try await FaultProxy.start(upstreams: serverPorts.map { ("127.0.0.1", $0) })
         let opened = try LabDevice(
             name: device.name, account: account, folder: folder.appending(path: "devices").appending(path: device.name),
-            proxy: proxy, started: started, newsroom: newsroom, logger: logger)
+            proxy: proxy, started: started, newsroom: newsroom,
+            app: healthApp.map { PhoneApp($0, ofPhone: device.name) }, logger: logger)
         devices.append(opened)
         try await opened.start()
         try await opened.ensureSignedIn()

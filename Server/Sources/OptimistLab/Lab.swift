@@ -57,11 +57,19 @@ public final class Lab: Sendable {
     public func run(onStart: @escaping @Sendable (Int) -> Void) async throws {
         try FileManager.default.createDirectory(at: configuration.folder, withIntermediateDirectories: true)
         guard let database = configuration.database else { return try await run(on: nil, onStart) }
-        let opened = try await OpenedDatabase.open(database, in: configuration.folder)
-        let outcome: Result<Void, any Error>
-        do { outcome = .success(try await run(on: opened, onStart)) } catch { outcome = .failure(error) }
-        await opened.pair?.close()
-        try outcome.get()
+        try await endingOnSignal { ready in
+            let opened = try await OpenedDatabase.open(database, in: self.configuration.folder)
+            let outcome: Result<Void, any Error>
+            do {
+                try await self.run(on: opened) { port in
+                    ready()
+                    onStart(port)
+                }
+                outcome = .success(())
+            } catch { outcome = .failure(error) }
+            await opened.pair?.close()
+            try outcome.get()
+        }
     }
 
     private func run(on database: OpenedDatabase?, _ onStart: @escaping @Sendable (Int) -> Void) async throws {
@@ -101,7 +109,8 @@ public final class Lab: Sendable {
         for process in processes ?? [] { ports.append(await process.port) }
         if ports.isEmpty { ports = [try await server.port] }
         let park = try DevicePark(
-            folder: configuration.folder, server: server, serverPorts: ports, logger: configuration.logger)
+            folder: configuration.folder, server: server, serverPorts: ports, healthApp: SimulatedPeople.app,
+            logger: configuration.logger)
         let stories = StoryDesk(logger: configuration.logger)
         let shared = processes.map { SharedServers($0, pair: pair, park: park, own: server) }
         let outcome: Result<Void, any Error>

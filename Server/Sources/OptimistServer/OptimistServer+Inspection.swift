@@ -23,6 +23,9 @@ extension OptimistServer {
         public let patch: RowPatch
     }
 
+    /// Returns the health of the app that reports it.
+    package func health() async throws -> HealthSummary { HealthSummary(try await storage.health.sums(of: nil)) }
+
     /// Returns all accounts, by email address.
     ///
     /// - Throws: The database's error.

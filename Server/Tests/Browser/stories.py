@@ -3,7 +3,7 @@
 
 from playwright.sync_api import expect
 
-from planner import Claims, keeps_to_itself, run
+from planner import Claims, Phone, fresh, keeps_to_itself, run, take_pictures
 
 claims = Claims()
 
@@ -44,6 +44,42 @@ def fares_better(page, address):
     expect(page.get_by_text("LoginViewModel.loginMember()").first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.set_viewport_size({"width": 1440, "height": 1100})
+
+
+@claims
+def ends_are_told_apart(page, address):
+    """A1 a crash, a kill and a death for memory are told apart by the phone's next launch, and nothing unsent is lost."""
+    for name in "AB":  # Whatever the claim before left behind.
+        page.request.post(f"{address}/lab/devices/{name}/restart")
+    page.goto(address)
+    phone = Phone(page, "A")
+    end = phone.region.locator(".last-end")
+    expect(phone.region.get_by_text("The app is v1.0.1, which crashes at sign-in.")).to_be_visible()
+    expect(Phone(page, "B").region.get_by_text("The app is v1.0.2.")).to_be_visible()
+    phone.network("Offline")
+    texts = [fresh(f"Before end {number}") for number in (1, 2, 3)]
+    ends = [
+        ("Crash", "The launch before crashed in LoginViewModel.loginMember(). 1 row was unsent, and none is lost."),
+        ("Kill", "The launch before was killed: there is no report, and memory was not low. "
+         "2 rows were unsent, and none is lost."),
+        ("Run out of memory", "The launch before was killed for memory: the system had warned of it. "
+         "3 rows were unsent, and none is lost."),
+    ]
+    for text, (button, sentence) in zip(texts, ends):
+        phone.write(text)
+        phone.has(text, "pending")
+        phone.press(button)
+        expect(phone.off).to_be_visible()
+        expect(end).to_be_hidden()
+        phone.press("Restart")
+        expect(end).to_have_text(sentence)
+    take_pictures(page, "ends")
+    phone.network("Online")
+    for text in texts:
+        phone.has(text, "synced")
+        Phone(page, "B").has(text, "synced")
+    health = page.get_by_role("region", name="Health by version", exact=True)
+    expect(health.get_by_role("listitem").filter(has_text="v1.0.1")).to_contain_text("with unsent rows")
 
 
 @claims.full

@@ -20,7 +20,7 @@ struct Workbench: Sendable {
     let address: URL
     let folder: URL
 
-    private static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     /// Runs a server that allows one device for each account, while `body` runs.
     static func whereOneDeviceIsAllowed(_ body: (Workbench) async throws -> Void) async throws {

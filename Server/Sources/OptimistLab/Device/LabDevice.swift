@@ -5,13 +5,14 @@ import GRDB
 import Logging
 import Optimist
 import OptimistCore
+import OptimistHealth
 import OptimistProxy
 import OptimistSession
 import Synchronization
 
 /// A simulated phone: a real client with a database file, a session and a network of its own.
 ///
-/// Its network is a `FaultProxy` to the lab's server. Crashing it drops everything but its files.
+/// Its network is a `FaultProxy` to the lab's server. Whatever ends it drops everything but its files.
 actor LabDevice {
     nonisolated let name: String
     nonisolated let account: LabAccount
@@ -24,21 +25,30 @@ actor LabDevice {
     private nonisolated let network = LabNetwork()
     private let folder: URL
     private let logger: Logger
+    /// Nil: no health is kept.
+    nonisolated let app: PhoneApp?
     private var running: RunningPhone?
-    /// The crash that came last, under way or over.
-    private var dropping: Task<Void, Never>?
+    private var health: PhoneHealth?
+    private var starting: Task<Void, any Error>?
+    /// The end that came last, under way or over. It comes to the rows that were unsent.
+    private var dropping: Task<Set<UUID>?, Never>?
+    /// The rows that were unsent at the end of the launch before. Nil: not known.
+    private var unsent: Set<UUID>?
+    /// What the present launch has found out about the one before.
+    private(set) var foundEnd: FoundEnd?
     private(set) var isOldWay = false
     private(set) var profile = NetworkConditions.Profile.online
 
     init(
         name: String, account: LabAccount, folder: URL, proxy: FaultProxy, started: ContinuousClock.Instant,
-        newsroom: Newsroom, logger: Logger
+        newsroom: Newsroom, app: PhoneApp?, logger: Logger
     ) throws {
         self.name = name
         self.account = account
         self.folder = folder
         self.proxy = proxy
         self.logger = logger
+        self.app = app
         guard let address = URL(string: "http://127.0.0.1:\(proxy.port)") else {
             throw OptimistError(.badLabData, "The port \(proxy.port) makes no address.")
         }
@@ -53,32 +63,91 @@ actor LabDevice {
     /// - Throws: `OptimistError` with code `deviceIsDown`.
     func phone() throws -> RunningPhone {
         guard let running else {
-            throw OptimistError(.deviceIsDown, "The phone \(name) has crashed. Restart it.")
+            throw OptimistError(.deviceIsDown, "The phone \(name) is off. Restart it.")
         }
         return running
     }
 
-    /// Switches the phone on: it opens its files, once a crash has let go of them, and goes on where it was.
+    /// Switches the phone on: it opens its files, once the launch before has let go of them, and goes on where it was.
     func start() async throws {
+        if let starting { return try await starting.value }
+        let task = Task { try await launch() }
+        starting = task
+        defer { starting = nil }
+        try await task.value
+    }
+
+    private func launch() async throws {
         while let dropping {
-            await dropping.value
+            unsent = await dropping.value
             if self.dropping == dropping { self.dropping = nil }
         }
         guard running == nil else { return }
-        running = try RunningPhone(
+        // The marker comes before anything else, as in an app.
+        health = await openHealth()
+        let running = try RunningPhone(
             folder: folder, server: serverAddress, credentials: credentials,
             network: network, diary: diary, news: news, logger: logger)
+        self.running = running
+        health?.follow(running.sync.status)
+        await look(at: running)
         news.changedEverything()
     }
 
-    /// Ends the phone as a crash does: nothing is saved, and the server is not told.
-    func crash() async {
+    /// Nil: no health is kept, or it cannot be. A phone goes on without.
+    private func openHealth() async -> PhoneHealth? {
+        guard let app else { return nil }
+        var tries = 0
+        while true {
+            do {
+                return try PhoneHealth(
+                    app, folder: folder.appending(path: "health"), server: serverAddress, network: network)
+            } catch let error as OptimistError where error.code == .healthInUse && tries < Self.maxTries {
+                // A task of the launch before that is ending still has it.
+                tries += 1
+                try? await Task.sleep(for: .milliseconds(1))
+            } catch {
+                logger.warning("A phone's health is not kept", metadata: ["device": "\(name)", "error": "\(error)"])
+                return nil
+            }
+        }
+    }
+
+    private static let maxTries = 10_000
+
+    /// Finds out how the launch before ended, and whether what was unsent then is there.
+    private func look(at running: RunningPhone) async {
+        let unsent = unsent
+        guard let end = try? await health?.settle() else {
+            foundEnd = nil
+            return
+        }
+        var found = FoundEnd(end)
+        if let unsent, let todos = try? await running.todos(on: nil) {
+            let present = Set(todos.map(\.id))
+            (found.unsent, found.lost) = (unsent.count, unsent.subtracting(present).count)
+        }
+        foundEnd = found
+    }
+
+    /// Ends the phone's app. Nothing is saved, and the server is not told.
+    func end(_ ending: LaunchEnding) async {
         guard let running else { return }
-        self.running = nil
-        let dropping = Task { await running.drop() }
+        let health = health
+        (self.running, self.health) = (nil, nil)
+        let dropping = Task<Set<UUID>?, Never> {
+            let todos = try? await running.todos(on: nil)
+            await running.drop()
+            await health?.end(ending)
+            return todos.map { Set($0.filter { $0.sync != "synced" }.map(\.id)) }
+        }
         self.dropping = dropping
-        await dropping.value
-        news.tell(.crash)
+        _ = await dropping.value
+        switch ending {
+        case .quietly: break
+        case .crash: news.tell(.crash)
+        case .user, .memory: news.tell(.killed, ending.rawValue)
+        }
         news.changedEverything()
     }
 
@@ -91,7 +160,7 @@ actor LabDevice {
         guard let owner = try? DatabaseInspection(of: file, limit: 0).account, !owner.contains(account.id) else {
             return
         }
-        await crash()
+        await end(.quietly)
         let kept = "planner-\(UUID().uuidString.prefix(8).lowercased()).sqlite"
         for part in ["", "-wal", "-shm"] {
             let old = file.path + part
@@ -103,7 +172,7 @@ actor LabDevice {
     }
 
     func restart() async throws {
-        await crash()
+        await end(.quietly)
         try await start()
         news.tell(.restart)
     }

@@ -5,7 +5,7 @@ import Foundation
 /// An event on one device, for the page and for programs that drive the lab.
 struct TimelineEvent: Codable, Sendable, Equatable {
     enum Kind: String, Codable, Sendable {
-        case write, shown, sent, accepted, merged, rejected, received, seen, network, crash, restart, session
+        case write, shown, sent, accepted, merged, rejected, received, seen, network, crash, killed, restart, session
         /// A short video comes onto the screen, and what becomes of what it needs.
         case short, atOnce, joined, asked, loaded, failed
         /// A page of poses is asked for; its places are there, its first picture, and all of them.

@@ -5,6 +5,7 @@ import Hummingbird
 import NIOCore
 import Optimist
 import OptimistCore
+import OptimistHealth
 import OptimistProxy
 import OptimistSession
 import OptimistWire
@@ -49,7 +50,13 @@ struct DeviceRoutes {
     private func addLife(to device: RouterGroup<some RequestContext>) {
         device.post("crash") { _, context in
             let device = try await named(context)
-            await device.crash()
+            await device.end(.crash)
+            return try await DeviceAnswer(device)
+        }
+        device.post("kill") { request, context in
+            let device = try await named(context)
+            let by = try await request.decode(as: Kill.self, context: context).by
+            await device.end(by == .user ? .user : .memory)
             return try await DeviceAnswer(device)
         }
         device.post("restart") { _, context in
@@ -85,6 +92,11 @@ private struct NewDevice: Decodable {
 private struct LostResponses: Decodable { var dropNextResponses: Int? }
 
 private struct Switch: Decodable { var on: Bool }
+
+private struct Kill: Decodable {
+    enum Killer: String, Decodable { case user, memory }
+    var by: Killer
+}
 
 private struct Login: Decodable {
     var email: String?
@@ -125,6 +137,8 @@ struct DeviceAnswer: ResponseEncodable, Sendable {
     var running: Bool
     var oldWay: Bool
     var signedIn: Bool
+    var version: String?
+    var lastEnd: FoundEnd?
 
     init(_ device: LabDevice) async throws {
         name = device.name
@@ -137,6 +151,8 @@ struct DeviceAnswer: ResponseEncodable, Sendable {
         let phone = try? await device.phone()
         running = phone != nil
         signedIn = phone?.session.account != nil
+        version = device.app?.version.version
+        lastEnd = await device.foundEnd
         status = Status(try await phone?.sync.status.current() ?? SyncStatus())
         pending = status.pending
         rejected = status.rejected

@@ -35,7 +35,8 @@ package struct StoryBench: Sendable {
             configuration: ServerConfiguration(
                 port: 0, storage: .directory(folder.appending(path: "server")), signInBurstPerAddress: 1_000,
                 gazetteer: try LabPlaces.gazetteer(in: folder),
-                routes: content.routes, logger: logger))
+                routes: content.routes, health: HealthSettings(app: SimulatedPeople.app, burstPerAddress: 100_000),
+                logger: logger))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run() }
             let park = try await DevicePark(

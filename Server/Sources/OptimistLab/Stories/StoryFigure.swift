@@ -5,15 +5,15 @@ package import OptimistProxy
 /// What one of the five stories comes to, in the way it was told and with Optimist.
 package struct StoryFigure: Codable, Sendable, Equatable {
     package enum Measure: String, Codable, CaseIterable, Sendable {
-        case todoShown, rowsKept, tokenSends, tokenRefreshes, redraws, firstPicture, firstPictureRatio, lastPicture,
-            fetchesPerThing
+        case todoShown, rowsKept, tokenSends, tokenRefreshes, redraws, crashFree, firstPicture, firstPictureRatio,
+            lastPicture, fetchesPerThing
 
         /// From 1 to 5.
         package var story: Int {
             switch self {
             case .todoShown: 1
             case .rowsKept: 2
-            case .tokenSends, .tokenRefreshes, .redraws: 3
+            case .tokenSends, .tokenRefreshes, .redraws, .crashFree: 3
             case .firstPicture, .firstPictureRatio, .lastPicture: 4
             case .fetchesPerThing: 5
             }
@@ -26,6 +26,7 @@ package struct StoryFigure: Codable, Sendable, Equatable {
             case .tokenSends: "Requests sent when \(StoryBench.requests) meet an expired token"
             case .tokenRefreshes: "Refreshes when \(StoryBench.requests) requests meet an expired token"
             case .redraws: "Redraws for one answer of the first screen"
+            case .crashFree: "People who met no crash: in v1.0.1, and in v1.0.2 with the crash mended"
             case .firstPicture: "Time until a page's first picture is on the screen"
             case .firstPictureRatio: "A page's first picture after its page, in times of one request for a picture"
             case .lastPicture: "Time until all eight pictures of a page are on the screen"
@@ -33,10 +34,11 @@ package struct StoryFigure: Codable, Sendable, Equatable {
             }
         }
 
-        /// `ms`, or empty for a plain number.
+        /// `ms`, `%`, or empty for a plain number.
         package var unit: String {
             switch self {
             case .todoShown, .firstPicture, .lastPicture: "ms"
+            case .crashFree: "%"
             default: ""
             }
         }
@@ -56,6 +58,7 @@ extension StoryFigure {
         if measure.unit == "ms" {
             return value < 10 ? "\((value * 10).rounded() / 10) ms" : "\(Int(value.rounded())) ms"
         }
+        if measure.unit == "%" { return "\((value * 10).rounded() / 10) %" }
         return value == value.rounded() ? "\(Int(value))" : "\((value * 100).rounded() / 100)"
     }
 }

@@ -20,11 +20,12 @@ struct StoryStage: Sendable {
 
     /// The measures that are taken together.
     static let scenes: [[Measure]] = [
-        [.todoShown], [.rowsKept], [.tokenSends, .tokenRefreshes], [.redraws],
+        [.todoShown], [.rowsKept], [.tokenSends, .tokenRefreshes], [.redraws], [.crashFree],
         [.firstPicture, .firstPictureRatio, .lastPicture], [.fetchesPerThing],
     ]
 
     func play(_ measures: [Measure]) async throws -> [StoryFigure] {
+        if measures == [.crashFree] { return [try await crashFree()] }
         let old = try await values(measures, inOldWay: true)
         let new = try await values(measures, inOldWay: false)
         return measures.map { StoryFigure(measure: $0, network: network, oldWay: old[$0], optimist: new[$0]) }
@@ -45,10 +46,12 @@ struct StoryStage: Sendable {
                 try await within(StoryBench.patience) { try await expired(device, phone, isOld) }
             case .redraws: try await within(StoryBench.patience) { [.redraws: try await redraws(device, phone, isOld)] }
             case .firstPicture, .firstPictureRatio, .lastPicture: try await pictures(device, phone, isOld)
+            // Both versions are measured at once.
+            case .crashFree: nil
             case .fetchesPerThing:
                 try await within(StoryBench.patience) { [.fetchesPerThing: try await swipes(device, phone, isOld)] }
             }
-        await device.crash()
+        await device.end(.quietly)
         return values ?? [:]
     }
 

@@ -81,6 +81,8 @@ class Device {
   setNetwork(network) { return call('PUT', `${this.#path}/network`, network); }
   setOldWay(on) { return call('PUT', `${this.#path}/old-way`, { on }); }
   crash() { return call('POST', `${this.#path}/crash`); }
+  /** By its user, or for memory. */
+  kill(by) { return call('POST', `${this.#path}/kill`, { by }); }
   restart() { return call('POST', `${this.#path}/restart`); }
   signIn() { return call('POST', `${this.#path}/sign-in`, {}); }
   signOut() { return call('POST', `${this.#path}/sign-out`); }

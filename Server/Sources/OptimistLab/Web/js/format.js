@@ -114,3 +114,22 @@ export function today() {
   const now = new Date();
   return new Date(now.getTime() - now.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
 }
+
+/** How the launch before ended, as the marker and the reports tell the present one. */
+export const lastEnds = {
+  normal: () => 'The launch before ended as it should.',
+  updated: () => 'The launch before ended with an update.',
+  systemRestarted: () => 'The launch before ended when the system restarted.',
+  killed: () => 'The launch before was killed: there is no report, and memory was not low.',
+  outOfMemory: () => 'The launch before was killed for memory: the system had warned of it.',
+  hung: () => 'The launch before was killed while it did not answer.',
+  crashed: ({ function: place }) => `The launch before crashed${place ? ` in ${place}` : ''}.`,
+};
+
+/** What became of what the server did not have yet. */
+export function unsentRows({ unsent, lost }) {
+  if (unsent === undefined) return '';
+  if (unsent === 0) return 'Nothing was unsent.';
+  const rows = unsent === 1 ? '1 row was unsent' : `${unsent} rows were unsent`;
+  return lost === 0 ? `${rows}, and none is lost.` : `${rows}, and ${lost} of them lost.`;
+}

@@ -12,6 +12,7 @@ const beginnings = new Set(['write', 'short', 'page', 'home']);
 const happenings = {
   network: (event) => `network: ${event.text ?? 'changed'}`,
   crash: () => 'crashed',
+  killed: (event) => (event.text === 'memory' ? 'killed for memory' : 'killed by its user'),
   restart: () => 'restarted',
   session: (event) => event.text?.replace(/^(signed out: )(\w+)$/, (all, start, code) => start + (signOutReasons[code] ?? code))
     ?? 'session changed',

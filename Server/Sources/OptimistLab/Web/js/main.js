@@ -74,6 +74,7 @@ lab.events({
   changed: async ({ device, what }) => {
     if (what.includes('status') || what.includes('device')) await refreshDevices();  // It may be off by now.
     phones.get(device)?.refresh(what);
+    if (what.includes('device')) people.refresh();
     if (what.includes('loading')) content.refresh();
     refreshServer();
     servers.refresh();
@@ -85,5 +86,6 @@ setInterval(() => {
   if (document.hidden) return;
   refreshDevices();
   content.refresh();
+  people.refresh();
   servers.refresh();
 }, 3000);

@@ -28,10 +28,12 @@ export class PeoplePanel {
     keyed(this.#versions, health.versions, {
       key: ({ version }) => version,
       make: () => el('li'),
-      update: (element, { version, people, crashes, kills, crashFreePeople: { share, atLeast, atMost } }) => setText(
+      update: (element, {
+        version, people, crashes, kills, abruptEndsWithUnsentRows: unsent, crashFreePeople: { share, atLeast, atMost },
+      }) => setText(
         element,
         `v${version}: ${percent(share)} of ${people} people met no crash (95 %: ${percent(atLeast)} to ${percent(atMost)}) · `
-        + `${crashes} crashes, ${kills} kills`),
+        + `${crashes} crashes, ${kills} kills, ${unsent} of them with unsent rows`),
     });
   });
 

@@ -2,7 +2,7 @@
 
 import { lab } from './api.js';
 import { el, setText } from './dom.js';
-import { networkNames } from './format.js';
+import { lastEnds, networkNames, unsentRows } from './format.js';
 import { HomeScreen } from './home.js';
 import { LoadingPanel } from './loading.js';
 import { NetworkPanel } from './network.js';
@@ -33,6 +33,10 @@ export class Phone {
   #session;
   #signal = el('span', { class: 'signal' });
   #crash = el('button', { type: 'button', onclick: () => this.#toggleRunning() });
+  #kills = [['Kill', 'user'], ['Run out of memory', 'memory']].map(([name, by]) => el(
+    'button', { type: 'button', onclick: () => this.#toggleRunning(false, () => this.#api.kill(by)) }, name));
+  #version = el('p', { class: 'faint' });
+  #lastEnd = el('p', { class: 'last-end', role: 'status' });
   #oldWay = el('input', { type: 'checkbox', role: 'switch', onchange: () => this.#setOldWay() });
   #oldWayWords = el('small');
   #off;
@@ -72,6 +76,8 @@ export class Phone {
     setText(this.#signal, device.running ? networkNames[device.network.profile] ?? device.network.profile : 'Off');
     this.#signal.dataset.profile = device.running ? device.network.profile : 'off';
     setText(this.#crash, device.running ? 'Crash' : 'Restart');
+    for (const kill of this.#kills) kill.hidden = !device.running;
+    this.#showHealth(device);
     this.#oldWay.checked = device.oldWay;
     this.#network.show(device.network);
     for (const screen of this.#screens) screen.show(device);
@@ -103,7 +109,7 @@ export class Phone {
         ...this.#screens.map((screen) => screen.element),
         this.#tabs.element,
         this.#off));
-    const power = el('div', { class: 'buttons' }, this.#crash);
+    const power = el('div', { class: 'buttons' }, this.#crash, ...this.#kills);
     const oldWay = el('label', { class: 'switch' },
       this.#oldWay,
       el('span', { class: 'track', 'aria-hidden': 'true' }),
@@ -111,7 +117,7 @@ export class Phone {
     setText(this.#oldWayWords, this.#tabs.shown.oldWay);
     return el('section', { class: 'phone', 'aria-label': `Phone ${name}` },
       frame,
-      el('div', { class: 'panel' }, this.#network.element, power, oldWay),
+      el('div', { class: 'panel' }, this.#network.element, this.#version, power, this.#lastEnd, oldWay),
       this.#session.element,
       this.#rejections.element,
       this.#outbox.element,
@@ -123,13 +129,22 @@ export class Phone {
     if (this.#device.running) screen.refresh();
   }
 
-  #toggleRunning(fromScreen = false) {
+  #showHealth({ version, running, lastEnd }) {
+    this.#version.hidden = !version;
+    setText(this.#version, version === '1.0.1' ? 'The app is v1.0.1, which crashes at sign-in.' : `The app is v${version}.`);
+    this.#lastEnd.hidden = !running || !lastEnd;
+    if (this.#lastEnd.hidden) return;
+    this.#lastEnd.dataset.kind = lastEnd.kind;
+    setText(this.#lastEnd, `${lastEnds[lastEnd.kind](lastEnd)} ${unsentRows(lastEnd)}`);
+  }
+
+  #toggleRunning(fromScreen = false, end = () => this.#api.crash()) {
     return this.#attempt(async () => {
       const { running } = this.#device;
       this.#turns += 1;
       this.show(this.#device);  // Dark at once: nothing more is asked of it.
       // One after another: two requests may overtake each other.
-      const turned = this.#turned.then(() => (running ? this.#api.crash() : this.#api.restart()));
+      const turned = this.#turned.then(() => (running ? end() : this.#api.restart()));
       this.#turned = turned.catch(() => {});
       await turned.finally(() => { this.#turns -= 1; });
       if (!running) this.show({ ...this.#device, running: true });

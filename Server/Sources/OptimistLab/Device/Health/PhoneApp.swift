@@ -1,0 +1,26 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistHealth
+import OptimistTesting
+import OptimistWire
+
+/// The app that a phone runs, as its health is kept: the name on the server, the version, and what crashes in it.
+struct PhoneApp: Sendable {
+    var name: String
+    var version: AppVersion
+    var crash: CrashSignature
+
+    /// Phone A has the version that crashes at sign-in, and all others have the one after it.
+    init(_ name: String, ofPhone phone: String) {
+        self.name = name
+        let isEarlier = phone == "A"
+        version = AppVersion(isEarlier ? "1.0.1" : "1.0.2", build: "1")
+        crash = isEarlier ? HealthFleet.crashAtSignIn : Self.crashInFeed
+    }
+
+    private static let crashInFeed = CrashSignature(
+        kind: "Fatal error", message: "Index out of range",
+        frames: [
+            .init(image: "7c01d6aa", offset: 9_312, function: "FeedViewModel.pose(at:)", file: "Feed.swift", line: 87)
+        ])
+}

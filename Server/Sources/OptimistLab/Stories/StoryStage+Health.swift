@@ -1,0 +1,64 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistProxy
+import OptimistServer
+import OptimistSession
+import OptimistTesting
+
+/// How the third story ends: the crash at sign-in is mended, and fewer people of the next version meet one.
+extension StoryStage {
+    /// Groups of people who use the app at the same time, and how many are in each.
+    private static let groups = 10
+    private static let people = 5
+    private static let launches = 6
+
+    /// Lets fifty people use both versions over the network. Their health is kept and sent by the code of the app, and the
+    /// figures are those of the server.
+    func crashFree() async throws -> StoryFigure {
+        let proxy = try await FaultProxy.start(upstreams: [("127.0.0.1", try await server.port)])
+        let outcome: Result<Void, any Error>
+        do {
+            try await proxy.setConditions(proxy.conditions.applying(NetworkConditionsPatch(profile: network)))
+            _ = try await within(StoryBench.patience) { try await use(at: proxy.port) }
+            outcome = .success(())
+        } catch { outcome = .failure(error) }
+        await proxy.shutdown()
+        try outcome.get()
+        let versions = try await server.health().versions
+        func share(_ name: String) -> Double? {
+            versions.first { $0.version == version(name) }.flatMap(\.crashFreePeople.value).map { 100 * $0 }
+        }
+        return StoryFigure(measure: .crashFree, network: network, oldWay: share("1.0.1"), optimist: share("1.0.2"))
+    }
+
+    /// The people of each network have builds of their own, so that the server tells them apart.
+    private func version(_ name: String) -> String { "\(name)+\(network.rawValue)" }
+
+    private func use(at port: Int) async throws {
+        guard let address = URL(string: "http://127.0.0.1:\(port)") else { return }
+        let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-people-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<Self.groups {
+                let own = folder.appending(path: "\(number)")
+                try FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
+                var fleet = HealthFleet(
+                    app: SimulatedPeople.app, folder: own, server: address, transport: AsyncHTTPClientTransport.shared,
+                    seed: UInt64(number))
+                // Only the network loses requests.
+                fleet.lossRate = 0
+                let people = fleet
+                group.addTask {
+                    _ = try await people.run(
+                        installs: Self.people, launches: Self.launches,
+                        versions: [
+                            HealthFleet.Version(version("1.0.1"), crashRate: 0.2, killRate: 0.03),
+                            HealthFleet.Version(version("1.0.2"), crashRate: 0.02, killRate: 0.03),
+                        ])
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+}
