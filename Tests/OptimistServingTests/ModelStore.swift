@@ -11,6 +11,7 @@ struct ModelStore {
     var clock = HybridClock()
     var milliseconds: Int64 = 1_800_000_000_000
     var schema = ModelStore.projects
+    var rowValidation = RowValidation()
     var maxAnswerBytes = AnswerLimit.requestBytes
     var maxSpread = Consequences.maxSpread
     /// What the pushes came to, in rows looked at.
@@ -37,7 +38,7 @@ struct ModelStore {
             let evaluation = try SetEvaluation(
                 operations, groups: groups,
                 in: .init(
-                    schema: schema, origins: origins, unreadTypes: unreadTypes,
+                    schema: schema, origins: origins, rowValidation: rowValidation, unreadTypes: unreadTypes,
                     maxAnswerBytes: maxAnswerBytes, maxSpread: maxSpread,
                     meter: meter),
                 over: transaction, clock: ServerClock(hybrid: clock, milliseconds: milliseconds))

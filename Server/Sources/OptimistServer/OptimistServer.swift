@@ -57,7 +57,8 @@ public final class OptimistServer: Service {
             store: storage.rows,
             settings: ServingSettings(
                 schema: configuration.schema, makeRowID: { surroundings.makeID().uuidString.lowercased() },
-                tombstoneDays: configuration.tombstoneDays, workBudget: configuration.workBudget),
+                tombstoneDays: configuration.tombstoneDays, workBudget: configuration.workBudget,
+                rowValidation: configuration.validate),
             now: surroundings.now)
         let (health, attempts) = (storage.health, storage.attempts)
         routes = Routes(

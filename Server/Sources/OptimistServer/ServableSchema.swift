@@ -81,7 +81,9 @@ extension Schema {
 
     private static let members: Set = ["id", "version", "minClientVersion", "types"]
     private static let typeMembers: Set = ["@unique", "@editWins", "@minClientVersion", "@was"]
-    private static let columnMembers: Set = ["type", "required", "maxBytes", "to", "onDelete", "was"]
+    private static let columnMembers = ColumnRules.members.union([
+        "type", "required", "maxBytes", "to", "onDelete", "was",
+    ])
 
     /// The schema without the members that the format does not have. Each of those is a fault.
     private static func known(_ json: JSON, _ faults: inout [String]) -> JSON {

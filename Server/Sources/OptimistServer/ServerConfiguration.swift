@@ -27,6 +27,9 @@ public struct ServerConfiguration: Sendable {
     public var refreshTokenLifetime: Duration
     /// Whether signing in on one device ends the sessions of all others. Default: false.
     public var allowsOneDeviceOnly: Bool
+    /// The app's checks of its rows, which its `Store` has too. A row that fails is refused, and its device shows a
+    /// rejection with the check's code. Default: none.
+    public var validate: RowValidation
     /// Who may make an account. Default: ``SignUpMode/open``.
     public var signUp: SignUpMode
     /// Delivers a reset token to a user who forgot the password, such as by mail; one at a time. Its errors are logged.
@@ -90,7 +93,7 @@ public struct ServerConfiguration: Sendable {
     /// Makes a configuration, unchecked: the server checks it when it starts. Each property says its default.
     public init(
         host: String = "127.0.0.1", port: Int = 8090, storage: ServerStorage, schema: Schema = .planner,
-        acceptedChanges: [SchemaChange] = [],
+        acceptedChanges: [SchemaChange] = [], validate: RowValidation = RowValidation(),
         accessTokenLifetime: Duration = .seconds(15 * 60), refreshTokenLifetime: Duration = .seconds(60 * 86_400),
         allowsOneDeviceOnly: Bool = false, signUp: SignUpMode = .open,
         deliverReset: (@Sendable (PasswordReset) async throws -> Void)? = nil, isBehindProxy: Bool = false,
@@ -106,6 +109,7 @@ public struct ServerConfiguration: Sendable {
         self.storage = storage
         self.schema = schema
         self.acceptedChanges = acceptedChanges
+        self.validate = validate
         self.adminPort = adminPort
         self.accessTokenLifetime = accessTokenLifetime
         self.refreshTokenLifetime = refreshTokenLifetime

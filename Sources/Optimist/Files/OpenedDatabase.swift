@@ -77,6 +77,7 @@ struct Opening {
         if !isNew { capture.inherit(through: capture.lastStamp.rawValue) }
         try FormerNames(db).follow(synced)
         try FormerNameNote(of: synced).keep(in: db)
+        try ColumnRulesNote(of: synced).keep(in: db)
         let newCounters = try NewCounters(db)
         let layouts = try synced.map { try TableLayout(of: $0, among: synced, in: db) }
         for layout in layouts {

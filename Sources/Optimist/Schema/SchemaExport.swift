@@ -11,7 +11,8 @@ extension Schema {
     /// Foreign keys determine what deleting a row does to the rows that refer to it. Without `ON DELETE` they restrict
     /// the deletion, as SQLite does. Unique indexes get the policy `reject`. The export contains the synced tables. If
     /// no store has opened the database, it contains every table whose primary key is the single column `id`. Column
-    /// types follow the declared types. A column that is NOT NULL without a default is required.
+    /// types follow the declared types. A column that is NOT NULL without a default is required. Rules for columns' values
+    /// are those of the app that last opened the database: see ``SyncRules/columns``.
     ///
     /// - Throws: `OptimistError` with code `notADatabase` or `invalidTable`.
     public init(exporting url: URL, id: String, version: Int = 1) throws {
@@ -22,7 +23,12 @@ extension Schema {
         try file.check(against: nil)
         self = try file.reading { db in
             var schema = Schema(id: id, version: version, types: [:])
-            for table in try Self.tables(db) { schema.types[table] = try TypeSchema(exporting: table, in: db) }
+            let note = try ColumnRulesNote(in: db)
+            for table in try Self.tables(db) {
+                var type = try TypeSchema(exporting: table, in: db)
+                for (column, rules) in note.rules[table] ?? [:] { type.columns[column]?.rules = rules }
+                schema.types[table] = type
+            }
             guard !schema.types.isEmpty else {
                 throw OptimistError(
                     .invalidTable, "\(url.lastPathComponent) has no table whose primary key is the one column \"id\".")

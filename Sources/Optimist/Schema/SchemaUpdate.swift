@@ -92,6 +92,12 @@ public struct SchemaUpdate: Sendable {
                 notes.append("\(table).\(column) is new.")
                 continue
             }
+            if present.rules != definition.rules {
+                let takes = present.rules.isEmpty && present.type == definition.type
+                if takes { type.columns[column]?.rules = definition.rules }
+                notes.append(
+                    "\(table).\(column) \(takes ? "has rules now" : "keeps its rules, which the app's code has not").")
+            }
             if present.words == definition.words { continue }
             notes.append(
                 "\(table).\(column) stays \(present.words). By the database it is \(definition.words).")

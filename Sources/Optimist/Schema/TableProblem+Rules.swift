@@ -6,7 +6,7 @@ import OptimistWire
 extension TableProblem {
     /// The problems of a record's ``SyncRules``.
     static func rules(of record: any SyncedRecord.Type, _ name: String, in db: Database) throws -> [TableProblem] {
-        if record.syncRules.counters.isEmpty { return names(of: record, name) }
+        if record.syncRules.counters.isEmpty, record.syncRules.columns.isEmpty { return names(of: record, name) }
         let columns = try TableLayout.storedColumns(of: name, in: db)
         let unique = try db.indexes(on: name).filter(\.isUnique).flatMap(\.columns)
         return record.syncRules.counters.sorted().flatMap { counter -> [TableProblem] in
@@ -17,7 +17,20 @@ extension TableProblem {
                 ]
             }
             return problems(ofCounter: column, name, isUnique: unique.contains(counter))
-        } + names(of: record, name)
+        } + names(of: record, name) + rules(of: columns, in: record, name)
+    }
+
+    /// The problems of the rules for columns' values.
+    private static func rules(
+        of columns: [ColumnInfo], in record: any SyncedRecord.Type, _ table: String
+    ) -> [TableProblem] {
+        record.syncRules.columns.sorted { $0.key < $1.key }.flatMap { name, rules -> [TableProblem] in
+            guard let column = columns.first(where: { $0.name == name }), name != "id" else {
+                return [TableProblem(table, name, says: "a rule needs a column. Leave it out of syncRules.")]
+            }
+            let type = record.syncRules.counters.contains(name) ? .counter : ValueForm.columnType(declared: column.type)
+            return rules.faults(for: type).map { TableProblem(table, name, says: "it \($0)") }
+        }
     }
 
     /// The problems of foreign keys to tables that are not synced, whose rows never reach another device.

@@ -23,6 +23,8 @@ enum Meta {
         case deletedSeq, deletedSeqAt
         /// The earlier names of tables and columns that the app's code gives, as JSON.
         case formerNames
+        /// The rules for columns' values that the app's code gives, as JSON.
+        case columnRules
     }
 
     static func int(_ name: Name, in db: Database) throws -> Int64? {

@@ -25,6 +25,9 @@ extension OptimistError.Code {
     public static let rowTooLarge = Self("rowTooLarge")
     /// The app has closed the store. Nothing was read or written.
     public static let storeClosed = Self("storeClosed")
+    /// A row breaks a rule for its columns, or a check of the app. Nothing was written. The error's cause is the check's
+    /// `RowFault`.
+    public static let ruleBroken = Self("ruleBroken")
     /// The rejection no longer exists.
     public static let unknownRejection = Self("unknownRejection")
     /// The rejection is of a deletion, so no record can be written in its place. Nothing was written.

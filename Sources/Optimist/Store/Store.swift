@@ -3,7 +3,7 @@
 public import Foundation
 public import GRDB
 public import OptimistCore
-import OptimistWire
+public import OptimistWire
 import Synchronization
 
 /// An app's data on this device: its own SQLite tables, and beside them the changes that are not yet on the server.
@@ -32,6 +32,7 @@ public final class Store: Sendable {
     let writes = ChangeSignal()
     let capture: CaptureContext
     private let worker: DatabaseWorker
+    private let writtenRows: WrittenRows
     /// Nil: SQLite makes its own checkpoints, for example in a run in which every step must be the same each time.
     private let checkpoints: Checkpoints?
     /// The number of the app's writes that wait for their turn.
@@ -59,6 +60,8 @@ public final class Store: Sendable {
     ///     The store sets `busyMode` itself. With a configuration, SQLite copies its write-ahead log within commits.
     ///     Default: nil, the store's own.
     ///   - protection: When the system lets the file be read. Default: `system`.
+    ///   - validate: The app's checks of its rows, which its server has too. A write with a row that fails throws.
+    ///     Default: none.
     ///   - surroundings: The sources of time, ids and chance. Default: the real ones.
     ///   - migrate: Registers the app's own migrations, which create and alter its tables. They run before this returns.
     /// - Throws: `OptimistError` with a message that says what to do: code `noFolder`, and no file is created; `notADatabase`
@@ -67,7 +70,8 @@ public final class Store: Sendable {
     public init(
         at url: URL, synced: [any SyncedRecord.Type], durability: Durability = .full,
         configuration: Configuration? = nil, protection: FileProtection = .system,
-        surroundings: Surroundings = Surroundings(), migrate: (inout DatabaseMigrator) -> Void
+        validate: RowValidation = RowValidation(), surroundings: Surroundings = Surroundings(),
+        migrate: (inout DatabaseMigrator) -> Void
     ) throws {
         var migrator = DatabaseMigrator()
         migrate(&migrator)
@@ -88,6 +92,7 @@ public final class Store: Sendable {
         try protection.protect(url)
         pool = opened.pool
         layouts = opened.layouts
+        writtenRows = WrittenRows(opened.layouts, validate)
         shared = Mutex(opened.shared)
         let (offset, present) = try opened.pool.read { db in
             (try Meta.int(.clockOffset, in: db) ?? 0, try FileOwner(in: db))
@@ -156,8 +161,9 @@ public final class Store: Sendable {
     ///     still pending together with it. Default: false.
     ///   - updates: Runs on the database's thread. It must not wait for anything else.
     /// - Returns: The value that the closure returns, once the transaction is durable.
-    /// - Throws: What the closure throws; `OptimistError` with code `rowTooLarge` for a row that no server would take, or
-    ///   `otherAccount` if an account other than the file's is signed in; `DatabaseError`, for example when the disk is full.
+    /// - Throws: What the closure throws; `OptimistError` with code `rowTooLarge` for a row that no server would take,
+    ///   `ruleBroken` for a row that breaks one of ``SyncRules/columns`` or a check of the app, or `otherAccount` if an
+    ///   account other than the file's is signed in; `DatabaseError`, for example when the disk is full.
     public func write<T: Sendable>(
         allOrNothing: Bool = false, _ updates: @escaping @Sendable (Database) throws -> T
     ) async throws -> T {
@@ -301,9 +307,11 @@ public final class Store: Sendable {
         var captured = false
         let value = try pool.write { db in
             let othersWrote = try meetOthers(&file, capture: capture, in: db)
-            capture.begin(as: author, milliseconds: correctedMilliseconds, collecting: collecting)
+            let isChecked = author == .user && !writtenRows.isEmpty
+            capture.begin(as: author, milliseconds: correctedMilliseconds, collecting: collecting || isChecked)
             defer { capture.begin(as: .user, milliseconds: 0) }
             let value = try refusingOversize(capture) { try updates(db) }
+            if isChecked, let stamp = capture.usedStamp { try writtenRows.check(capture.touched, at: stamp, in: db) }
             try GroupJoins(db).insert(capture.joins)
             captured = capture.usedStamp != nil || othersWrote
             if author == .user, capture.usedStamp != nil { try admit(person) }

@@ -1,5 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+public import OptimistWire
+
 /// How a table syncs, where it differs from the defaults.
 ///
 /// ```swift
@@ -19,18 +21,22 @@ public struct SyncRules: Sendable, Hashable {
     /// Tables of a higher priority are received first when a device starts empty, but never before the tables that they
     /// refer to. Default: 0.
     public var priority: Int
+    /// Rules for the values of columns. A write that breaks one throws, and nothing is written. `optimist schema` exports
+    /// them, so that the server checks them too. Default: none.
+    public var columns: [String: ColumnRules]
 
     /// Makes rules. Each parameter has the default that its property names. ``Store/validate(_:in:)`` finds columns that the
     /// table does not have.
     public init(
         counters: Set<String> = [], editWins: Bool = false, formerColumns: [String: String] = [:],
-        formerNames: [String] = [], priority: Int = 0
+        formerNames: [String] = [], priority: Int = 0, columns: [String: ColumnRules] = [:]
     ) {
         self.counters = counters
         self.editWins = editWins
         self.formerColumns = formerColumns
         self.formerNames = formerNames
         self.priority = priority
+        self.columns = columns
     }
 
     /// The earlier names of a column, the latest first. A column may have been renamed several times.

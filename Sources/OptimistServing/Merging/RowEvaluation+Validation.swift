@@ -60,7 +60,27 @@ extension RowEvaluation {
         return missing.first.map { refused("invalidProperties", "The column \"\($0)\" is required.", missing) }
     }
 
+    /// The error of the app's own check of the row as it is now. A row that took nothing, for example because the push is
+    /// a repetition, is not checked.
+    func objection(by validation: RowValidation) -> SetError? {
+        guard row.isAlive, !taken.isEmpty, validation.checks(key.type) else { return nil }
+        let checked = CheckedRow(type: key.type, id: key.id, values: row.shown(as: type), changed: taken)
+        return validation.fault(in: checked).map { fault in
+            SetError("invalidProperties", fault.message, properties: fault.columns, code: fault.code)
+        }
+    }
+
     func objectionToSize() -> RowStep? { RowWeight(of: row, memory).objection.map(RowStep.refused) }
+}
+
+extension MergeRow {
+    /// The values that users see, by column. A column without a value is null, and a counter is its sum.
+    func shown(as type: TypeSchema) -> JSONObject {
+        JSONObject(
+            type.columns.map { column, definition in
+                (column, definition.type == .counter ? .int(sum(of: column)) : cells[column]?.value ?? .null)
+            })
+    }
 }
 
 extension RowMemory {

@@ -33,6 +33,8 @@ struct SetEvaluation {
         var origins: Set<String> = []
         /// The check of ``ServingSettings/validate``, which may refuse an operation.
         var validate: ServingSettings.Validation = { _ in nil }
+        /// The check of ``ServingSettings/rowValidation``, which may refuse a row as it would be.
+        var rowValidation = RowValidation()
         /// The types of /set calls of the push that could not be read.
         var unreadTypes: Set<String> = []
         /// The approximate number of bytes of the server's own rows that the answer may have.
@@ -112,7 +114,12 @@ extension SetEvaluation {
             try evaluations[operation.key]
             ?? RowEvaluation(key: operation.key, type: type, stored: reader.row(operation.key))
         row.hasOwnClocks = operation.hasOwnClocks
+        let before = row
         let step = row.apply(operation.action, clock: &clock)
+        if case .merged = step, let error = row.objection(by: context.rowValidation) {
+            evaluations[operation.key] = before
+            return .refused(error)
+        }
         evaluations[operation.key] = row
         return step
     }

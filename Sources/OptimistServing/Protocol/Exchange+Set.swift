@@ -134,8 +134,8 @@ extension Exchange {
         let before = state
         let groups = isPush ? request.groups.map { $0.compactMap { RowKey(vocabulary.presentRow($0)) } } : []
         let context = SetEvaluation.Context(
-            schema: schema, origins: origins, validate: settings.validate, unreadTypes: unreadTypes,
-            meter: transaction.meter)
+            schema: schema, origins: origins, validate: settings.validate, rowValidation: settings.rowValidation,
+            unreadTypes: unreadTypes, meter: transaction.meter)
         let evaluation = try SetEvaluation(operations, groups: groups, in: context, over: transaction, clock: clock)
         clock = evaluation.clock
         if !evaluation.changes.isEmpty {

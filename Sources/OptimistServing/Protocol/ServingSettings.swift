@@ -22,6 +22,10 @@ public struct ServingSettings: Sendable {
     public var workBudget: WorkBudget
     /// Checks each write beyond the rules of the schema. Default: allows every write.
     public var validate: Validation
+    /// The app's checks of its rows. The service calls them with each row as the merge leaves it, within the account's
+    /// transaction, perhaps more than once. A row in which the write changes nothing is not checked. A refused row fails
+    /// its group. Default: none.
+    public var rowValidation: RowValidation
 
     /// Makes settings.
     ///
@@ -32,10 +36,12 @@ public struct ServingSettings: Sendable {
     ///   - pageRows: The most rows in one page. At least 1. Default: 20,000.
     ///   - workBudget: How long one request may keep others from writing. Default: ``WorkBudget/standard``.
     ///   - validate: Checks each write. Default: allows everything that the schema allows.
+    ///   - rowValidation: Checks each row as a write leaves it. Default: none.
     public init(
         schema: Schema, makeRowID: @escaping @Sendable () -> String,
         tombstoneDays: Int = RowSync.Limit.tombstoneDays, pageRows: Int = RowSync.Limit.maxPageRows,
-        workBudget: WorkBudget = .standard, validate: @escaping Validation = { _ in nil }
+        workBudget: WorkBudget = .standard, validate: @escaping Validation = { _ in nil },
+        rowValidation: RowValidation = RowValidation()
     ) {
         self.schema = schema
         self.makeRowID = makeRowID
@@ -43,5 +49,6 @@ public struct ServingSettings: Sendable {
         self.pageRows = max(1, pageRows)
         self.workBudget = workBudget
         self.validate = validate
+        self.rowValidation = rowValidation
     }
 }

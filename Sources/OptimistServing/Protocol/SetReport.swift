@@ -8,7 +8,7 @@ public struct SetReport: Sendable {
     public struct Refusal: Hashable, Sendable {
         /// The row, under the current name of its type.
         public var key: RowKey
-        /// The type of the error that the client gets, such as `invalidProperties`. An app's own validation may use any.
+        /// The type of the error that the client gets, such as `invalidProperties`, or the app's own code.
         public var code: String
 
         /// Makes a refusal from its parts.
@@ -28,7 +28,7 @@ public struct SetReport: Sendable {
     public var conflicts = 0
     /// The number of rows that became one with another row.
     public var merged = 0
-    /// The number of rows that were not applied, by the error's type.
+    /// The number of rows that were not applied, by the error's type or the app's own code.
     public var refused: [String: Int] = [:]
     /// The rows that were not applied. At most ``maxRefusals``: a push may name a thousand.
     public var refusals: [Refusal] = []
@@ -50,8 +50,9 @@ public struct SetReport: Sendable {
         case .mergedInto: merged += 1
         case .gone: conflicts += 1
         case .refused(let error):
-            refused[error.type, default: 0] += 1
-            if refusals.count < Self.maxRefusals { refusals.append(Refusal(key: key, code: error.type)) }
+            let code = error.code ?? error.type
+            refused[code, default: 0] += 1
+            if refusals.count < Self.maxRefusals { refusals.append(Refusal(key: key, code: code)) }
         }
     }
 }

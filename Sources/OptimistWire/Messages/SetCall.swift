@@ -97,11 +97,14 @@ public struct SetError: Hashable, Sendable {
     public var winner: String?
     /// In a `notFound`, how the row was deleted.
     public var deletion: Tombstone?
+    /// The app's own word for the error, such as ``RowFault/code``. Nil: the type says all.
+    public var code: String?
 
     /// Makes an error. By default it says nothing but its type.
     public init(
         _ type: String, _ description: String? = nil, properties: [String] = [], blockedBy: [String] = [],
-        current: RowPatch? = nil, retryAfterSeconds: Double? = nil, winner: String? = nil, deletion: Tombstone? = nil
+        current: RowPatch? = nil, retryAfterSeconds: Double? = nil, winner: String? = nil, deletion: Tombstone? = nil,
+        code: String? = nil
     ) {
         self.type = type
         self.description = description
@@ -111,6 +114,7 @@ public struct SetError: Hashable, Sendable {
         self.retryAfterSeconds = retryAfterSeconds
         self.winner = winner
         self.deletion = deletion
+        self.code = code
     }
 
     /// Reads an error. Returns nil if there is no `type`; other members that are missing or malformed count as nil or
@@ -122,7 +126,7 @@ public struct SetError: Hashable, Sendable {
             blockedBy: json["by"]?.array?.compactMap(\.string) ?? [],
             current: json["current"]?.object.flatMap { RowPatch(json: $0) },
             retryAfterSeconds: json["retryAfter"]?.double, winner: json["winner"]?.string,
-            deletion: json["deletion"].flatMap { Tombstone(json: $0) })
+            deletion: json["deletion"].flatMap { Tombstone(json: $0) }, code: json["code"]?.string)
     }
 
     /// The wire form. Members that are nil or empty are omitted.
@@ -135,6 +139,7 @@ public struct SetError: Hashable, Sendable {
         if let retryAfterSeconds { object.append("retryAfter", .double(retryAfterSeconds)) }
         if let winner { object.append("winner", .string(winner)) }
         if let deletion { object.append("deletion", deletion.json) }
+        if let code { object.append("code", .string(code)) }
         return .object(object)
     }
 }

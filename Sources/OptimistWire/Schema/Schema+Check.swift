@@ -41,6 +41,7 @@ extension Schema {
         if column.onDelete == .setNull, column.isRequired {
             faults.append("\(name) is required, so a delete cannot set it to null.")
         }
+        faults += column.rules.faults(for: column.type).map { "\(name) \($0)" }
         guard column.type == .counter else { return faults }
         if column.isRequired { faults.append("\(name) is a counter: it is never null, and cannot be required.") }
         if column.maxBytes != nil { faults.append("\(name) is a counter and has no \"maxBytes\".") }

@@ -64,6 +64,7 @@ extension ColumnSchema {
         if let target { object.append("to", .string(target)) }
         if let onDelete { object.append("onDelete", .string(onDelete.rawValue)) }
         if !formerNames.isEmpty { object.append("was", .array(formerNames.map(\.json))) }
+        for (name, value) in rules.json { object.append(name, value) }
         return .object(object)
     }
 }

@@ -99,6 +99,8 @@ public struct ColumnSchema: Hashable, Sendable {
     public var onDelete: OnDelete?
     /// The names that older clients call the column by. Default: none.
     public var formerNames: [FormerName]
+    /// What else holds for the values. Default: no rules.
+    public var rules: ColumnRules
 
     /// What deleting a row does to the rows that refer to it.
     public enum OnDelete: String, Sendable, CaseIterable {
@@ -113,7 +115,7 @@ public struct ColumnSchema: Hashable, Sendable {
     /// Makes a column. With the defaults it may be null, and its size has no limit of its own.
     public init(
         _ type: ColumnType, isRequired: Bool = false, maxBytes: Int? = nil, target: String? = nil,
-        onDelete: OnDelete? = nil, formerNames: [FormerName] = []
+        onDelete: OnDelete? = nil, formerNames: [FormerName] = [], rules: ColumnRules = ColumnRules()
     ) {
         self.type = type
         self.isRequired = isRequired
@@ -121,13 +123,14 @@ public struct ColumnSchema: Hashable, Sendable {
         self.target = target
         self.onDelete = onDelete
         self.formerNames = formerNames
+        self.rules = rules
     }
 
     /// Returns why a value cannot stand in this column, in words that complete "The column …". Nil if it can.
     public func objection(to value: JSON) -> String? {
         if value.isNull { return isRequired ? "is required" : nil }
         if let objection = type.objection(to: value) { return objection }
-        guard let maxBytes, isTooLarge(value) else { return nil }
+        guard let maxBytes, isTooLarge(value) else { return rules.objection(to: value) }
         return "holds at most \(maxBytes) bytes, not \(Self.size(of: value))"
     }
 

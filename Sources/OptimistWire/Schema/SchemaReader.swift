@@ -58,6 +58,7 @@ struct SchemaReader {
         if let maxBytes = json["maxBytes"] { column.maxBytes = number(maxBytes, "\"maxBytes\" of \(name)") }
         column.onDelete = word(json["onDelete"], "\"onDelete\" of \(name)")
         if let former = json["was"] { column.formerNames = formerNames(former, "\"was\" of \(name)") }
+        column.rules = ColumnRules(members: json) { faults.append("\(name) \($0)") }
         return column
     }
 

@@ -99,7 +99,8 @@ package enum AnswerClass {
         case let type where final.contains(type):
             return .rejected(
                 Refusal(
-                    code: type, message: error.description ?? type, current: error.current, columns: error.properties,
+                    code: error.code ?? type, message: error.description ?? type, current: error.current,
+                    columns: error.properties,
                     winner: error.winner))
         default:
             return .retry(

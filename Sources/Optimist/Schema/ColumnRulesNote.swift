@@ -1,0 +1,42 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// The rules for columns' values that the app's code states, kept in the file for tools that do not see the code.
+struct ColumnRulesNote {
+    /// The rules by table and column.
+    private(set) var rules: [String: [String: ColumnRules]] = [:]
+
+    init(of records: [any SyncedRecord.Type]) {
+        for record in records where !record.syncRules.columns.isEmpty {
+            rules[record.databaseTableName] = record.syncRules.columns.filter { !$0.value.isEmpty }
+        }
+    }
+
+    /// Reads the note that a store kept. Empty for a file that no store has opened.
+    init(in db: Database) throws {
+        guard try db.tableExists("optimist_meta"), let text = try Meta.string(.columnRules, in: db) else { return }
+        for (table, columns) in (try? JSON(parsing: text.utf8))?.object ?? [:] {
+            for (column, members) in columns.object ?? [:] {
+                rules[table, default: [:]][column] = ColumnRules(members: members) { _ in }
+            }
+        }
+    }
+
+    /// Writes the note, unless the file already has the same one.
+    func keep(in db: Database) throws {
+        let text = rules.isEmpty ? nil : json.description
+        if try Meta.string(.columnRules, in: db) == text { return }
+        try Meta.set(.columnRules, to: text, in: db)
+    }
+
+    private var json: JSON {
+        .object(
+            JSONObject(
+                rules.sorted { $0.key < $1.key }.map { table, columns in
+                    let members = columns.sorted { $0.key < $1.key }.map { ($0.key, JSON.object($0.value.json)) }
+                    return (table, .object(JSONObject(members)))
+                }))
+    }
+}

@@ -1,0 +1,106 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+import Testing
+
+@Suite(.timeLimit(.minutes(20)))
+struct RulesTests {
+    @Test(arguments: [
+        ("a|bc", ["a", "bc"], ["", "ab", "abc"]), ("a*b+c?", ["b", "aabbc"], ["aac", "ac", ""]),
+        ("(ab){2,3}", ["abab", "ababab"], ["ab", "abababab"]), ("a{2}", ["aa"], ["a", "aaa"]),
+        ("a{2,}", ["aa", "aaaaa"], ["a"]), ("a{0,1}b", ["b", "ab"], ["aab"]), ("", [""], ["a"]),
+        ("[a-c_-]+", ["ab_-c"], ["d"]), ("[^a-c]", ["d", "é"], ["a", "dd"]), ("[-a]", ["-", "a"], ["b"]),
+        ("\\p{Lu}\\P{L}", ["A1"], ["a1", "AB"]), ("[\\p{L}\\-]+", ["Ünal-Čapek"], ["a b"]),
+        (".", ["x", "😀"], ["\n", "\r", ""]), ("\\(\\.\\)\\n\\t", ["(.)\n\t"], ["(a)\n\t"]),
+        ("(|a)(b|)", ["", "a", "b", "ab"], ["ba"]), ("(a*)*", ["", "aaa"], ["b"]), ("[$^]", ["$"], ["a"]),
+        ("\\p{Nd}{2}:\\p{Nd}{2}", ["09:30"], ["9:30", "09:300"]),
+    ])
+    func `U1 a pattern matches the whole text, and nothing else`(pattern: String, fit: [String], unfit: [String]) {
+        let pattern = TextPattern(pattern)
+        #expect(pattern.fault == nil)
+        for text in fit { #expect(pattern.matches(text), "\(text)") }
+        for text in unfit { #expect(!pattern.matches(text), "\(text)") }
+    }
+
+    @Test(arguments: [
+        ("(a", "is not closed"), ("a)", "closes no group"), ("*a", "follows nothing"), ("a**", "follows another"),
+        ("[", "it ends"), ("[]", "needs a character"), ("[b-a]", "the lower one first"),
+        ("[a-\\p{L}]", "lower one first"),
+        ("a{2", "the form"), ("a{,2}", "the form"), ("a{3,2}", "above the second"), ("a{1001}", "more than 1000"),
+        ("((a{1000}){1000}){1000}", "too many together"), ("(){1000}(){1000}(){1000}", "too many together"),
+        ("\\d", "means nothing"), ("\\p{X}", "category"), ("\\", "it ends"), ("^a$", "matches the whole text"),
+        (String(repeating: "(", count: 51) + String(repeating: ")", count: 51), "too deeply"),
+        (String(repeating: "a", count: 1_001), "longer than 1000"), ("]", "closes nothing"),
+    ])
+    func `U1 a text that is no pattern says why, and matches nothing`(text: String, why: String) {
+        let pattern = TextPattern(text)
+        #expect(pattern.fault?.contains(why) == true, "\(pattern.fault ?? "no fault")")
+        #expect(!pattern.matches(""))
+    }
+
+    @Test(arguments: ["(a*)*b", "(a|a)*b", "(a|aa)+b", "a*a*a*a*a*a*b", "((a+)+)+b"])
+    func `U1 no pattern takes longer than its size times the text`(pattern: String) {
+        let pattern = TextPattern(pattern)
+        let text = String(repeating: "a", count: TextPattern.maxTextBytes - 1)
+        #expect(!pattern.matches(text))
+        #expect(pattern.matches(text + "b"))
+        #expect(!pattern.matches(text + "ab"), "A text that is too long matches nothing.")
+    }
+
+    @Test(arguments: [
+        (ColumnRules(min: 1, max: 5), JSON.int(1), JSON.int(0), "\"min\": the smallest number is 1"),
+        (ColumnRules(min: 1, max: 5), .double(5), .double(5.5), "\"max\": the largest number is 5"),
+        (ColumnRules(max: 5), "5", "9007199254740993", "\"max\""),
+        (ColumnRules(maxLength: 3), "e\u{301}é", "aaaa", "\"maxLength\": a text has at most 3"),
+        (ColumnRules(pattern: "[a-z]+"), "abc", "Abc", "\"pattern\": a text matches [a-z]+"),
+        (ColumnRules(oneOf: ["open", "done"]), "done", "Done", "\"enum\": the value is one of 2"),
+        (ColumnRules(oneOf: [1, 2]), .double(2), 3, "\"enum\""),
+        (ColumnRules(min: 1, maxLength: 1, oneOf: ["b"]), .null, "a", "\"enum\""),
+    ])
+    func `U1 a value that breaks a rule is told which, and null breaks none`(
+        rules: ColumnRules, fit: JSON, unfit: JSON, words: String
+    ) {
+        #expect(rules.objection(to: fit) == nil)
+        #expect(rules.objection(to: .null) == nil)
+        let objection = rules.objection(to: unfit)
+        #expect(
+            objection?.hasPrefix("breaks the rule ") == true && objection?.contains(words) == true, "\(objection ?? "")"
+        )
+    }
+
+    @Test(arguments: [
+        (#"{"type":"int","min":5,"max":4}"#, "T.a has a \"min\" above its \"max\""),
+        (#"{"type":"int","max":9007199254740992}"#, "T.a needs a finite"),
+        (#"{"type":"string","min":5}"#, "T.a has \"min\""), (#"{"type":"int","min":"a"}"#, "T.a needs a number as its"),
+        (#"{"type":"int","maxLength":5}"#, "T.a has \"maxLength\""), (#"{"type":"string","maxLength":0}"#, "T.a has a"),
+        (#"{"type":"string","pattern":"("}"#, "T.a has a \"pattern\" that cannot be read: a \"(\" is"),
+        (#"{"type":"string","enum":[]}"#, "T.a has an empty"), (#"{"type":"string","enum":[1]}"#, "T.a has a value"),
+        (#"{"type":"bool","enum":[true]}"#, "T.a has an \"enum\""), (#"{"type":"counter","min":0}"#, "T.a has \"min\""),
+        (#"{"type":"string","enum":"a"}"#, "T.a needs a list"),
+    ])
+    func `U2 a bad rule is refused with a sentence that names the place`(column: String, start: String) throws {
+        let json = try JSON(parsing: #"{"id":"x","types":{"T":{"a":\#(column)}}}"#.utf8)
+        let error = #expect(throws: SchemaError.self) { try Schema(json: json) }
+        #expect(error?.description.hasPrefix(start) == true, "\(error?.description ?? "")")
+    }
+
+    @Test func `U2 rules are part of the schema's JSON`() throws {
+        let rules = ColumnRules(min: -1.5, max: 3, oneOf: [1, 2])
+        let schema = Schema(
+            id: "x",
+            types: [
+                "T": TypeSchema(columns: [
+                    "a": ColumnSchema(.number, rules: rules),
+                    "b": ColumnSchema(.string, rules: ColumnRules(maxLength: 4, pattern: "[a-z]*")),
+                ])
+            ])
+        #expect(try Schema(json: JSON(parsing: schema.json.bytes)) == schema)
+        #expect(schema.json["types"]?["T"]?["b"] == ["type": "string", "maxLength": 4, "pattern": "[a-z]*"])
+        #expect(schema.json["types"]?["T"]?["a"] == ["type": "number", "min": -1.5, "max": 3, "enum": [1, 2]])
+    }
+
+    @Test func `a fault's code is a name, or the word refused`() {
+        #expect(RowFault("tooEarly", "It is too early.").code == "tooEarly")
+        #expect(RowFault("what was written", "It is too early.").code == "refused")
+    }
+}
