@@ -1,0 +1,41 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+import OptimistServing
+import OptimistWire
+import Testing
+
+@testable import OptimistServer
+
+/// An app's own word on its rows, in a server's configuration.
+@Suite(.timeLimit(.minutes(20)))
+struct AppRuleTests {
+    private let site = Site()
+
+    private func create(_ number: Int, _ values: JSONObject) -> JSON { ["create": [RowKey.id(number): .object(values)]] }
+
+    @Test func `U3 the configuration's checks refuse rows, with their code and columns`() async throws {
+        let checks = RowValidation([
+            "todo": { $0["content"] == "late" ? RowFault("tooLate", "It is late.", columns: ["date"]) : nil }
+        ])
+        let server = try await site.open { $0.validate = checks }
+        let person = try await server.signUp()
+        let answer = try await server.call(person, "todo/set", create(1, ["content": "late"]), push: 1)
+        let error = SetAnswer(json: answer)?.notCreated.first?.error
+        #expect((error?.type, error?.code, error?.properties) == ("invalidProperties", "tooLate", ["date"]))
+        let other = try await server.call(person, "todo/set", create(2, ["content": "early"]), push: 2)
+        #expect(SetAnswer(json: other)?.created.map(\.id) == [RowKey.id(2)])
+    }
+
+    @Test func `U2 a server does not start with a bad rule, and reads good ones from its schema file`() async throws {
+        let text = #"{"id":"x","types":{"T":{"a":{"type":"string","pattern":"(","maxLength":5,"enum":["a"]}}}}"#
+        let error = #expect(throws: OptimistError.self) { try Schema(servable: text.utf8) }
+        #expect(error?.message.contains("T.a has a \"pattern\" that cannot be read") == true)
+        let good = try Schema(servable: text.replacing("(", with: "[a-z]").utf8)
+        #expect(good.types["T"]?.columns["a"]?.rules == ColumnRules(maxLength: 5, pattern: "[a-z]", oneOf: ["a"]))
+        var bad = Schema.planner
+        bad.types["todo"]?.columns["priority"]?.rules = ColumnRules(min: 2, max: 1)
+        let refusal = await #expect(throws: OptimistError.self) { _ = try await site.open(schema: bad) }
+        #expect(refusal?.code == .schemaConflict)
+    }
+}
