@@ -12,6 +12,7 @@ struct ModelStore {
     var milliseconds: Int64 = 1_800_000_000_000
     var schema = ModelStore.projects
     var rowValidation = RowValidation()
+    var hook: GroupHook?
     var maxAnswerBytes = AnswerLimit.requestBytes
     var maxSpread = Consequences.maxSpread
     /// What the pushes came to, in rows looked at.
@@ -38,7 +39,8 @@ struct ModelStore {
             let evaluation = try SetEvaluation(
                 operations, groups: groups,
                 in: .init(
-                    schema: schema, origins: origins, rowValidation: rowValidation, unreadTypes: unreadTypes,
+                    schema: schema, origins: origins, rowValidation: rowValidation,
+                    hook: hook.map { HookCalls($0, account: "a1", device: "deviceAA") }, unreadTypes: unreadTypes,
                     maxAnswerBytes: maxAnswerBytes, maxSpread: maxSpread,
                     meter: meter),
                 over: transaction, clock: ServerClock(hybrid: clock, milliseconds: milliseconds))

@@ -58,7 +58,7 @@ public final class OptimistServer: Service {
             settings: ServingSettings(
                 schema: configuration.schema, makeRowID: { surroundings.makeID().uuidString.lowercased() },
                 tombstoneDays: configuration.tombstoneDays, workBudget: configuration.workBudget,
-                rowValidation: configuration.validate),
+                rowValidation: configuration.validate, hook: configuration.loggingHook),
             now: surroundings.now)
         let (health, attempts) = (storage.health, storage.attempts)
         routes = Routes(

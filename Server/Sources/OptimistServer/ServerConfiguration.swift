@@ -30,6 +30,9 @@ public struct ServerConfiguration: Sendable {
     /// The app's checks of its rows, which its `Store` has too. A row that fails is refused, and its device shows a
     /// rejection with the check's code. Default: none.
     public var validate: RowValidation
+    /// Refuses or amends what clients write, within the transaction: see ``GroupHook``. Why a group was put off is logged.
+    /// Default: nil, and there is no such word.
+    public var hook: GroupHook?
     /// Who may make an account. Default: ``SignUpMode/open``.
     public var signUp: SignUpMode
     /// Delivers a reset token to a user who forgot the password, such as by mail; one at a time. Its errors are logged.
@@ -93,7 +96,7 @@ public struct ServerConfiguration: Sendable {
     /// Makes a configuration, unchecked: the server checks it when it starts. Each property says its default.
     public init(
         host: String = "127.0.0.1", port: Int = 8090, storage: ServerStorage, schema: Schema = .planner,
-        acceptedChanges: [SchemaChange] = [], validate: RowValidation = RowValidation(),
+        acceptedChanges: [SchemaChange] = [], validate: RowValidation = RowValidation(), hook: GroupHook? = nil,
         accessTokenLifetime: Duration = .seconds(15 * 60), refreshTokenLifetime: Duration = .seconds(60 * 86_400),
         allowsOneDeviceOnly: Bool = false, signUp: SignUpMode = .open,
         deliverReset: (@Sendable (PasswordReset) async throws -> Void)? = nil, isBehindProxy: Bool = false,
@@ -110,6 +113,7 @@ public struct ServerConfiguration: Sendable {
         self.schema = schema
         self.acceptedChanges = acceptedChanges
         self.validate = validate
+        self.hook = hook
         self.adminPort = adminPort
         self.accessTokenLifetime = accessTokenLifetime
         self.refreshTokenLifetime = refreshTokenLifetime

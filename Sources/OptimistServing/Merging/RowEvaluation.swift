@@ -7,12 +7,12 @@ struct RowEvaluation {
     let key: RowKey
     let type: TypeSchema
     /// The row after the operations applied so far. Generation zero: the server has never had the row.
-    private(set) var row: MergeRow
+    var row: MergeRow
     private(set) var memory: RowMemory
     /// The row as the server has it. Nil: the server does not have it.
     let stored: StoredRow?
     /// The columns that took a value from the operations. If the row entered a new life: all its columns.
-    private(set) var taken: Set<String> = []
+    var taken: Set<String> = []
     /// Whether the clocks of the next operation are the sender's own: see ``RowOperation``.
     var hasOwnClocks = true
 

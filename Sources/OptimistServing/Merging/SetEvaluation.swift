@@ -13,16 +13,16 @@ struct SetEvaluation {
     private(set) var verdicts: [RowVerdict] = []
     /// The rows that changed: first the rows that the push names, in its order.
     private(set) var changes: [RowChange] = []
-    private(set) var clock: ServerClock
+    var clock: ServerClock
 
-    private let operations: [RowOperation]
-    private let context: Context
+    let operations: [RowOperation]
+    let context: Context
     private let reader: RowReader
-    private var units: Units
+    private(set) var units: Units
     /// The effect of each operation on its row, by itself.
-    private var steps: [RowStep] = []
+    var steps: [RowStep] = []
     /// The rows after their operations.
-    private var evaluations: [RowKey: RowEvaluation] = [:]
+    var evaluations: [RowKey: RowEvaluation] = [:]
     /// The latest life that the push names for a row, for lives after the first.
     private var lives: [RowKey: Int] = [:]
 
@@ -35,6 +35,8 @@ struct SetEvaluation {
         var validate: ServingSettings.Validation = { _ in nil }
         /// The check of ``ServingSettings/rowValidation``, which may refuse a row as it would be.
         var rowValidation = RowValidation()
+        /// The calls of ``ServingSettings/hook``. Nil: there is no hook.
+        var hook: HookCalls?
         /// The types of /set calls of the push that could not be read.
         var unreadTypes: Set<String> = []
         /// The approximate number of bytes of the server's own rows that the answer may have.
@@ -69,6 +71,7 @@ struct SetEvaluation {
         lives = Self.lives(operations)
         try reader.load(operations.lazy.flatMap { [$0.key] + context.schema.references(of: $0) })
         try evaluateRows()
+        try askApp()
         try failBlocked()
         let rows = try settle()
         verdicts = try operations.indices.map { try verdict(of: $0, rows) }
@@ -129,7 +132,7 @@ extension SetEvaluation {
     /// - Parameters:
     ///   - errors: The errors of some of its rows, beside the errors that are already known.
     ///   - others: Rows at fault that have no operation.
-    private mutating func fail(_ unit: Int, _ errors: [RowKey: SetError], by others: [RowKey] = []) {
+    mutating func fail(_ unit: Int, _ errors: [RowKey: SetError], by others: [RowKey] = []) {
         guard units.fail(unit) else { return }
         let indices = units.all[unit].operations
         for index in indices where !steps[index].isRefusal {

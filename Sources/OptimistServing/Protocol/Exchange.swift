@@ -31,6 +31,8 @@ struct Exchange {
     let origins: Set<String>
     /// The state before the first call.
     let opening: SyncState
+    /// The app's word on groups. Nil: there is none.
+    let hook: HookCalls?
     /// Grants memory for the answers. Nil: only the bounds in ``AnswerLimit`` apply.
     let room: (any AnswerRoom)?
     /// How many bytes of rows the pages of this request may still have. Each page has at least one row if there is any.
@@ -51,6 +53,7 @@ struct Exchange {
         vocabulary = Vocabulary(settings.schema, version: request.schemaVersion)
         origins = Set(request.origins.isEmpty ? request.device.map { [$0] } ?? [] : request.origins)
         opening = SyncState(epoch: snapshot.epoch, seq: snapshot.seq)
+        hook = settings.hook.map { HookCalls($0, account: account, device: request.device) }
         self.room = room
         pageRoom = min(AnswerLimit.pageBytes, room?.beginAnswer() ?? .max)
     }

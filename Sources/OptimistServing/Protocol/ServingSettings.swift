@@ -26,6 +26,8 @@ public struct ServingSettings: Sendable {
     /// transaction, perhaps more than once. A row in which the write changes nothing is not checked. A refused row fails
     /// its group. Default: none.
     public var rowValidation: RowValidation
+    /// The app's word on each group, within the transaction. Default: nil, and there is none.
+    public var hook: GroupHook?
 
     /// Makes settings.
     ///
@@ -37,11 +39,12 @@ public struct ServingSettings: Sendable {
     ///   - workBudget: How long one request may keep others from writing. Default: ``WorkBudget/standard``.
     ///   - validate: Checks each write. Default: allows everything that the schema allows.
     ///   - rowValidation: Checks each row as a write leaves it. Default: none.
+    ///   - hook: Refuses or amends groups. Default: none.
     public init(
         schema: Schema, makeRowID: @escaping @Sendable () -> String,
         tombstoneDays: Int = RowSync.Limit.tombstoneDays, pageRows: Int = RowSync.Limit.maxPageRows,
         workBudget: WorkBudget = .standard, validate: @escaping Validation = { _ in nil },
-        rowValidation: RowValidation = RowValidation()
+        rowValidation: RowValidation = RowValidation(), hook: GroupHook? = nil
     ) {
         self.schema = schema
         self.makeRowID = makeRowID
@@ -50,5 +53,6 @@ public struct ServingSettings: Sendable {
         self.workBudget = workBudget
         self.validate = validate
         self.rowValidation = rowValidation
+        self.hook = hook
     }
 }

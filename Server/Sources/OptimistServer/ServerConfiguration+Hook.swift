@@ -1,0 +1,25 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistServing
+
+extension ServerConfiguration {
+    /// The app's hook, whose failures are also logged.
+    var loggingHook: GroupHook? {
+        guard var hook else { return nil }
+        hook.onFailure = { [onFailure = hook.onFailure, logger] failure in
+            switch failure {
+            case .late: logger.error("The app's willApply took too long. The group was put off.")
+            case .threw(let error):
+                logger.error(
+                    "The app's willApply failed. The group was put off.",
+                    metadata: ["error.type": "\(type(of: error))"])
+            case .badAmendment(let key):
+                logger.error(
+                    "The app's willApply amended what cannot be amended. The group was put off.",
+                    metadata: ["row.type": "\(key.type)"])
+            }
+            onFailure(failure)
+        }
+        return hook
+    }
+}

@@ -1,0 +1,78 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Dispatch
+import OptimistWire
+import Synchronization
+
+/// The calls of a ``GroupHook`` for one request. Only the transaction's thread uses it, and waits for each call.
+final class HookCalls {
+    /// What the app says.
+    enum Answer {
+        case amended([RowAmendment])
+        case refused(RowFault)
+        case putOff(GroupHook.Failure)
+    }
+
+    private let hook: GroupHook
+    private let account: String
+    private let device: String?
+    private var left: Duration
+
+    init(_ hook: GroupHook, account: String, device: String?) {
+        self.hook = hook
+        self.account = account
+        self.device = device
+        left = hook.deadline
+    }
+
+    func ask(_ rows: [WrittenRow]) -> Answer {
+        guard left > .zero else { return .putOff(.late) }
+        let begun = ContinuousClock.now
+        let result = wait(for: WrittenGroup(account: account, device: device, rows: rows))
+        left -= ContinuousClock.now - begun
+        switch result {
+        case .success(let amendments)?: return .amended(amendments)
+        case .failure(let fault as RowFault)?: return .refused(fault)
+        case .failure(let error)?: return .putOff(.threw(error))
+        case nil:
+            left = .zero
+            return .putOff(.late)
+        }
+    }
+
+    func failed(_ failure: GroupHook.Failure) { hook.onFailure(failure) }
+
+    /// Blocks the thread. Nil: the time is up, and the call was cancelled.
+    private func wait(for group: WrittenGroup) -> Result<[RowAmendment], any Error>? {
+        let call = Call()
+        // A store's work is synchronous. The task ends the wait, or is cancelled by it.
+        let task = Task.detached { [hook] in
+            let result: Result<[RowAmendment], any Error>
+            do { result = .success(try await hook.willApply(group)) } catch { result = .failure(error) }
+            call.end(result)
+        }
+        guard let result = call.wait(left) else {
+            task.cancel()
+            return nil
+        }
+        return result
+    }
+
+    /// One call, whose result one thread waits for.
+    private final class Call: Sendable {
+        private let result = Mutex<Result<[RowAmendment], any Error>?>(nil)
+        private let done = DispatchSemaphore(value: 0)
+
+        func end(_ result: Result<[RowAmendment], any Error>) {
+            self.result.withLock { $0 = result }
+            done.signal()
+        }
+
+        func wait(_ time: Duration) -> Result<[RowAmendment], any Error>? {
+            let (seconds, attoseconds) = time.components
+            let nanoseconds = min(seconds, 1 << 30) * 1_000_000_000 + attoseconds / 1_000_000_000
+            guard done.wait(timeout: .now() + .nanoseconds(Int(nanoseconds))) == .success else { return nil }
+            return result.withLock(\.self)
+        }
+    }
+}

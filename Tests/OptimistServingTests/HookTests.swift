@@ -1,0 +1,159 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Dispatch
+import OptimistWire
+import Synchronization
+import Testing
+
+@testable import OptimistServing
+
+/// What the app says about groups, within the transaction.
+@Suite(.timeLimit(.minutes(20)), .serialized)
+struct HookTests {
+    private struct Trouble: Error {}
+
+    /// Notes what the hook was asked and why groups were put off.
+    private final class Notes: Sendable {
+        private let asked = Mutex<[WrittenGroup]>([])
+        private let put = Mutex<[String]>([])
+
+        var groups: [WrittenGroup] { asked.withLock(\.self) }
+        var failures: [String] { put.withLock(\.self) }
+        func add(_ group: WrittenGroup) { asked.withLock { $0.append(group) } }
+
+        func add(_ failure: GroupHook.Failure) {
+            let word =
+                switch failure {
+                case .late: "late"
+                case .threw: "threw"
+                case .badAmendment(let key): "bad \(key.id == RowKey.todo.id ? "todo" : "other")"
+                }
+            put.withLock { $0.append(word) }
+        }
+    }
+
+    private let notes = Notes()
+
+    private func store(
+        within deadline: Duration = .seconds(600), _ willApply: @escaping GroupHook.WillApply = { _ in [] }
+    ) -> ModelStore {
+        var store = ModelStore()
+        store.hook = GroupHook(deadline: deadline, onFailure: { [notes] in notes.add($0) }) { [notes] group in
+            notes.add(group)
+            return try await willApply(group)
+        }
+        return store
+    }
+
+    /// Pushes on a thread that may wait, as a store's does.
+    private func push(
+        _ operations: [RowOperation], groups: [[RowKey]] = [], to store: inout ModelStore
+    ) async -> [RowVerdict] {
+        let before = store
+        let (after, verdicts) = await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                var store = before
+                let verdicts = store.push(operations, groups: groups)
+                continuation.resume(returning: (store, verdicts))
+            }
+        }
+        store = after
+        return verdicts
+    }
+
+    @Test func `U4 the hook sees each group once, with the rows before and after, and not what changes nothing`()
+        async throws
+    {
+        var store = store()
+        let create = RowOperation.create(.todo, ["content": "tea"], at: .at(0))
+        _ = await push([create, .create(.todo(1), ["content": "milk"], at: .at(0))], groups: [[.todo, .todo(1)]], to: &store)
+        _ = await push(
+            [create, .update(.todo(1), ["done": true], at: .at(1)), .destroy(.todo(2), at: .at(1))], to: &store)
+        _ = await push([.destroy(.todo(1), at: .at(2))], to: &store)
+        #expect(notes.groups.map { $0.rows.map(\.key) } == [[.todo, .todo(1)], [.todo(1)], [.todo(1)]])
+        #expect(notes.groups.allSatisfy { ($0.account, $0.device) == ("a1", "deviceAA") })
+        let update = try #require(notes.groups[1].rows.first)
+        #expect((update.before?["done"], update.after?["done"], update.changed) == (.null, true, ["done"]))
+        #expect(update.after?["content"] == "milk")
+        let deletion = try #require(notes.groups[2].rows.first)
+        #expect(deletion.before?["content"] == "milk" && deletion.after == nil)
+    }
+
+    @Test func `U4 what the hook amends is stored, and the device gets it back, after a lost answer too`() async {
+        var store = store { group in
+            group.rows.map { RowAmendment($0.key, ["content": "amended", "priority": 1]) }
+        }
+        let write = RowOperation.create(.todo, ["content": "tea", "priority": 1], at: .at(0))
+        let verdicts = await push([write], to: &store)
+        #expect(store.value(.todo, "content") == "amended")
+        guard case .accepted(let won?) = verdicts.first else { return #expect(Bool(false), "\(verdicts)") }
+        #expect(won.values == ["content": "amended"])
+        let again = await push([write], to: &store)
+        guard case .accepted(let repeated?) = again.first else { return #expect(Bool(false), "\(again)") }
+        #expect(repeated.values["content"] == "amended")
+        #expect(notes.groups.count == 1 && store.seq == 1)
+    }
+
+    @Test func `U4 a fault refuses the rows of its group with its code, and the others are applied`() async {
+        var store = store { group in
+            guard group.rows.contains(where: { $0.key == .todo }) else { return [] }
+            throw RowFault("overQuota", "There are too many.", columns: ["content"])
+        }
+        let verdicts = await push(
+            [0, 1, 2].map { .create($0 == 0 ? .todo : .todo($0), ["content": "tea"], at: .at(0)) },
+            groups: [[.todo, .todo(1)]], to: &store)
+        #expect(verdicts.map { $0.error?.type } == ["forbidden", "forbidden", nil])
+        #expect(verdicts.map { $0.error?.code } == ["overQuota", "overQuota", nil])
+        #expect(Set(store.rows.keys) == [.todo(2)])
+        #expect(notes.failures.isEmpty)
+    }
+
+    @Test(arguments: [
+        RowAmendment(.todo, ["colour": "red"]), RowAmendment(.todo, ["content": 5]), RowAmendment(.todo(9), ["done": true]),
+        RowAmendment(.todo, ["content": .string(String(repeating: "x", count: 1001))]),
+    ])
+    func `U4 an amendment that is not possible puts the group off, and nothing of it is stored`(
+        amendment: RowAmendment
+    ) async {
+        var store = store { group in
+            group.rows.contains { $0.key == .todo } ? [RowAmendment(.todo, ["done": true]), amendment] : []
+        }
+        let verdicts = await push(
+            [.create(.todo, ["content": "tea"], at: .at(0)), .create(.todo(1), ["content": "tea"], at: .at(0))], to: &store)
+        #expect(verdicts.map { $0.error?.type } == ["serverFail", nil])
+        #expect(Set(store.rows.keys) == [.todo(1)])
+        #expect(notes.failures == [amendment.key == .todo ? "bad todo" : "bad other"])
+    }
+
+    @Test func `U4 an error puts the group off, and the device tries it again`() async {
+        var store = store { group in
+            if group.rows.contains(where: { $0.key == .todo }) { throw Trouble() }
+            return []
+        }
+        let verdicts = await push(
+            [.create(.todo, ["content": "tea"], at: .at(0)), .create(.todo(1), ["content": "tea"], at: .at(0))], to: &store)
+        #expect(verdicts.map { $0.error?.type } == ["serverFail", nil])
+        #expect(Set(store.rows.keys) == [.todo(1)])
+        #expect(notes.failures == ["threw"])
+    }
+
+    @Test func `U4 a hook that hangs is cancelled, and its group and those after it are put off`() async {
+        let (ends, end) = AsyncStream<Void>.makeStream()
+        var store = store(within: .milliseconds(20)) { _ in
+            // Nothing but the cancellation ends it.
+            await withTaskCancellationHandler {
+                for await _ in AsyncStream<Void>.makeStream().stream {}
+            } onCancel: {
+                end.finish()
+            }
+            return []
+        }
+        let verdicts = await push(
+            [.create(.todo, ["content": "tea"], at: .at(0)), .create(.todo(1), ["content": "tea"], at: .at(0))], to: &store)
+        #expect(verdicts.map { $0.error?.type } == ["rateLimit", "rateLimit"])
+        #expect(store.rows.isEmpty && store.seq == 0)
+        #expect(notes.groups.count <= 1)
+        #expect(notes.failures == ["late", "late"])
+        if !notes.groups.isEmpty { for await _ in ends {} }
+    }
+}
