@@ -192,7 +192,16 @@ package struct PostgresOpening: Sendable {
             channel: PostgresChannel(
                 pool: pool, sender: surroundings.makeEpoch(), logger: logger, epoch: { epochs.present }, open: open),
             standingLifetime: Self.standingLifetime,
-            exclusively: { work in await HousekeepingTurn(database: database).carryOut(work, attempts) },
+            exclusively: { work in
+                await ExclusiveTurn(database: database, lock: .tryHousekeeping).carryOut {
+                    await work()
+                    // If this fails, the next turn tries it again.
+                    try? await attempts.tidy()
+                }
+            },
+            reporting: { work in
+                await ExclusiveTurn(database: database, lock: .tryReporting).carryOut(work)
+            },
             figures: { try await Self.figures(pool) })
     }
 

@@ -30,6 +30,7 @@ public final class OptimistServer: Service {
     private let adminBinding = Binding()
     private let metrics: ServerMetrics?
     private let refusals: RecentRefusals?
+    private let reports: AppReports?
 
     /// Opens the data, or makes it. Nothing is listened to yet.
     ///
@@ -44,7 +45,8 @@ public final class OptimistServer: Service {
         metrics = configuration.metricsReceiver.map(ServerMetrics.init)
         refusals = configuration.adminPort == nil ? nil : RecentRefusals(now: surroundings.now)
         storage = try await configuration.storage.open(configuration)
-        pokes = Pokes(channel: storage.channel)
+        reports = configuration.reports(on: storage)
+        pokes = Pokes(channel: storage.channel, reports: reports)
         registry = Accounts(
             storage: storage,
             access: AccessTokens(
@@ -114,6 +116,7 @@ public final class OptimistServer: Service {
             FigureWatch($0, storage: storage, pokes: pokes, surroundings: configuration.surroundings)
         }
         if let watch { services.append(watch) }
+        if let reports { services.append(reports) }
         if let port = configuration.adminPort {
             let routes = adminRoutes(watch)
             services.append(

@@ -3,6 +3,15 @@
 import OptimistServing
 
 extension ServerConfiguration {
+    /// Nil: the app is not told of transactions.
+    func reports(on storage: OpenedStorage) -> AppReports? {
+        didApply.map {
+            AppReports(
+                rows: storage.rows, schema: schema, didApply: $0, exclusively: storage.reporting,
+                clock: surroundings.clock, logger: logger)
+        }
+    }
+
     /// The app's hook, whose failures are also logged.
     var loggingHook: GroupHook? {
         guard var hook else { return nil }

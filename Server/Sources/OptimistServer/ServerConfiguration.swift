@@ -33,6 +33,11 @@ public struct ServerConfiguration: Sendable {
     /// Refuses or amends what clients write, within the transaction: see ``GroupHook``. Why a group was put off is logged.
     /// Default: nil, and there is no such word.
     public var hook: GroupHook?
+    /// Is told of every transaction of every account once it is durable, at least once, and in the order of each account,
+    /// also after a restart. It is called for one transaction at a time, and by one process at a time. If it throws, the
+    /// account's transactions are told again within 30 seconds, from the first one whose success is not noted. A server
+    /// that gets it later begins with the first transaction of each account. Default: nil.
+    public var didApply: (@Sendable (AppliedTransaction) async throws -> Void)?
     /// Who may make an account. Default: ``SignUpMode/open``.
     public var signUp: SignUpMode
     /// Delivers a reset token to a user who forgot the password, such as by mail; one at a time. Its errors are logged.
@@ -97,6 +102,7 @@ public struct ServerConfiguration: Sendable {
     public init(
         host: String = "127.0.0.1", port: Int = 8090, storage: ServerStorage, schema: Schema = .planner,
         acceptedChanges: [SchemaChange] = [], validate: RowValidation = RowValidation(), hook: GroupHook? = nil,
+        didApply: (@Sendable (AppliedTransaction) async throws -> Void)? = nil,
         accessTokenLifetime: Duration = .seconds(15 * 60), refreshTokenLifetime: Duration = .seconds(60 * 86_400),
         allowsOneDeviceOnly: Bool = false, signUp: SignUpMode = .open,
         deliverReset: (@Sendable (PasswordReset) async throws -> Void)? = nil, isBehindProxy: Bool = false,
@@ -114,6 +120,7 @@ public struct ServerConfiguration: Sendable {
         self.acceptedChanges = acceptedChanges
         self.validate = validate
         self.hook = hook
+        self.didApply = didApply
         self.adminPort = adminPort
         self.accessTokenLifetime = accessTokenLifetime
         self.refreshTokenLifetime = refreshTokenLifetime

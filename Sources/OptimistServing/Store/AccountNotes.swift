@@ -6,6 +6,8 @@ struct AccountNotes: Sendable {
     var seq: Int64 = 0
     /// The last transaction whose deleted rows the store has forgotten.
     var floor: Int64 = 0
+    /// The last transaction that the app was told of.
+    var reported: Int64 = 0
     /// The highest push number of each device, and the day of its last push.
     var pushes: [String: LastPush] = [:]
     /// The account's seq when an epoch began, for the epochs in which the account changed.

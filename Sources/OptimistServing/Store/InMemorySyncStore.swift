@@ -158,6 +158,10 @@ final class InMemoryTransaction: AccountTransaction {
         return page
     }
 
+    func reportedSeq() -> Int64 { account.notes.reported }
+
+    func noteReported(_ seq: Int64) { account.notes.reported = max(account.notes.reported, seq) }
+
     func notePush(_ number: Int64, device: String, day: Int) -> Bool {
         guard number >= account.notes.pushes[device]?.number ?? 0 else { return false }
         account.notes.pushes[device] = AccountNotes.LastPush(number: number, day: day)

@@ -49,6 +49,10 @@ public protocol AccountSnapshot {
     var floor: Int64 { get }
     /// The current epoch of the database.
     var epoch: String { get }
+    /// The last transaction that the app was told of: see ``AppliedTransaction``. Zero: it was told of none.
+    ///
+    /// - Throws: The database's error.
+    func reportedSeq() throws -> Int64
     /// Whether the store has anything to forget.
     ///
     /// - Throws: The database's error.
@@ -113,6 +117,10 @@ public protocol AccountTransaction: AccountSnapshot {
     /// - Returns: Whether the number is at least the highest one seen from the device.
     /// - Throws: The database's error.
     func notePush(_ number: Int64, device: String, day: Int) throws -> Bool
+    /// Notes that the app was told of all transactions up to one. An earlier one than was noted changes nothing.
+    ///
+    /// - Throws: The database's error.
+    func noteReported(_ seq: Int64) throws
     /// Stores rows under the next seq, in the given order, with their index entries.
     ///
     /// - Parameters:

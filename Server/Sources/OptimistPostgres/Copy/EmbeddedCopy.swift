@@ -164,6 +164,7 @@ package struct EmbeddedCopy: Sendable {
             [
                 .text(id), .text(account.stored.email), .text(account.stored.password), .text(account.createdAt),
                 .int(account.seq), .text(account.epoch), .int(account.floor), .int(account.day), .int(version),
+                .int(account.reported),
             ])
         for epoch in account.epochs {
             try connection.enqueue(RowStatement.beginEpoch, [.text(id), .text(epoch.name), .int(epoch.firstSeq)])

@@ -136,6 +136,12 @@ final class PostgresAccount: AccountTransaction {
 
     // MARK: - Writing
 
+    func reportedSeq() throws -> Int64 { try connection.query(RowStatement.reported, [.text(account)]).int64(0, 0) }
+
+    func noteReported(_ seq: Int64) throws {
+        try connection.enqueue(RowStatement.setReported, [.text(account), .int(seq)])
+    }
+
     func notePush(_ number: Int64, device: String, day: Int) throws -> Bool {
         let values: [PostgresValue] = [.text(account), .text(device), .int(number), .int(day)]
         return try connection.query(RowStatement.notePush, values).changedCount == 1

@@ -11,7 +11,7 @@ import OptimistServer
 /// the embedded store.
 enum PostgresTables {
     /// The version of the tables below. A database with another version is refused and not changed.
-    static let version = 3
+    static let version = 4
 
     /// The tables with an account's data.
     static let ofAccounts = [
@@ -38,8 +38,9 @@ enum PostgresTables {
             switch try found(connection) {
             case version: break
             case nil: try connection.script(script)
-            case 1: try connection.script(health + receipts + setVersion)
-            case 2: try connection.script(receipts + setVersion)
+            case 1: try connection.script(health + receipts + reports + setVersion)
+            case 2: try connection.script(receipts + reports + setVersion)
+            case 3: try connection.script(reports + setVersion)
             case let other?:
                 throw OptimistError(
                     .newerData,
@@ -97,7 +98,7 @@ enum PostgresTables {
         CREATE TABLE optimist_accounts (
             account_id text COLLATE "C" PRIMARY KEY, email text NOT NULL, password text NOT NULL,
             created_at text NOT NULL, seq bigint NOT NULL DEFAULT 0, epoch text COLLATE "C", floor bigint NOT NULL DEFAULT 0,
-            day bigint, schema_version bigint NOT NULL DEFAULT 0) WITH (fillfactor = 70);
+            day bigint, schema_version bigint NOT NULL DEFAULT 0, reported bigint NOT NULL DEFAULT 0) WITH (fillfactor = 70);
         CREATE TABLE optimist_account_epochs (
             account_id text COLLATE "C" NOT NULL, epoch text COLLATE "C" NOT NULL, first_seq bigint NOT NULL,
             PRIMARY KEY (account_id, epoch));
@@ -127,6 +128,10 @@ enum PostgresTables {
         """ + "\n" + health + receipts
 
     private static let setVersion = "UPDATE optimist_settings SET value = '\(version)' WHERE name = 'version';"
+
+    /// What the fourth version notes: how far the app was told of each account's transactions.
+    private static let reports =
+        "ALTER TABLE optimist_accounts ADD COLUMN reported bigint NOT NULL DEFAULT 0;\n"
 
     /// The second version's tables: the app's health, which belongs to no account.
     private static let health = """

@@ -9,6 +9,7 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
     case row, rows, holders, livingRows, livingInOrder, livingCount, changes
     case upsert1, upsert16, upsert128, dropIndex, addIndex1, addIndex16
     case notePush, hasExpired, forget, setFloor, forgetPushes, forgetDays
+    case reported, setReported
     case allRows, renameType, rewrite, clearIndex
 
     var sql: String {
@@ -26,6 +27,9 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
             "INSERT INTO optimist_account_days (account_id, day, first_seq) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
         case .seqBefore:
             "SELECT first_seq FROM optimist_account_days WHERE account_id = $1 AND day >= $2 ORDER BY day LIMIT 1"
+        case .reported: "SELECT reported FROM optimist_accounts WHERE account_id = $1"
+        case .setReported:
+            "UPDATE optimist_accounts SET reported = greatest(reported, $2) WHERE account_id = $1"
         case .setSchema: "UPDATE optimist_accounts SET schema_version = $2 WHERE account_id = $1"
         case .row, .rows, .holders, .livingRows, .livingInOrder, .livingCount, .changes: reading
         case .upsert1, .upsert16, .upsert128, .dropIndex, .addIndex1, .addIndex16: writing

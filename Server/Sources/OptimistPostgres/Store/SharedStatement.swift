@@ -4,7 +4,7 @@
 /// address, a token or the id of a deleted account.
 enum SharedStatement: String, PostgresStatement, CaseIterable {
     case epochs, addEpoch, life, schemas, otherSchema, addSchema, setting, keepSetting
-    case lockSetup, lockHealth, tryHousekeeping, notify, settings, backend
+    case lockSetup, lockHealth, tryHousekeeping, tryReporting, notify, settings, backend
     case addressOf, addAddress, dropAddress, accounts, accountsFrom, accountIDs
     case databaseSize, canSeeLog, logSize
     case addDeleted, receipts, isDeleted, unerased, setErased, forgetDeleted
@@ -34,7 +34,7 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
             INSERT INTO optimist_settings (name, value) VALUES ($1, $2)
             ON CONFLICT (name) DO UPDATE SET value = excluded.value
             """
-        case .lockSetup, .lockHealth, .tryHousekeeping, .notify, .settings, .backend: aboutProcesses
+        case .lockSetup, .lockHealth, .tryHousekeeping, .tryReporting, .notify, .settings, .backend: aboutProcesses
         case .databaseSize, .canSeeLog, .logSize: aboutSize
         case .addressOf, .addAddress, .dropAddress, .accounts, .accountsFrom, .accountIDs: aboutAddresses
         case .addDeleted, .receipts, .isDeleted, .unerased, .setErased, .forgetDeleted: aboutDeleted
@@ -50,6 +50,7 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
         case .lockSetup: "SELECT pg_advisory_xact_lock(7303284, 1)"
         case .lockHealth: "SELECT pg_advisory_xact_lock(7303285, hashtext($1))"
         case .tryHousekeeping: "SELECT pg_try_advisory_lock(7303284, 2)"
+        case .tryReporting: "SELECT pg_try_advisory_lock(7303284, 3)"
         case .notify: "SELECT pg_notify('optimist', $1)"
         case .settings:
             """

@@ -20,8 +20,15 @@ final class Pokes: Sendable {
     /// Nil: no other process shares the data.
     private let channel: (any ProcessChannel)?
 
-    /// - Parameter channel: Carries announcements to the other processes. Nil: there are none.
-    init(channel: (any ProcessChannel)? = nil) { self.channel = channel }
+    private let reports: AppReports?
+
+    /// - Parameters:
+    ///   - channel: Carries announcements to the other processes. Nil: there are none.
+    ///   - reports: Tells the app of transactions. Nil: the app is not told.
+    init(channel: (any ProcessChannel)? = nil, reports: AppReports? = nil) {
+        self.channel = channel
+        self.reports = reports
+    }
 
     /// Tells the other processes, if there are any.
     func announce(_ announcement: Announcement) { channel?.announce(announcement) }
@@ -64,8 +71,9 @@ final class Pokes: Sendable {
         }
     }
 
-    /// Tells an account's listeners that rows of some types have changed.
+    /// Tells an account's listeners, and the reports to the app, that rows of some types have changed.
     func changed(account: String, types: Set<String>, state: SyncState) {
+        reports?.changed(account: account)
         let found = listeners.withLock { listeners in
             guard let found = listeners.byAccount[account]?.values else { return [Listener]() }
             listeners.told[account] = listeners.told[account].map { $0.followed(by: state) } ?? state

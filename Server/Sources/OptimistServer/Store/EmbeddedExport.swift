@@ -74,6 +74,7 @@ package final class EmbeddedExport: Sendable {
         package var epoch: String?
         package var floor: Int64
         package var day: Int?
+        package var reported: Int64
         package var epochs: [(name: String, firstSeq: Int64)]
         package var days: [(day: Int, firstSeq: Int64)]
         package var pushes: [(device: String, number: Int64, day: Int)]
@@ -88,12 +89,12 @@ package final class EmbeddedExport: Sendable {
                 try Row.fetchAll(db, sql: "SELECT \(columns) FROM \(table) WHERE account_id = ?", arguments: [id])
             }
             guard
-                let row = try rows("email, password, created_at, seq, epoch, floor, day", "optimist_accounts").first
+                let row = try rows("email, password, created_at, seq, epoch, floor, day, reported", "optimist_accounts").first
             else { throw StoreError.noAccount }
             return Account(
                 stored: StoredAccount(id: id, email: row[0], password: row[1]), createdAt: row[2], seq: row[3],
                 epoch: row[4],
-                floor: row[5], day: row[6],
+                floor: row[5], day: row[6], reported: row[7],
                 epochs: try rows("epoch, first_seq", "optimist_account_epochs").map { ($0[0], $0[1]) },
                 days: try rows("day, first_seq", "optimist_account_days").map { ($0[0], $0[1]) },
                 pushes: try rows("device, number, day", "optimist_pushes").map { ($0[0], $0[1], $0[2]) },

@@ -13,7 +13,7 @@ package struct ServerDatabase: Sendable {
     package var epoch: String { epochs[epochs.count - 1] }
 
     /// The version of the tables below. A file of a later version is refused untouched.
-    static let version = 5
+    static let version = 6
 
     /// - Parameters:
     ///   - path: Where the file is. It is made if there is none.
@@ -92,6 +92,7 @@ package struct ServerDatabase: Sendable {
         if found < 3 { try addAccountCare(db) }
         if found < 4 { try addHealth(db) }
         if found < 5 { try addReceipts(db) }
+        if found < 6 { try addReports(db) }
         try db.execute(sql: "PRAGMA user_version = \(version)")
     }
 

@@ -152,17 +152,12 @@ struct SharedServersTests {
     @Test func `N4 one process at a time does the housekeeping`() async throws {
         let database = try #require(site.database)
         _ = try await site.open()
-        let attempts = PostgresAttempts(
-            pool: PostgresPool(size: 1, maxWaiting: 9, logger: SharedDatabase.quiet) {
-                try PostgresSetup(database).connect()
-            })
-        let turn = HousekeepingTurn(database: database)
+        let turn = ExclusiveTurn(database: database, lock: .tryHousekeeping)
         let runs = Mutex(0)
-        await turn.carryOut(
-            {
-                runs.withLock { $0 += 1 }
-                await turn.carryOut({ runs.withLock { $0 += 1 } }, attempts)
-            }, attempts)
+        await turn.carryOut {
+            runs.withLock { $0 += 1 }
+            await turn.carryOut { runs.withLock { $0 += 1 } }
+        }
         #expect(runs.withLock(\.self) == 1)
     }
 

@@ -1,0 +1,43 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Dispatch
+import Synchronization
+
+/// Lets one process at a time do some work: the one that holds an advisory lock. The lock ends with its connection, so a
+/// process that dies releases it.
+struct ExclusiveTurn {
+    let database: PostgresDatabase
+    /// Takes the lock.
+    let lock: SharedStatement
+
+    /// Carries out `work`. Returns false if another process is doing it, or if the database cannot be reached.
+    @discardableResult
+    func carryOut(_ work: @Sendable () async -> Void) async -> Bool {
+        guard let holder = await Self.holder(of: lock, in: database) else { return false }
+        await work()
+        holder.release()
+        return true
+    }
+
+    /// A connection that holds the lock.
+    private final class Holder: Sendable {
+        private let connection = Mutex<PostgresConnection?>(nil)
+
+        /// Blocks the thread. Nil: another process has the lock, or the database cannot be reached.
+        init?(_ database: PostgresDatabase, _ lock: SharedStatement) {
+            let isOurs = connection.withLock { connection in
+                connection = try? PostgresSetup(database).connect()
+                return (try? connection?.query(lock).bool(0, 0)) == true
+            }
+            if !isOurs { return nil }
+        }
+
+        func release() { DispatchQueue.global().async { [self] in connection.withLock { $0 = nil } } }
+    }
+
+    private static func holder(of lock: SharedStatement, in database: PostgresDatabase) async -> Holder? {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: Holder(database, lock)) }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Logging
+import OptimistCore
+import OptimistServing
+import OptimistWire
+import ServiceLifecycle
+import Synchronization
+
+/// Tells the app of every durable transaction, at least once and in the order of each account.
+///
+/// How far the app was told is noted in the data after the app's function has returned. So a server that dies in between
+/// tells of the same transactions again, and never leaves one out.
+final class AppReports: Service {
+    private let rows: any SyncStore
+    private let schema: Schema
+    private let didApply: @Sendable (AppliedTransaction) async throws -> Void
+    private let exclusively: @Sendable (@Sendable () async -> Void) async -> Bool
+    private let clock: any Clock<Duration>
+    private let logger: Logger
+    /// The accounts that may have something to tell.
+    private let open = Mutex<Set<String>>([])
+    private let (wakes, wake) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+
+    /// How long an account waits whose report failed.
+    static let patience = Duration.seconds(30)
+    /// How many such waits pass between two looks at all accounts: another process may have died with reports to make.
+    private static let waitsBetweenScans = 120
+    /// How many transactions are told before that is noted.
+    private static let batch = 10
+
+    init(
+        rows: any SyncStore, schema: Schema, didApply: @escaping @Sendable (AppliedTransaction) async throws -> Void,
+        exclusively: @escaping @Sendable (@Sendable () async -> Void) async -> Bool, clock: any Clock<Duration>,
+        logger: Logger
+    ) {
+        self.rows = rows
+        self.schema = schema
+        self.didApply = didApply
+        self.exclusively = exclusively
+        self.clock = clock
+        self.logger = logger
+    }
+
+    /// Notes that an account has changed. Safe from any thread.
+    func changed(account: String) {
+        open.withLock { _ = $0.insert(account) }
+        wake.yield()
+    }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await withTaskGroup { group in
+                group.addTask { await self.keepTime() }
+                for await _ in self.wakes {
+                    if Task.isCancelled { break }
+                    await self.reportAll()
+                }
+                group.cancelAll()
+            }
+        }
+    }
+
+    /// Wakes the reports of accounts that failed, and now and then those of all accounts.
+    private func keepTime() async {
+        while !Task.isCancelled {
+            await addAll()
+            for _ in 0..<Self.waitsBetweenScans {
+                wake.yield()
+                do { try await clock.sleep(for: Self.patience) } catch { return wake.finish() }
+            }
+        }
+    }
+
+    private func addAll() async {
+        var last: String?
+        while !Task.isCancelled {
+            guard let page = try? await rows.accounts(after: last, limit: 1_000), !page.isEmpty else { return }
+            open.withLock { $0.formUnion(page) }
+            last = page.last
+        }
+    }
+
+    /// Reports what there is. What fails, and what another process is to report, stays open until the next wake by time.
+    private func reportAll() async {
+        _ = await exclusively {
+            let accounts = self.open.withLock { open in
+                defer { open = [] }
+                return open.sorted()
+            }
+            for account in accounts where !Task.isCancelled {
+                do { try await self.report(account) } catch StoreError.noAccount {} catch {
+                    self.open.withLock { _ = $0.insert(account) }
+                    if error is CancellationError { continue }
+                    self.logger.warning(
+                        "The app's didApply failed. It is told again.", metadata: ["error.type": "\(type(of: error))"])
+                }
+            }
+        }
+    }
+
+    private func report(_ account: String) async throws {
+        while true {
+            try Task.checkCancellation()
+            let transactions = try await rows.read(account: account) { [schema] snapshot in
+                try snapshot.unreported(of: account, by: schema, limit: Self.batch)
+            }
+            guard let last = transactions.last else { return }
+            for transaction in transactions { try await didApply(transaction) }
+            try await rows.write(account: account) { try $0.noteReported(last.seq) }
+        }
+    }
+}
