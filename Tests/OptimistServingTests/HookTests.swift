@@ -49,15 +49,12 @@ struct HookTests {
     private func push(
         _ operations: [RowOperation], groups: [[RowKey]] = [], to store: inout ModelStore
     ) async -> [RowVerdict] {
-        let before = store
-        let (after, verdicts) = await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                var store = before
-                let verdicts = store.push(operations, groups: groups)
-                continuation.resume(returning: (store, verdicts))
-            }
+        // The caller waits, so one thread at a time uses it.
+        nonisolated(unsafe) var present = store
+        let verdicts = await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: present.push(operations, groups: groups)) }
         }
-        store = after
+        store = present
         return verdicts
     }
 
@@ -66,7 +63,8 @@ struct HookTests {
     {
         var store = store()
         let create = RowOperation.create(.todo, ["content": "tea"], at: .at(0))
-        _ = await push([create, .create(.todo(1), ["content": "milk"], at: .at(0))], groups: [[.todo, .todo(1)]], to: &store)
+        _ = await push(
+            [create, .create(.todo(1), ["content": "milk"], at: .at(0))], groups: [[.todo, .todo(1)]], to: &store)
         _ = await push(
             [create, .update(.todo(1), ["done": true], at: .at(1)), .destroy(.todo(2), at: .at(1))], to: &store)
         _ = await push([.destroy(.todo(1), at: .at(2))], to: &store)
@@ -109,7 +107,8 @@ struct HookTests {
     }
 
     @Test(arguments: [
-        RowAmendment(.todo, ["colour": "red"]), RowAmendment(.todo, ["content": 5]), RowAmendment(.todo(9), ["done": true]),
+        RowAmendment(.todo, ["colour": "red"]), RowAmendment(.todo, ["content": 5]),
+        RowAmendment(.todo(9), ["done": true]),
         RowAmendment(.todo, ["content": .string(String(repeating: "x", count: 1001))]),
     ])
     func `U4 an amendment that is not possible puts the group off, and nothing of it is stored`(
@@ -119,7 +118,8 @@ struct HookTests {
             group.rows.contains { $0.key == .todo } ? [RowAmendment(.todo, ["done": true]), amendment] : []
         }
         let verdicts = await push(
-            [.create(.todo, ["content": "tea"], at: .at(0)), .create(.todo(1), ["content": "tea"], at: .at(0))], to: &store)
+            [.create(.todo, ["content": "tea"], at: .at(0)), .create(.todo(1), ["content": "tea"], at: .at(0))],
+            to: &store)
         #expect(verdicts.map { $0.error?.type } == ["serverFail", nil])
         #expect(Set(store.rows.keys) == [.todo(1)])
         #expect(notes.failures == [amendment.key == .todo ? "bad todo" : "bad other"])
@@ -131,7 +131,8 @@ struct HookTests {
             return []
         }
         let verdicts = await push(
-            [.create(.todo, ["content": "tea"], at: .at(0)), .create(.todo(1), ["content": "tea"], at: .at(0))], to: &store)
+            [.create(.todo, ["content": "tea"], at: .at(0)), .create(.todo(1), ["content": "tea"], at: .at(0))],
+            to: &store)
         #expect(verdicts.map { $0.error?.type } == ["serverFail", nil])
         #expect(Set(store.rows.keys) == [.todo(1)])
         #expect(notes.failures == ["threw"])
@@ -149,7 +150,8 @@ struct HookTests {
             return []
         }
         let verdicts = await push(
-            [.create(.todo, ["content": "tea"], at: .at(0)), .create(.todo(1), ["content": "tea"], at: .at(0))], to: &store)
+            [.create(.todo, ["content": "tea"], at: .at(0)), .create(.todo(1), ["content": "tea"], at: .at(0))],
+            to: &store)
         #expect(verdicts.map { $0.error?.type } == ["rateLimit", "rateLimit"])
         #expect(store.rows.isEmpty && store.seq == 0)
         #expect(notes.groups.count <= 1)

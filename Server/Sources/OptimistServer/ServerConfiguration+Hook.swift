@@ -1,5 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Logging
+import OptimistCore
 import OptimistServing
 
 extension ServerConfiguration {

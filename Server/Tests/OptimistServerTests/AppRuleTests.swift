@@ -12,7 +12,9 @@ import Testing
 struct AppRuleTests {
     private let site = Site()
 
-    private func create(_ number: Int, _ values: JSONObject) -> JSON { ["create": [RowKey.id(number): .object(values)]] }
+    private func create(_ number: Int, _ values: JSONObject) -> JSON {
+        ["create": [RowKey.id(number): .object(values)]]
+    }
 
     @Test func `U3 the configuration's checks refuse rows, with their code and columns`() async throws {
         let checks = RowValidation([

@@ -16,7 +16,7 @@ final class AppReports: Service {
     private let schema: Schema
     private let didApply: @Sendable (AppliedTransaction) async throws -> Void
     private let exclusively: @Sendable (@Sendable () async -> Void) async -> Bool
-    private let clock: any Clock<Duration>
+    private let clock: any Swift.Clock<Duration>
     private let logger: Logger
     /// The accounts that may have something to tell.
     private let open = Mutex<Set<String>>([])
@@ -31,7 +31,7 @@ final class AppReports: Service {
 
     init(
         rows: any SyncStore, schema: Schema, didApply: @escaping @Sendable (AppliedTransaction) async throws -> Void,
-        exclusively: @escaping @Sendable (@Sendable () async -> Void) async -> Bool, clock: any Clock<Duration>,
+        exclusively: @escaping @Sendable (@Sendable () async -> Void) async -> Bool, clock: any Swift.Clock<Duration>,
         logger: Logger
     ) {
         self.rows = rows

@@ -89,7 +89,8 @@ package final class EmbeddedExport: Sendable {
                 try Row.fetchAll(db, sql: "SELECT \(columns) FROM \(table) WHERE account_id = ?", arguments: [id])
             }
             guard
-                let row = try rows("email, password, created_at, seq, epoch, floor, day, reported", "optimist_accounts").first
+                let row = try rows("email, password, created_at, seq, epoch, floor, day, reported", "optimist_accounts")
+                    .first
             else { throw StoreError.noAccount }
             return Account(
                 stored: StoredAccount(id: id, email: row[0], password: row[1]), createdAt: row[2], seq: row[3],

@@ -12,12 +12,14 @@ extension ServerDatabase {
 extension SQLiteAccount {
     func reportedSeq() throws -> Int64 {
         try Int64.fetchOne(
-            db.cachedStatement(sql: "SELECT reported FROM optimist_accounts WHERE account_id = ?"), arguments: [account])
+            db.cachedStatement(sql: "SELECT reported FROM optimist_accounts WHERE account_id = ?"), arguments: [account]
+        )
             ?? 0
     }
 
     func noteReported(_ seq: Int64) throws {
         try db.execute(
-            sql: "UPDATE optimist_accounts SET reported = max(reported, ?) WHERE account_id = ?", arguments: [seq, account])
+            sql: "UPDATE optimist_accounts SET reported = max(reported, ?) WHERE account_id = ?",
+            arguments: [seq, account])
     }
 }
