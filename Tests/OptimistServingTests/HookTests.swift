@@ -58,7 +58,7 @@ struct HookTests {
         return verdicts
     }
 
-    @Test func `U4 the hook sees each group once, with the rows before and after, and not what changes nothing`()
+    @Test func `G4 the hook sees each group once, with the rows before and after, and not what changes nothing`()
         async throws
     {
         var store = store()
@@ -77,7 +77,7 @@ struct HookTests {
         #expect(deletion.before?["content"] == "milk" && deletion.after == nil)
     }
 
-    @Test func `U4 what the hook amends is stored, and the device gets it back, after a lost answer too`() async {
+    @Test func `G4 what the hook amends is stored, and the device gets it back, after a lost answer too`() async {
         var store = store { group in
             group.rows.map { RowAmendment($0.key, ["content": "amended", "priority": 1]) }
         }
@@ -92,7 +92,7 @@ struct HookTests {
         #expect(notes.groups.count == 1 && store.seq == 1)
     }
 
-    @Test func `U4 a fault refuses the rows of its group with its code, and the others are applied`() async {
+    @Test func `G4 a fault refuses the rows of its group with its code, and the others are applied`() async {
         var store = store { group in
             guard group.rows.contains(where: { $0.key == .todo }) else { return [] }
             throw RowFault("overQuota", "There are too many.", columns: ["content"])
@@ -111,7 +111,7 @@ struct HookTests {
         RowAmendment(.todo(9), ["done": true]),
         RowAmendment(.todo, ["content": .string(String(repeating: "x", count: 1001))]),
     ])
-    func `U4 an amendment that is not possible puts the group off, and nothing of it is stored`(
+    func `G4 an amendment that is not possible puts the group off, and nothing of it is stored`(
         amendment: RowAmendment
     ) async {
         var store = store { group in
@@ -125,7 +125,7 @@ struct HookTests {
         #expect(notes.failures == [amendment.key == .todo ? "bad todo" : "bad other"])
     }
 
-    @Test func `U4 an error puts the group off, and the device tries it again`() async {
+    @Test func `G4 an error puts the group off, and the device tries it again`() async {
         var store = store { group in
             if group.rows.contains(where: { $0.key == .todo }) { throw Trouble() }
             return []
@@ -138,7 +138,7 @@ struct HookTests {
         #expect(notes.failures == ["threw"])
     }
 
-    @Test func `U4 a hook that hangs is cancelled, and its group and those after it are put off`() async {
+    @Test func `G4 a hook that hangs is cancelled, and its group and those after it are put off`() async {
         let (ends, end) = AsyncStream<Void>.makeStream()
         var store = store(within: .milliseconds(20)) { _ in
             // Nothing but the cancellation ends it.

@@ -24,7 +24,7 @@ struct RuleTests {
         return store
     }
 
-    @Test func `U1 the server refuses a value that breaks a rule, by column, and keeps its row`() {
+    @Test func `G1 the server refuses a value that breaks a rule, by column, and keeps its row`() {
         var store = Self.store()
         store.push([.create(.todo, ["content": "tea", "priority": 2], at: .at(0))])
         let error = store.push([.update(.todo, ["priority": 4], at: .at(1))])[0].error
@@ -35,7 +35,7 @@ struct RuleTests {
         #expect(other?.properties == ["content"])
     }
 
-    @Test func `U1 a stored value that breaks a newer rule stays, and the other columns can be edited`() {
+    @Test func `G1 a stored value that breaks a newer rule stays, and the other columns can be edited`() {
         var store = ModelStore()
         store.push([.create(.todo, ["content": "TEA", "priority": 9], at: .at(0))])
         store.schema = Self.store().schema
@@ -43,7 +43,7 @@ struct RuleTests {
         #expect(store.value(.todo, "priority") == 9)
     }
 
-    @Test func `U3 the app's check sees the merged row, and its code and columns reach the device`() {
+    @Test func `G3 the app's check sees the merged row, and its code and columns reach the device`() {
         var store = Self.store()
         store.push([.create(.todo, ["content": "tea", "priority": 2], at: .at(0))])
         let error = store.push([.update(.todo, ["done": true], at: .at(1))])[0].error
@@ -53,7 +53,7 @@ struct RuleTests {
         #expect(store.push([.update(.todo, ["done": true, "priority": 0], at: .at(2))])[0].isAcceptedAsSent)
     }
 
-    @Test func `U3 a refused row fails its group, and the rows outside it are applied`() {
+    @Test func `G3 a refused row fails its group, and the rows outside it are applied`() {
         var store = Self.store()
         let verdicts = store.push(
             [
@@ -64,7 +64,7 @@ struct RuleTests {
         #expect(Set(store.rows.keys) == [.todo(2)])
     }
 
-    @Test func `U3 a write that changes nothing is not checked, so a repetition is answered as before`() {
+    @Test func `G3 a write that changes nothing is not checked, so a repetition is answered as before`() {
         var store = Self.store(checked: false)
         let write = RowOperation.create(.todo, ["content": "tea", "priority": 2, "done": true], at: .at(0))
         #expect(store.push([write])[0].isAcceptedAsSent)

@@ -15,7 +15,7 @@ struct RulesTests {
         ("(|a)(b|)", ["", "a", "b", "ab"], ["ba"]), ("(a*)*", ["", "aaa"], ["b"]), ("[$^]", ["$"], ["a"]),
         ("\\p{Nd}{2}:\\p{Nd}{2}", ["09:30"], ["9:30", "09:300"]),
     ])
-    func `U1 a pattern matches the whole text, and nothing else`(pattern: String, fit: [String], unfit: [String]) {
+    func `G1 a pattern matches the whole text, and nothing else`(pattern: String, fit: [String], unfit: [String]) {
         let pattern = TextPattern(pattern)
         #expect(pattern.fault == nil)
         for text in fit { #expect(pattern.matches(text), "\(text)") }
@@ -32,14 +32,14 @@ struct RulesTests {
         (String(repeating: "(", count: 51) + String(repeating: ")", count: 51), "too deeply"),
         (String(repeating: "a", count: 1_001), "longer than 1000"), ("]", "closes nothing"),
     ])
-    func `U1 a text that is no pattern says why, and matches nothing`(text: String, why: String) {
+    func `G1 a text that is no pattern says why, and matches nothing`(text: String, why: String) {
         let pattern = TextPattern(text)
         #expect(pattern.fault?.contains(why) == true, "\(pattern.fault ?? "no fault")")
         #expect(!pattern.matches(""))
     }
 
     @Test(arguments: ["(a*)*b", "(a|a)*b", "(a|aa)+b", "a*a*a*a*a*a*b", "((a+)+)+b"])
-    func `U1 no pattern takes longer than its size times the text`(pattern: String) {
+    func `G1 no pattern takes longer than its size times the text`(pattern: String) {
         let pattern = TextPattern(pattern)
         let text = String(repeating: "a", count: TextPattern.maxTextBytes - 1)
         #expect(!pattern.matches(text))
@@ -57,7 +57,7 @@ struct RulesTests {
         (ColumnRules(oneOf: [1, 2]), .double(2), 3, "\"enum\""),
         (ColumnRules(min: 1, maxLength: 1, oneOf: ["b"]), .null, "a", "\"enum\""),
     ])
-    func `U1 a value that breaks a rule is told which, and null breaks none`(
+    func `G1 a value that breaks a rule is told which, and null breaks none`(
         rules: ColumnRules, fit: JSON, unfit: JSON, words: String
     ) {
         #expect(rules.objection(to: fit) == nil)
@@ -78,13 +78,13 @@ struct RulesTests {
         (#"{"type":"bool","enum":[true]}"#, "T.a has an \"enum\""), (#"{"type":"counter","min":0}"#, "T.a has \"min\""),
         (#"{"type":"string","enum":"a"}"#, "T.a needs a list"),
     ])
-    func `U2 a bad rule is refused with a sentence that names the place`(column: String, start: String) throws {
+    func `G2 a bad rule is refused with a sentence that names the place`(column: String, start: String) throws {
         let json = try JSON(parsing: #"{"id":"x","types":{"T":{"a":\#(column)}}}"#.utf8)
         let error = #expect(throws: SchemaError.self) { try Schema(json: json) }
         #expect(error?.description.hasPrefix(start) == true, "\(error?.description ?? "")")
     }
 
-    @Test func `U2 rules are part of the schema's JSON`() throws {
+    @Test func `G2 rules are part of the schema's JSON`() throws {
         let rules = ColumnRules(min: -1.5, max: 3, oneOf: [1, 2])
         let schema = Schema(
             id: "x",

@@ -16,7 +16,7 @@ struct AppRuleTests {
         ["create": [RowKey.id(number): .object(values)]]
     }
 
-    @Test func `U3 the configuration's checks refuse rows, with their code and columns`() async throws {
+    @Test func `G3 the configuration's checks refuse rows, with their code and columns`() async throws {
         let checks = RowValidation([
             "todo": { $0["content"] == "late" ? RowFault("tooLate", "It is late.", columns: ["date"]) : nil }
         ])
@@ -29,7 +29,7 @@ struct AppRuleTests {
         #expect(SetAnswer(json: other)?.created.map(\.id) == [RowKey.id(2)])
     }
 
-    @Test func `U2 a server does not start with a bad rule, and reads good ones from its schema file`() async throws {
+    @Test func `G2 a server does not start with a bad rule, and reads good ones from its schema file`() async throws {
         let text = #"{"id":"x","types":{"T":{"a":{"type":"string","pattern":"(","maxLength":5,"enum":["a"]}}}}"#
         let error = #expect(throws: OptimistError.self) { try Schema(servable: text.utf8) }
         #expect(error?.message.contains("T.a has a \"pattern\" that cannot be read") == true)

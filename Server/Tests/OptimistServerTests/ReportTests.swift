@@ -29,7 +29,7 @@ struct ReportTests {
         }
     }
 
-    @Test func `U5 a store tells what was not reported, with rows at their last change`() async throws {
+    @Test func `G5 a store tells what was not reported, with rows at their last change`() async throws {
         let store = try await StorePlace().open(epoch: "e1")
         for number in 0..<6 { try await Self.write(number, to: store) }
         @Sendable func unreported(limit: Int) async throws -> [AppliedTransaction] {
@@ -49,7 +49,7 @@ struct ReportTests {
     /// Where a server dies.
     private enum Death: CaseIterable { case beforeTelling, afterTelling, idle }
 
-    @Test func `U5 however often a server dies, the app is told of every transaction at least once, in order`()
+    @Test func `G5 however often a server dies, the app is told of every transaction at least once, in order`()
         async throws
     {
         let place = try StorePlace()
@@ -109,7 +109,7 @@ struct ReportTests {
         return told.withLock(\.self)
     }
 
-    @Test func `U5 a call that failed is repeated, and other accounts do not wait for it`() async throws {
+    @Test func `G5 a call that failed is repeated, and other accounts do not wait for it`() async throws {
         let site = Site()
         let told = Mutex<[String]>([])
         let failing = Mutex<String?>(nil)

@@ -61,7 +61,7 @@ struct RuleTests {
         (Errand(content: "Teateateatea"), "todo.content", "\"maxLength\""),
         (Errand(content: "Tea", priority: 4), "todo.priority", "\"max\""),
     ])
-    private func `U1 a write that breaks a rule throws, names table, column and rule, and nothing is written`(
+    private func `G1 a write that breaks a rule throws, names table, column and rule, and nothing is written`(
         errand: Errand, column: String, rule: String
     ) async throws {
         let error = await refusal { db in
@@ -75,7 +75,7 @@ struct RuleTests {
         #expect(try await store.pendingCount() == 0)
     }
 
-    @Test func `U1 the end of the write counts, not what it was in between`() async throws {
+    @Test func `G1 the end of the write counts, not what it was in between`() async throws {
         try await store.write { db in
             var errand = Errand(content: "Tea 4")
             try errand.insert(db)
@@ -88,7 +88,7 @@ struct RuleTests {
         #expect(try await store.todos().map(\.content) == ["Tea"])
     }
 
-    @Test func `U1 a received row that breaks a rule is shown, and can be edited in other columns`() async throws {
+    @Test func `G1 a received row that breaks a rule is shown, and can be edited in other columns`() async throws {
         let todo = Todo(content: "Tea 4", priority: 9)
         let values: JSONObject = ["content": .string(todo.content), "date": "d", "priority": 9, "done": false]
         try await store.receive([pageRow(todo, seq: 1, values)], from: "e1.0", to: "e1.1")
@@ -98,7 +98,7 @@ struct RuleTests {
         #expect(try await store.todos().map(\.date) == ["today"])
     }
 
-    @Test func `U2 a bad rule is an error when the store opens, in a sentence for each`() throws {
+    @Test func `G2 a bad rule is an error when the store opens, in a sentence for each`() throws {
         let problems = try Store.validate([BadErrand.self], in: store.reader).map(\.description)
         #expect(problems.contains { $0.hasPrefix("todo.content: it has \"min\" or \"max\" and holds no numbers") })
         #expect(problems.contains { $0.hasPrefix("todo.content: it has a \"pattern\" that cannot be read") })
@@ -111,7 +111,7 @@ struct RuleTests {
         #expect(error?.code == .invalidTable)
     }
 
-    @Test func `U2 the schema of a database has the rules of its app, and an update adds them`() throws {
+    @Test func `G2 the schema of a database has the rules of its app, and an update adds them`() throws {
         let file = phone.folder.appending(path: "errands.sqlite")
         let schema = try Schema(exporting: file, id: "errands")
         #expect(schema.types["todo"]?.columns["content"]?.rules == Errand.syncRules.columns["content"])
@@ -125,7 +125,7 @@ struct RuleTests {
         #expect(update.schema.version == 2 && update.notes.count == 2)
     }
 
-    @Test func `U3 the app's check throws at the write, with its code, and sees the whole row`() async throws {
+    @Test func `G3 the app's check throws at the write, with its code, and sees the whole row`() async throws {
         try await store.write { try Errand(content: "Tea", priority: 2).insert($0) }
         let error = await refusal { try $0.execute(sql: "UPDATE todo SET done = 1") }
         #expect(error?.code == .ruleBroken)
@@ -137,7 +137,7 @@ struct RuleTests {
         #expect(await refusal { try $0.execute(sql: "UPDATE todo SET done = 1, priority = 0") } == nil)
     }
 
-    @Test func `U3 the code of the server's check is the code of the rejection`() {
+    @Test func `G3 the code of the server's check is the code of the rejection`() {
         let error = SetError("invalidProperties", "It is late.", properties: ["date"], code: "tooLate")
         let change = PushRow.Change.update(RowPatch(generation: 1, values: [:]))
         let refusal = AnswerClass.verdict(SetError(json: error.json) ?? SetError("x"), on: change, at: 1).refusal
