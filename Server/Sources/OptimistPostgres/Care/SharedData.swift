@@ -17,14 +17,14 @@ struct SharedData: CheckedData {
 
     func texts(_ query: CheckedQuery) throws -> [String] { try connection.query(CareQuery(query)).texts }
 
-    func forEachRow(_ body: (CheckedRow) throws -> Bool) throws {
+    func forEachRow(_ body: (AuditedRow) throws -> Bool) throws {
         var last = ("", "", "")
         while true {
             let rows = try connection.query(
                 CareStatement.rows, [.text(last.0), .text(last.1), .text(last.2), .int(Self.pageRows)])
             for row in 0..<rows.count {
                 last = (rows.text(row, 0), rows.text(row, 1), rows.text(row, 2))
-                let checked = CheckedRow(
+                let checked = AuditedRow(
                     account: last.0, type: last.1, id: last.2, isAlive: rows.int(row, 3) % 2 == 1,
                     content: rows.bytes(row, 4), hidden: rows.bytesIfAny(row, 5))
                 guard try body(checked) else { return }

@@ -8,7 +8,7 @@ package protocol CheckedData {
     /// Returns the first column of a query's rows.
     func texts(_ query: CheckedQuery) throws -> [String]
     /// Calls `body` for each row in the order of account, type and id, until it returns false.
-    func forEachRow(_ body: (CheckedRow) throws -> Bool) throws
+    func forEachRow(_ body: (AuditedRow) throws -> Bool) throws
     /// Returns the index entries of an account's rows of one type, by the ids of the rows.
     func entries(of account: String, type: String) throws -> [String: Set<IndexEntry>]
     /// Returns the schema that an account's index was made for. Nil: that is not the present one.
@@ -25,7 +25,7 @@ package struct CheckedQuery: Sendable {
 }
 
 /// A row in its stored form, also a deleted one.
-package struct CheckedRow: Sendable {
+package struct AuditedRow: Sendable {
     package var account: String
     package var type: String
     package var id: String
@@ -63,7 +63,7 @@ struct RowCheck<Source: CheckedData> {
     init(_ data: Source) { self.data = data }
 
     /// - Returns: Whether to go on.
-    mutating func look(at row: CheckedRow) throws -> Bool {
+    mutating func look(at row: AuditedRow) throws -> Bool {
         if row.account != account || row.type != type { try enter(row) }
         guard row.isReadable else { return add("The content of a row cannot be read", row) }
         guard let definition, row.isAlive else { return true }
@@ -77,14 +77,14 @@ struct RowCheck<Source: CheckedData> {
         return true
     }
 
-    private mutating func enter(_ row: CheckedRow) throws {
+    private mutating func enter(_ row: AuditedRow) throws {
         if row.account != account { schema = try data.schema(of: row.account) }
         (account, type) = (row.account, row.type)
         definition = schema?.types[row.type]
         entries = definition == nil ? [:] : try data.entries(of: row.account, type: row.type)
     }
 
-    private mutating func add(_ sentence: String, _ row: CheckedRow) -> Bool {
+    private mutating func add(_ sentence: String, _ row: AuditedRow) -> Bool {
         problems.append("\(sentence): \(row.place).")
         return problems.count < DataCheck.mostProblems
     }

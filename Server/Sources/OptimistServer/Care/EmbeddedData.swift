@@ -19,7 +19,7 @@ struct EmbeddedData: CheckedData {
 
     func texts(_ query: CheckedQuery) throws -> [String] { try String.fetchAll(db, sql: query.sql) }
 
-    func forEachRow(_ body: (CheckedRow) throws -> Bool) throws {
+    func forEachRow(_ body: (AuditedRow) throws -> Bool) throws {
         let rows = try Row.fetchCursor(
             db,
             sql: """
@@ -27,7 +27,7 @@ struct EmbeddedData: CheckedData {
                 ORDER BY account_id, type, id
                 """)
         while let row = try rows.next() {
-            let checked = CheckedRow(
+            let checked = AuditedRow(
                 account: row[0], type: row[1], id: row[2], isAlive: (row[3] as Int) % 2 == 1,
                 content: try row.bytes(at: 4), hidden: try row.bytesIfAny(at: 5))
             guard try body(checked) else { return }
