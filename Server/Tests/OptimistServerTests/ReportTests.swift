@@ -30,7 +30,9 @@ struct ReportTests {
     }
 
     @Test func `G5 a store tells what was not reported, with rows at their last change`() async throws {
-        let store = try await StorePlace().open(epoch: "e1")
+        let place = try StorePlace()
+        defer { withExtendedLifetime(place) {} }
+        let store = try await place.open(epoch: "e1")
         for number in 0..<6 { try await Self.write(number, to: store) }
         @Sendable func unreported(limit: Int) async throws -> [AppliedTransaction] {
             try await store.read(account: StoreFile.account) {
