@@ -47,7 +47,10 @@ public struct HTTPSource: Sendable {
     ///
     /// - Parameters:
     ///   - transport: Carries the requests. Both of the package's unpack gzip.
-    ///   - limitBytes, validity, isKeptOnDisk, now: As those of the other initializer.
+    ///   - limitBytes: The most bytes accepted as an answer. Default: 32 MiB.
+    ///   - validity: How long an answer is right. It gets the answer's head and what that says itself. Default: that.
+    ///   - isKeptOnDisk: Whether a disk may keep an answer. It gets the answer's head and what that says itself. Default: that.
+    ///   - now: The time of day.
     ///   - surroundings: Time and chance, for retries.
     public init(
         _ transport: any Transport, limitBytes: Int = 32 << 20,

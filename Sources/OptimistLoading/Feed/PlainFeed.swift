@@ -21,7 +21,12 @@ extension Feed where Section == OnlySection, Filter == NoFilter {
     ///
     /// - Parameters:
     ///   - page: Gets the page that a cursor names, which is ``FeedPage/next`` of the page before it. Nil: the first page.
-    ///   - limits, archive, values, key, freshness, surroundings: As those of the other initializer.
+    ///   - limits: How much the feed holds and loads ahead. Default: that of the other initializer.
+    ///   - archive: Keeps pages on the disk. Default: nil, nothing is kept.
+    ///   - values: Loads the value of each item near the screen.
+    ///   - key: The key of an item's value.
+    ///   - freshness: How old a value may be. Default: a cached one is shown and refreshed.
+    ///   - surroundings: Time and chance. Default: the real ones.
     public convenience init<Key>(
         limits: FeedLimits = FeedLimits(), archive: FeedArchive<Section, Filter, Item>? = nil,
         values: Loader<Key, Value>, key: @escaping @Sendable (Item) -> Key,

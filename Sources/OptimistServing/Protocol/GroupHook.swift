@@ -8,7 +8,7 @@ public import OptimistWire
 /// row that has no group. Nothing of the group is stored before the call returns.
 ///
 /// - If it returns amendments, their columns are stored with the group, and devices get them back.
-/// - If it throws a ``RowFault``, every row of the group is refused with its code, and the device shows a rejection.
+/// - If it throws a `RowFault`, every row of the group is refused with its code, and the device shows a rejection.
 /// - If it throws another error, or amends what cannot be amended, the group is put off, and the device tries it again.
 /// - If it does not return within ``deadline``, its task is cancelled, and the group is put off together with the groups of
 ///   the request that it has not seen yet.
@@ -31,7 +31,7 @@ public struct GroupHook: Sendable {
     public enum Failure: Sendable {
         /// The function did not return within the deadline.
         case late
-        /// The function threw an error that is no ``RowFault``.
+        /// The function threw an error that is no `RowFault`.
         case threw(any Error)
         /// The function amended a row that is not in the group or is deleted, or gave a column a value that it cannot hold.
         case badAmendment(RowKey)

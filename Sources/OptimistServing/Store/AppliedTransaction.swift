@@ -28,6 +28,7 @@ extension AccountSnapshot {
     ///
     /// - Parameters:
     ///   - account: The account's id.
+    ///   - schema: The server's schema.
     ///   - limit: The most transactions to return.
     /// - Throws: The database's error, or ``StoreError/damagedRow(_:)``.
     public func unreported(of account: String, by schema: Schema, limit: Int) throws -> [AppliedTransaction] {

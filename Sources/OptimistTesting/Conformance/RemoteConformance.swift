@@ -4,7 +4,7 @@ public import Optimist
 public import OptimistCore
 public import OptimistWire
 
-/// Tries whether a ``Remote`` keeps its promises, and says in words which it breaks.
+/// Tries whether a `Remote` keeps its promises, and says in words which it breaks.
 ///
 /// The kit knows nothing of the backend. It needs a remote for each of several devices of one account, and rows to write.
 /// A seed decides the writes of the devices, the pushes that are repeated, the answers that are lost, and the sizes and

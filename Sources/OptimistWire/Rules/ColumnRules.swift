@@ -99,7 +99,9 @@ extension ColumnRules {
 
     /// Reads the rules among a column's members, and leaves out those that have no readable value.
     ///
-    /// - Parameter note: Receives a sentence, which follows the column's name, for each of those.
+    /// - Parameters:
+    ///   - json: The column's members in a schema.
+    ///   - note: Receives a sentence, which follows the column's name, for each of those.
     public init(members json: JSON, note: (String) -> Void) {
         func read<Value>(_ name: String, _ expectation: String, _ value: (JSON) -> Value?) -> Value? {
             guard let member = json[name] else { return nil }

@@ -71,7 +71,10 @@ public struct RowFault: Error, Hashable, Sendable {
 
     /// Makes a fault.
     ///
-    /// - Parameter code: 1 to 64 ASCII letters, digits and underscores. Any other text becomes `refused`.
+    /// - Parameters:
+    ///   - code: 1 to 64 ASCII letters, digits and underscores. Any other text becomes `refused`.
+    ///   - message: One sentence for people, which says what to change.
+    ///   - columns: The columns at fault. Default: none is named.
     public init(_ code: String, _ message: String, columns: [String] = []) {
         self.code = Schema.isName(code) ? code : "refused"
         self.message = message
