@@ -69,7 +69,7 @@ def stages(level):
     found += [Stage("build", ["swift", "build", *SERVER, "--build-tests"], alone=True)]
     found += unit_tests("", "build", test_program("Server"), level)
     if level != "quick" and platform.system() == "Linux":
-        found += [Stage("type-check for Apple's systems", ["Scripts/typecheck-apple"], alone=True)]
+        found += [Stage("type-check for Apple's systems", ["Scripts/typecheck-apple"], needs=["build"])]
     if level != "quick":
         found += [Stage(
             "unit tests of the server on PostgreSQL",
