@@ -30,6 +30,7 @@ struct HealthOnPostgresTests {
             DROP TABLE optimist_health_totals, optimist_health_signatures, optimist_health_signature_totals,
                 optimist_health_days;
             ALTER TABLE optimist_deleted_accounts DROP COLUMN row_count, DROP COLUMN session_count;
+            ALTER TABLE optimist_accounts DROP COLUMN reported;
             UPDATE optimist_settings SET value = '1' WHERE name = 'version';
             INSERT INTO optimist_settings (name, value) VALUES ('kept', 'yes');
             """)

@@ -38,7 +38,9 @@ struct StorePlace {
             try connection.script(
                 """
                 INSERT INTO optimist_accounts (account_id, email, password, created_at)
-                VALUES ('\(StoreFile.account)', 'a@b', '', '') ON CONFLICT DO NOTHING
+                VALUES ('\(StoreFile.account)', 'a@b', '', '') ON CONFLICT DO NOTHING;
+                INSERT INTO optimist_addresses (address, account_id)
+                VALUES ('a@b', '\(StoreFile.account)') ON CONFLICT DO NOTHING
                 """)
         }
         return PostgresSyncStore(pool: pool, known: epochs, schema: schema)
