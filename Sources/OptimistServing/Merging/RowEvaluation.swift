@@ -28,14 +28,19 @@ struct RowEvaluation {
     }
 
     /// Applies an operation. If it is refused, the row does not change.
-    mutating func apply(_ action: RowOperation.Action, clock: inout ServerClock) -> RowStep {
+    ///
+    /// - Parameter validation: The app's own checks of the row as it becomes.
+    mutating func apply(
+        _ action: RowOperation.Action, validation: RowValidation = RowValidation(), clock: inout ServerClock
+    ) -> RowStep {
         let before = self
-        let step =
+        var step =
             switch action {
             case .create(let patch): merge(patch, isCreate: true, &clock)
             case .update(let patch): merge(patch, isCreate: false, &clock)
             case .destroy(let tombstone): destroy(tombstone, &clock)
             }
+        if case .merged = step, let error = objection(by: validation) { step = .refused(error) }
         if step.isRefusal { self = before }
         return step
     }

@@ -31,16 +31,10 @@ extension SetEvaluation {
         }
     }
 
-    private mutating func refuse(_ unit: Int, _ error: SetError) {
-        let keys = units.all[unit].operations.map { operations[$0].key }
-        fail(unit, Dictionary(keys.map { ($0, error) }, uniquingKeysWith: { first, _ in first }))
-    }
-
     /// The rows that the unit changes. A repetition changes none.
     private func writtenRows(of unit: Int) -> [WrittenRow] {
         var seen: Set<RowKey> = []
-        return units.all[unit].operations.map { operations[$0].key }.filter { seen.insert($0).inserted }
-            .compactMap { evaluations[$0]?.written }
+        return keys(of: unit).filter { seen.insert($0).inserted }.compactMap { evaluations[$0]?.written }
     }
 
     /// - Returns: The row whose amendment is not possible. Nil: all are made.

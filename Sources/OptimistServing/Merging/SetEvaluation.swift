@@ -117,12 +117,7 @@ extension SetEvaluation {
             try evaluations[operation.key]
             ?? RowEvaluation(key: operation.key, type: type, stored: reader.row(operation.key))
         row.hasOwnClocks = operation.hasOwnClocks
-        let before = row
-        let step = row.apply(operation.action, clock: &clock)
-        if case .merged = step, let error = row.objection(by: context.rowValidation) {
-            evaluations[operation.key] = before
-            return .refused(error)
-        }
+        let step = row.apply(operation.action, validation: context.rowValidation, clock: &clock)
         evaluations[operation.key] = row
         return step
     }
@@ -144,6 +139,14 @@ extension SetEvaluation {
             steps[index] = .refused(SetError("groupFailed", "Another row of its group failed.", blockedBy: names))
         }
     }
+
+    /// Takes a unit out of the push, with the same error for each of its rows.
+    mutating func refuse(_ unit: Int, _ error: SetError) {
+        fail(unit, Dictionary(keys(of: unit).map { ($0, error) }, uniquingKeysWith: { first, _ in first }))
+    }
+
+    /// The rows of a unit's operations, in their order. A row may come several times.
+    func keys(of unit: Int) -> [RowKey] { units.all[unit].operations.map { operations[$0].key } }
 }
 
 // MARK: - Missing rows
@@ -167,7 +170,7 @@ extension SetEvaluation {
         while let target = open.popLast() {
             for unit in dependents.removeValue(forKey: target) ?? [] where !units.hasFailed(unit) {
                 fail(unit, try blocks(in: unit))
-                open += units.all[unit].operations.map { operations[$0].key }.filter { dependents[$0] != nil }
+                open += keys(of: unit).filter { dependents[$0] != nil }
             }
         }
     }
@@ -196,7 +199,7 @@ extension SetEvaluation {
 
     private func blocks(in unit: Int) throws -> [RowKey: SetError] {
         var errors: [RowKey: SetError] = [:]
-        for key in units.all[unit].operations.map({ operations[$0].key }) {
+        for key in keys(of: unit) {
             guard let evaluation = evaluations[key] else { continue }
             let absent = try references(of: evaluation).filter { try isToCome($0) && !isComing($0) }
             if absent.isEmpty { continue }
@@ -228,10 +231,7 @@ extension SetEvaluation {
             try failBlocked()
         }
         let later = SetError("rateLimit", "The rows of this push depend on each other too much: send fewer.")
-        for unit in units.all.indices where !units.hasFailed(unit) {
-            let keys = units.all[unit].operations.map { operations[$0].key }
-            fail(unit, Dictionary(keys.map { ($0, later) }, uniquingKeysWith: { $1 }))
-        }
+        for unit in units.all.indices where !units.hasFailed(unit) { refuse(unit, later) }
         return WorkingRows(schema: context.schema, reader: reader)
     }
 
