@@ -101,7 +101,6 @@ struct ReportTests {
             exclusively: { work in
                 await work()
                 die.yield()
-                return true
             }, clock: ManualClock(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let running = Task { try await reports.run() }
         for await _ in deaths { break }

@@ -10,13 +10,11 @@ struct ExclusiveTurn {
     /// Takes the lock.
     let lock: SharedStatement
 
-    /// Carries out `work`. Returns false if another process is doing it, or if the database cannot be reached.
-    @discardableResult
-    func carryOut(_ work: @Sendable () async -> Void) async -> Bool {
-        guard let holder = await Self.holder(of: lock, in: database) else { return false }
+    /// Carries out `work`, unless another process is doing it or the database cannot be reached.
+    func carryOut(_ work: @Sendable () async -> Void) async {
+        guard let holder = await Self.holder(of: lock, in: database) else { return }
         await work()
         holder.release()
-        return true
     }
 
     /// A connection that holds the lock.

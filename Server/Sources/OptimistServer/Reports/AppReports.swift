@@ -15,7 +15,7 @@ final class AppReports: Service {
     private let rows: any SyncStore
     private let schema: Schema
     private let didApply: @Sendable (AppliedTransaction) async throws -> Void
-    private let exclusively: @Sendable (@Sendable () async -> Void) async -> Bool
+    private let exclusively: @Sendable (@Sendable () async -> Void) async -> Void
     private let clock: any Swift.Clock<Duration>
     private let logger: Logger
     /// The accounts that may have something to tell.
@@ -31,7 +31,7 @@ final class AppReports: Service {
 
     init(
         rows: any SyncStore, schema: Schema, didApply: @escaping @Sendable (AppliedTransaction) async throws -> Void,
-        exclusively: @escaping @Sendable (@Sendable () async -> Void) async -> Bool, clock: any Swift.Clock<Duration>,
+        exclusively: @escaping @Sendable (@Sendable () async -> Void) async -> Void, clock: any Swift.Clock<Duration>,
         logger: Logger
     ) {
         self.rows = rows
@@ -83,7 +83,8 @@ final class AppReports: Service {
 
     /// Reports what there is. What fails, and what another process is to report, stays open until the next wake by time.
     private func reportAll() async {
-        _ = await exclusively {
+        if open.withLock(\.isEmpty) { return }
+        await exclusively {
             let accounts = self.open.withLock { open in
                 defer { open = [] }
                 return open.sorted()
@@ -108,6 +109,8 @@ final class AppReports: Service {
             guard let last = transactions.last else { return }
             for transaction in transactions { try await didApply(transaction) }
             try await rows.write(account: account) { try $0.noteReported(last.seq) }
+            // These were the last. A later one says so by ``changed(account:)``.
+            if transactions.count < Self.batch { return }
         }
     }
 }

@@ -35,8 +35,8 @@ package struct OpenedStorage: Sendable {
     package var standingLifetime: Duration?
     /// Runs housekeeping, or does nothing if another process is running it.
     package var exclusively: @Sendable (@Sendable () async -> Void) async -> Void
-    /// Runs the reports to the app. Returns false, without running them, if another process is doing so.
-    package var reporting: @Sendable (@Sendable () async -> Void) async -> Bool
+    /// Runs the reports to the app, or does nothing if another process is running them.
+    package var reporting: @Sendable (@Sendable () async -> Void) async -> Void
     /// The socket on which a running server takes an operator's orders. Nil: the operator's command opens the data itself.
     package var controlSocket: URL?
     /// How large the data is, and what waits for it.
@@ -50,10 +50,7 @@ package struct OpenedStorage: Sendable {
         trouble: @escaping @Sendable () async -> String?, channel: (any ProcessChannel)? = nil,
         standingLifetime: Duration? = nil,
         exclusively: @escaping @Sendable (@Sendable () async -> Void) async -> Void = { await $0() },
-        reporting: @escaping @Sendable (@Sendable () async -> Void) async -> Bool = {
-            await $0()
-            return true
-        },
+        reporting: @escaping @Sendable (@Sendable () async -> Void) async -> Void = { await $0() },
         controlSocket: URL? = nil,
         figures: @escaping @Sendable () async throws -> StorageFigures = { StorageFigures() },
         close: @escaping @Sendable () -> Void = {}
