@@ -65,11 +65,11 @@ struct RowCheck<Source: CheckedData> {
     /// - Returns: Whether to go on.
     mutating func look(at row: AuditedRow) throws -> Bool {
         if row.account != account || row.type != type { try enter(row) }
-        guard row.isReadable else { return add("The content of a row cannot be read", row) }
-        guard let definition, row.isAlive else { return true }
+        let unreadable = "The content of a row cannot be read"
+        guard let definition, row.isAlive else { return row.isReadable || add(unreadable, row) }
         guard
             let stored = StoredRow(content: row.content, hidden: row.hidden, seq: 0, ordinal: 0, bornSeq: 0)
-        else { return add("The content of a row cannot be read", row) }
+        else { return add(unreadable, row) }
         let wanted = Set(definition.indexEntries(of: stored.row).map(data.stored))
         let found = entries[row.id] ?? []
         if !wanted.isSubset(of: found) { return add("An index lacks a row", row) }
