@@ -38,9 +38,10 @@ enum PostgresTables {
             switch try found(connection) {
             case version: break
             case nil: try connection.script(script)
-            case 1: try connection.script(health + receipts + reports + setVersion)
-            case 2: try connection.script(receipts + reports + setVersion)
-            case 3: try connection.script(reports + setVersion)
+            case let earlier? where earlier > 0 && earlier < version:
+                // What each version added to the one before it.
+                let steps = [health, receipts, reports]
+                try connection.script(steps.dropFirst(earlier - 1).joined() + setVersion)
             case let other?:
                 throw OptimistError(
                     .newerData,
