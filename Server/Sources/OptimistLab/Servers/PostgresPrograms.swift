@@ -2,6 +2,7 @@
 
 import Foundation
 import OptimistCore
+import OptimistPostgres
 import Subprocess
 
 /// The programs of a PostgreSQL on this machine, such as `initdb` and `pg_ctl`.
@@ -13,16 +14,8 @@ struct PostgresPrograms: Sendable {
 
     /// - Throws: `OptimistError` with code `badLabData` if the machine has none.
     init() throws {
-        let fromPath = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
-        let installed = ["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt"].flatMap { place in
-            (try? FileManager.default.contentsOfDirectory(atPath: place))?.sorted {
-                $0.compare($1, options: .numeric) == .orderedDescending
-            }.map { "\(place)/\($0)/bin" } ?? []
-        }
         // A link in the path may lie apart from the other programs.
-        let places = (fromPath.map { "\($0)/initdb" } + installed.map { "\($0)/initdb" }).map {
-            URL(filePath: $0).resolvingSymlinksInPath()
-        }
+        let places = InstalledPostgres.directories.map { $0.appending(path: "initdb").resolvingSymlinksInPath() }
         guard let found = places.first(where: { FileManager.default.isExecutableFile(atPath: $0.path) }) else {
             throw OptimistError(
                 .badLabData,

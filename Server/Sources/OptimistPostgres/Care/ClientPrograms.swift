@@ -17,7 +17,7 @@ struct ClientPrograms {
     /// - Throws: `OptimistError` with code `programMissing` and what to install.
     init(with program: String, atLeast major: Int, _ words: ConnectionWords) throws {
         var found: [Int] = []
-        for directory in Self.places(ProcessInfo.processInfo.environment["PATH"] ?? "") {
+        for directory in InstalledPostgres.directories {
             guard let version = Self.version(of: directory.appending(path: program)) else { continue }
             found.append(version)
             guard version >= major else { continue }
@@ -32,17 +32,6 @@ struct ClientPrograms {
             The database is of PostgreSQL \(major), and \(program) \(present) on this machine. Install PostgreSQL's client \
             programs of version \(major) or later (on Debian: apt-get install postgresql-client).
             """)
-    }
-
-    /// The directories in which programs are looked for: those of `PATH`, and those into which packages install versions
-    /// side by side, the latest first.
-    private static func places(_ path: String) -> [URL] {
-        let installed = ["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt"].flatMap { place in
-            (try? FileManager.default.contentsOfDirectory(atPath: place))?.sorted {
-                $0.compare($1, options: .numeric) == .orderedDescending
-            }.map { "\(place)/\($0)/bin" } ?? []
-        }
-        return (path.split(separator: ":").map(String.init) + installed).map { URL(filePath: $0) }
     }
 
     private static func version(of program: URL) -> Int? {
