@@ -16,8 +16,7 @@ public final class SimulatedLink: Sendable {
     }
 
     let scheduler: SimulatedScheduler
-    /// Nil: the device has a remote of its own, and its calls go by ``carry(from:to:_:)``.
-    private let server: SimulatedServer?
+    private let server: SimulatedServer
     private let state: Mutex<State>
 
     /// Makes a link over which every message arrives.
@@ -26,11 +25,7 @@ public final class SimulatedLink: Sendable {
     ///   - scheduler: Runs the simulation.
     ///   - server: The server at the other end.
     ///   - seed: Decides what happens to each message, and nothing else.
-    public convenience init(scheduler: SimulatedScheduler, server: SimulatedServer, seed: UInt64) {
-        self.init(scheduler: scheduler, to: server, seed: seed)
-    }
-
-    init(scheduler: SimulatedScheduler, to server: SimulatedServer?, seed: UInt64) {
+    public init(scheduler: SimulatedScheduler, server: SimulatedServer, seed: UInt64) {
         self.scheduler = scheduler
         self.server = server
         state = Mutex(State(random: SplitMix64(seed: seed)))
@@ -63,7 +58,6 @@ public final class SimulatedLink: Sendable {
 
     private func deliver(_ request: TransportRequest, _ exchange: Exchange) {
         scheduler.after(delay()) { [self] in
-            guard let server else { return fail(exchange, .refused, .notSent, .serverDown) }
             // What did not arrive once does not arrive twice: the sender was told that nothing was sent.
             let mayComeAgain = server.process != nil
             server.receive(request, over: self) { [self] answer in bringBack(answer, request, exchange) }

@@ -93,7 +93,7 @@ public final class SimulatedDevice: Sendable {
 
     /// Makes a device that syncs with a server of the simulation or with a remote of the team's own.
     init(
-        name: String, app: SimulatedApp, scheduler: SimulatedScheduler, server: SimulatedServer?,
+        name: String, app: SimulatedApp, scheduler: SimulatedScheduler, server: SimulatedServer,
         remote: RemoteOfDevice?, seed: UInt64
     ) {
         self.name = name
@@ -102,7 +102,7 @@ public final class SimulatedDevice: Sendable {
         self.scheduler = scheduler
         self.seed = seed
         disk = SimulatedDisk(seed: seed ^ 0xD15C)
-        link = SimulatedLink(scheduler: scheduler, to: server, seed: seed ^ 0x11E7)
+        link = SimulatedLink(scheduler: scheduler, server: server, seed: seed ^ 0x11E7)
     }
 
     /// How wrong the device's wall clock is, in seconds. Default: not at all.

@@ -81,7 +81,7 @@ public final class Simulation {
         let number = UInt64(devices.count + 1)
         let remote = remotes.map { RemoteOfDevice(base: $0(name), backend: backend, book: book) }
         let device = SimulatedDevice(
-            name: name, app: app, scheduler: scheduler, server: remote == nil ? server : nil, remote: remote,
+            name: name, app: app, scheduler: scheduler, server: server, remote: remote,
             seed: seed ^ (number &* 0xD134_2543_DE82_EF95))
         devices.append(device)
         device.start()
