@@ -131,7 +131,8 @@ struct ConformanceWorld {
             return answer
         }
         try expected.take(answer.verdicts, of: drawn, groups: push.groups, by: index, isRepeat: isRepeat)
-        (counts.merges, counts.refusals) = (expected.merges, expected.refusals)
+        counts.merges += answer.verdicts.count(where: \.isMerge)
+        counts.refusals += answer.verdicts.count(where: \.isRefusal)
         if isHeard { devices[index].learn(answer.verdicts) }
     }
 
@@ -141,29 +142,27 @@ struct ConformanceWorld {
     private mutating func receive(_ index: Int) async throws {
         try await drain(index)
         devices[index].learn()
-        guard let (key, problem) = difference(in: devices[index].reading, of: index) else { return }
+        guard let (key, _) = difference(in: devices[index].reading, of: index) else { return }
         try await drain(index)
-        try await blame(key, problem, index, devices[index].reading)
+        try await blame(key, index, devices[index].reading)
     }
 
     /// A new reader receives everything from the beginning, in pages of other sizes.
     private mutating func readAnew(_ index: Int) async throws {
-        guard let (key, problem) = difference(in: try await reading(by: index), of: index) else { return }
-        try await blame(key, problem, index, try await reading(by: index))
+        guard let (key, _) = difference(in: try await reading(by: index), of: index) else { return }
+        try await blame(key, index, try await reading(by: index))
     }
 
     /// Finds out why a reader did not have a row right.
     ///
     /// - Parameter reading: The rows of the same reader after it asked once more.
-    private mutating func blame(
-        _ key: ConformanceKey, _ problem: (PageReading) -> String?, _ index: Int, _ reading: PageReading
-    ) async throws {
-        if problem(reading) == nil {
+    private mutating func blame(_ key: ConformanceKey, _ index: Int, _ reading: PageReading) async throws {
+        guard let problem = expected.problem(at: key, in: reading) else {
             throw ConformanceFinding(
                 .pullsSeeAnswers, "A pull after the answer did not bring \(key), and the next one did.")
         }
         let other = (index + 1) % devices.count
-        if problem(try await self.reading(by: other)) == nil {
+        if expected.problem(at: key, in: try await self.reading(by: other)) == nil {
             let isOwn = expected.rows[key]?.lastWriter == index && devices[index].remote.guarantees.pagesHaveOwnChanges
             throw ConformanceFinding(
                 isOwn ? .bringsOwnChanges : .keepsRows,
@@ -171,7 +170,7 @@ struct ConformanceWorld {
                     ? "The device that pushed \(key) does not receive it, and another device does."
                     : "The pages of one reader pass over \(key), which another reader receives.")
         }
-        try fail(key, in: reading)
+        throw problem
     }
 
     private mutating func reading(by index: Int) async throws -> PageReading {
@@ -227,8 +226,8 @@ struct ConformanceWorld {
         }
         var reading = PageReading(from: at ?? initialCursor, snapshot: rows)
         try await drain(&reading, by: remote)
-        guard let (key, _) = difference(in: reading, of: nil) else { return }
-        throw ConformanceFinding(.takesSnapshots, "After a snapshot: \(words(key, in: reading))")
+        guard let (_, problem) = difference(in: reading, of: nil) else { return }
+        throw ConformanceFinding(.takesSnapshots, "After a snapshot: \(problem.what)")
     }
 
     /// - Returns: Nil if the remote gives no snapshots.
@@ -258,30 +257,18 @@ struct ConformanceWorld {
 
     // MARK: - Comparing
 
-    /// The first row that is not as it must be, and what finds out whether another reading has it right.
+    /// The first row that is not as it must be, and what is wrong with it.
     ///
     /// - Parameter index: The reader. Nil: a reader that misses nothing of its own.
     private func difference(
         in reading: PageReading, of index: Int?
-    ) -> (ConformanceKey, (PageReading) -> String?)? {
+    ) -> (key: ConformanceKey, problem: ConformanceFinding)? {
         let guaranteed = index.map { devices[$0].remote.guarantees.pagesHaveOwnChanges } ?? true
-        let expected = expected
-        let keys = Set(expected.rows.keys).union(reading.rows.keys).sorted { $0.description < $1.description }
-        for key in keys {
-            if !guaranteed, let row = expected.rows[key], row.lastWriter == index { continue }
-            guard expected.problem(at: key, in: reading) != nil else { continue }
-            return (key, { expected.problem(at: key, in: $0)?.what })
+        let problems = Set(expected.rows.keys).union(reading.rows.keys).compactMap { key in
+            let isMissed = !guaranteed && expected.rows[key].map { $0.lastWriter == index } ?? false
+            return isMissed ? nil : expected.problem(at: key, in: reading).map { (key: key, problem: $0) }
         }
-        return nil
-    }
-
-    private func words(_ key: ConformanceKey, in reading: PageReading) -> String {
-        expected.problem(at: key, in: reading)?.what ?? "\(key)."
-    }
-
-    private func fail(_ key: ConformanceKey, in reading: PageReading) throws {
-        guard let problem = expected.problem(at: key, in: reading) else { return }
-        throw problem
+        return problems.min { $0.key.description < $1.key.description }
     }
 
     // MARK: - Calls

@@ -31,8 +31,6 @@ struct ExpectedRows {
     private(set) var rows: [ConformanceKey: Expected] = [:]
     /// Rows that were refused and that the remote must not have.
     private(set) var refused: Set<ConformanceKey> = []
-    private(set) var merges = 0
-    private(set) var refusals = 0
     private let counters: [String: Set<String>]
 
     init(_ tables: [RemoteConformance.Table]) {
@@ -126,7 +124,6 @@ struct ExpectedRows {
                 throw ConformanceFinding(.judgesEachRow, "It says that \(key) was deleted, and nobody deleted it.")
             }
         case .rejected(let refusal):
-            refusals += 1
             try check(refusal, of: key)
             if rows[key] == nil { refused.insert(key) }
             return
@@ -158,11 +155,10 @@ struct ExpectedRows {
     }
 
     /// A value of the remote may also win because the remote changed it: then its clock is the latest.
-    private mutating func takeMerged(
+    private func takeMerged(
         _ patch: RowPatch, _ key: ConformanceKey, _ after: inout MergeRow, _ incoming: MergeRow,
         _ outcome: MergeRow.Outcome
     ) throws {
-        merges += 1
         let life = patch.generation ?? incoming.generation
         guard life == after.generation else {
             throw ConformanceFinding(
@@ -191,7 +187,7 @@ struct ExpectedRows {
         }
         if let difference = difference(.row(current), row, key.table) {
             throw ConformanceFinding(
-                .refusalsHaveTheRow, "It refused an update of \(key) with another row: \(difference)")
+                .refusalsHaveTheRow, "It refused an update of \(key) with another row: \(difference.what)")
         }
     }
 
@@ -211,7 +207,7 @@ struct ExpectedRows {
         }
         guard let difference = difference(content, row.row, key.table) else { return nil }
         let repeated = row.wasRepeated ? " A push of the row was repeated." : ""
-        return ConformanceFinding(difference.promise, "Of \(key), \(difference)\(repeated)")
+        return ConformanceFinding(difference.promise, "Of \(key), \(difference.what)\(repeated)")
     }
 
     private func incoming(_ pushed: PushRow) -> MergeRow {
@@ -237,54 +233,40 @@ struct ExpectedRows {
     }
 
     /// What differs between a row that the remote sent and the row that must be. Nil: nothing.
-    func difference(_ content: PageRow.Content, _ row: MergeRow, _ table: String) -> RowDifference? {
+    func difference(_ content: PageRow.Content, _ row: MergeRow, _ table: String) -> ConformanceFinding? {
         switch content {
         case .deleted(let tombstone):
             return tombstone.generation == row.generation
-                ? nil : .life("it is deleted (\(tombstone.generation)) and should be in life \(row.generation)")
+                ? nil
+                : ConformanceFinding(
+                    .mergesByClock, "it is deleted (\(tombstone.generation)) and should be in life \(row.generation).")
         case .row(let patch):
             let life = patch.generation ?? 1
             guard life == row.generation else {
-                return .life("it is in life \(life) and should be in \(row.generation)")
+                return ConformanceFinding(.mergesByClock, "it is in life \(life) and should be in \(row.generation).")
             }
             for (column, cell) in row.cells.sorted(by: { $0.key < $1.key }) {
-                if patch.values[column] == nil, !cell.value.isNull { return .missing("column \(column) is missing") }
+                if patch.values[column] == nil, !cell.value.isNull {
+                    return ConformanceFinding(.sendsWholeRows, "column \(column) is missing.")
+                }
                 let value = patch.values[column] ?? .null
-                if value != cell.value { return .value("\(column) is \(value) and should be \(cell.value)") }
+                if value != cell.value {
+                    return ConformanceFinding(.mergesByClock, "\(column) is \(value) and should be \(cell.value).")
+                }
             }
             for column in row.counters.keys.sorted() {
                 let (sum, sent) = (row.sum(of: column), patch.values[column]?.int)
-                if sent != sum { return .sum("\(column) is \(sent ?? 0) and should be \(sum)") }
+                if sent != sum {
+                    return ConformanceFinding(.countsOnce, "\(column) is \(sent ?? 0) and should be \(sum).")
+                }
             }
             return nil
         }
     }
 }
 
-/// How a row differs from what it must be.
-enum RowDifference: CustomStringConvertible {
-    case life(String)
-    case missing(String)
-    case value(String)
-    case sum(String)
-
-    var description: String {
-        switch self {
-        case .life(let what), .missing(let what), .value(let what), .sum(let what): "\(what)."
-        }
-    }
-
-    /// The promise that is broken if the row stays so.
-    var promise: RemotePromise {
-        switch self {
-        case .life, .value: .mergesByClock
-        case .missing: .sendsWholeRows
-        case .sum: .countsOnce
-        }
-    }
-}
-
 extension Verdict {
+    var isMerge: Bool { if case .merged = self { true } else { false } }
     var isRefusal: Bool { if case .rejected = self { true } else { false } }
     var isGroupFailure: Bool { if case .groupFailed = self { true } else { false } }
     var isApplied: Bool {
