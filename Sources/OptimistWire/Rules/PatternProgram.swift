@@ -74,6 +74,9 @@ struct PatternProgram: Sendable {
     private struct States {
         var list: [Int] = []
         private var isHere: [Bool]
+        private var visited: [Int] = []
+        /// The states to look at. Empty between two calls; it is kept so that a call allocates nothing.
+        private var open: [Int] = []
 
         init(_ count: Int) { isHere = Array(repeating: false, count: count) }
 
@@ -83,11 +86,9 @@ struct PatternProgram: Sendable {
             list.removeAll(keepingCapacity: true)
         }
 
-        private var visited: [Int] = []
-
         /// Adds a state, and every state that is reached from it without reading a scalar.
         mutating func add(_ state: Int, of steps: [Step]) {
-            var open = [state]
+            open.append(state)
             while let state = open.popLast() {
                 if isHere[state] { continue }
                 isHere[state] = true
