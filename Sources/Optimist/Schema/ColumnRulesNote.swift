@@ -16,8 +16,7 @@ struct ColumnRulesNote {
 
     /// Reads the note that a store kept. Empty for a file that no store has opened.
     init(in db: Database) throws {
-        guard try db.tableExists("optimist_meta"), let text = try Meta.string(.columnRules, in: db) else { return }
-        for (table, columns) in (try? JSON(parsing: text.utf8))?.object ?? [:] {
+        for (table, columns) in try Meta.note(.columnRules, in: db) {
             for (column, members) in columns.object ?? [:] {
                 rules[table, default: [:]][column] = ColumnRules(members: members) { _ in }
             }
@@ -26,17 +25,9 @@ struct ColumnRulesNote {
 
     /// Writes the note, unless the file already has the same one.
     func keep(in db: Database) throws {
-        let text = rules.isEmpty ? nil : json.description
-        if try Meta.string(.columnRules, in: db) == text { return }
-        try Meta.set(.columnRules, to: text, in: db)
-    }
-
-    private var json: JSON {
-        .object(
-            JSONObject(
-                rules.sorted { $0.key < $1.key }.map { table, columns in
-                    let members = columns.sorted { $0.key < $1.key }.map { ($0.key, JSON.object($0.value.json)) }
-                    return (table, .object(JSONObject(members)))
-                }))
+        let members = rules.mapValues { columns in
+            JSON.object(JSONObject(columns.sorted { $0.key < $1.key }.map { ($0.key, .object($0.value.json)) }))
+        }
+        try Meta.keep(members, as: .columnRules, in: db)
     }
 }

@@ -21,8 +21,7 @@ struct FormerNameNote: Equatable {
 
     /// Reads the note that a store kept. Empty for a file that no store has opened.
     init(in db: Database) throws {
-        guard try db.tableExists("optimist_meta"), let text = try Meta.string(.formerNames, in: db) else { return }
-        for (table, names) in (try? JSON(parsing: text.utf8))?.object ?? [:] {
+        for (table, names) in try Meta.note(.formerNames, in: db) {
             let columns = names["columns"]?.object?.compactMap { member in member.value.string.map { (member.key, $0) }
             }
             rules[table] = SyncRules(
@@ -33,23 +32,12 @@ struct FormerNameNote: Equatable {
 
     /// Writes the note, unless the file already has the same one.
     func keep(in db: Database) throws {
-        let text = rules.isEmpty ? nil : json.description
-        if try Meta.string(.formerNames, in: db) == text { return }
-        try Meta.set(.formerNames, to: text, in: db)
-    }
-
-    private var json: JSON {
-        .object(
-            JSONObject(
-                rules.sorted { $0.key < $1.key }.map { table, rules in
-                    let columns = rules.formerColumns.sorted { $0.key < $1.key }.map { ($0.key, JSON.string($0.value)) }
-                    return (
-                        table,
-                        [
-                            "columns": .object(JSONObject(columns)),
-                            "names": .array(rules.formerNames.map(JSON.string)),
-                        ]
-                    )
-                }))
+        let members = rules.mapValues { rules -> JSON in
+            let columns = rules.formerColumns.sorted { $0.key < $1.key }.map { ($0.key, JSON.string($0.value)) }
+            return [
+                "columns": .object(JSONObject(columns)), "names": .array(rules.formerNames.map(JSON.string)),
+            ]
+        }
+        try Meta.keep(members, as: .formerNames, in: db)
     }
 }

@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import GRDB
+import OptimistWire
 
 /// Single values of the engine.
 enum Meta {
@@ -35,6 +36,22 @@ enum Meta {
     static func string(_ name: Name, in db: Database) throws -> String? {
         try String.fetchOne(
             db.cachedStatement(sql: "SELECT value FROM optimist_meta WHERE name = ?"), arguments: [name.rawValue])
+    }
+
+    /// Reads a note that a store kept as JSON: an object. Empty for a file that no store has opened.
+    static func note(_ name: Name, in db: Database) throws -> JSONObject {
+        guard try db.tableExists("optimist_meta"), let text = try string(name, in: db) else { return [:] }
+        return (try? JSON(parsing: text.utf8))?.object ?? [:]
+    }
+
+    /// Writes a note, unless the file already has the same one.
+    ///
+    /// - Parameter members: The note's members by name. None: the note is empty.
+    static func keep(_ members: [String: JSON], as name: Name, in db: Database) throws {
+        let note = JSON.object(JSONObject(members.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }))
+        let text = members.isEmpty ? nil : note.description
+        if try string(name, in: db) == text { return }
+        try set(name, to: text, in: db)
     }
 
     static func set(_ name: Name, to value: (any DatabaseValueConvertible)?, in db: Database) throws {
