@@ -127,11 +127,13 @@ struct LoaderMachine: Sendable {
     mutating func endBatch(at now: Duration) -> Decision {
         var decision = Decision()
         batches -= 1
-        if batches == 0 { pumpPostponed(&decision, at: now) }
+        pumpPostponed(&decision, at: now)
         return decision
     }
 
+    /// Looks at the lanes that wait, unless a batch is still open.
     private mutating func pumpPostponed(_ decision: inout Decision, at now: Duration) {
+        guard batches == 0 else { return }
         let lanes = postponed.sorted()
         postponed = []
         for lane in lanes { pump(lane, &decision, at: now) }
@@ -149,7 +151,7 @@ struct LoaderMachine: Sendable {
     mutating func resume(at now: Duration) -> Decision {
         var decision = Decision()
         isSuspended = false
-        if batches == 0 { pumpPostponed(&decision, at: now) }
+        pumpPostponed(&decision, at: now)
         return decision
     }
 
