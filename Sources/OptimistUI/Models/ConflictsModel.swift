@@ -10,34 +10,25 @@ public final class ConflictsModel {
     /// The conflicts, oldest first: the last 1,000.
     public private(set) var conflicts: [Conflict] = []
     /// Why the last action failed. Nil: it did not fail. The conflict is still there then.
-    public private(set) var failure: (any Error)?
+    public var failure: (any Error)? { actions.failure }
 
-    private let store: Store
+    private let actions: StoreActions
 
     /// Makes a model without conflicts. It changes only while ``follow()`` runs.
-    public init(_ store: Store) { self.store = store }
+    public init(_ store: Store) { actions = StoreActions(store) }
 
     /// Keeps ``conflicts`` up to date until the task is cancelled.
     public func follow() async {
-        for await conflicts in store.observe(Conflict.fetchAll) { self.conflicts = conflicts }
+        for await conflicts in actions.store.observe(Conflict.fetchAll) { self.conflicts = conflicts }
     }
 
     /// Writes the losing edit again, as a new write of the user. If that fails, ``failure`` says why.
     ///
     /// - Parameter conflict: One of ``conflicts``.
-    public func restore(_ conflict: Conflict) async { await act { try await $0.restore(conflict) } }
+    public func restore(_ conflict: Conflict) async { await actions.act { try await $0.restore(conflict) } }
 
     /// Forgets the losing edit. If that fails, ``failure`` says why.
     ///
     /// - Parameter conflict: One of ``conflicts``.
-    public func forget(_ conflict: Conflict) async { await act { try await $0.forget(conflict) } }
-
-    private func act(_ action: @Sendable (Store) async throws -> Void) async {
-        do {
-            try await action(store)
-            failure = nil
-        } catch {
-            failure = error
-        }
-    }
+    public func forget(_ conflict: Conflict) async { await actions.act { try await $0.forget(conflict) } }
 }

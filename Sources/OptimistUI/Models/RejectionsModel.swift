@@ -12,18 +12,18 @@ public final class RejectionsModel {
     /// The rejections, oldest first.
     public private(set) var rejections: [Rejection] = []
     /// Why the last retry or discard failed. Nil: it did not fail. The rejection is still there then.
-    public private(set) var failure: (any Error)?
+    public var failure: (any Error)? { actions.failure }
 
-    private let store: Store
+    private let actions: StoreActions
     /// The rejections that the user has put off. They stay in ``rejections``.
     private var putOff: Set<Rejection.ID> = []
 
     /// Makes a model without rejections. It changes only while ``follow()`` runs.
-    public init(_ store: Store) { self.store = store }
+    public init(_ store: Store) { actions = StoreActions(store) }
 
     /// Keeps ``rejections`` up to date until the task is cancelled.
     public func follow() async {
-        for await rejections in store.observe(Rejection.fetchAll) { self.rejections = rejections }
+        for await rejections in actions.store.observe(Rejection.fetchAll) { self.rejections = rejections }
     }
 
     /// The oldest rejection of a record type that the user has not put off. Nil: there is none.
@@ -44,20 +44,11 @@ public final class RejectionsModel {
     ///   - rejection: One of ``rejections``.
     ///   - edits: Values that replace the refused ones, by column. Default: none.
     public func retry(_ rejection: Rejection, with edits: JSONObject = [:]) async {
-        await act { try await $0.retry(rejection, with: edits) }
+        await actions.act { try await $0.retry(rejection, with: edits) }
     }
 
     /// Forgets what the user wrote, so that the server's values stay. If that fails, ``failure`` says why.
     ///
     /// - Parameter rejection: One of ``rejections``.
-    public func discard(_ rejection: Rejection) async { await act { try await $0.discard(rejection) } }
-
-    private func act(_ action: @Sendable (Store) async throws -> Void) async {
-        do {
-            try await action(store)
-            failure = nil
-        } catch {
-            failure = error
-        }
-    }
+    public func discard(_ rejection: Rejection) async { await actions.act { try await $0.discard(rejection) } }
 }
