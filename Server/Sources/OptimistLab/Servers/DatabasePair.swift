@@ -43,10 +43,10 @@ actor DatabasePair {
                 sockets: sockets.appending(path: name))
         }
         mark = folder.appending(path: "primary")
-        let isSecond = (try? String(contentsOf: mark, encoding: .utf8)) == nodes[1].name
+        let named = (try? String(contentsOf: mark, encoding: .utf8)) == nodes[1].name ? 1 : 0
         // The mark is written before the promotion, which may have failed since.
-        let isPromoted = isSecond && nodes[1].exists && !nodes[1].isStandby
-        (primary, standby) = isPromoted ? (nodes[1], nodes[0]) : (nodes[0], nodes[1])
+        let isPrimary = nodes[named].exists ? !nodes[named].isStandby : !nodes[1 - named].exists
+        (primary, standby) = isPrimary ? (nodes[named], nodes[1 - named]) : (nodes[1 - named], nodes[named])
         url = "postgres:///optimist?host=\(nodes[0].sockets.path),\(nodes[1].sockets.path)&user=optimist"
         do {
             try await open(folder)
@@ -63,7 +63,6 @@ actor DatabasePair {
         if standby.exists, standby.isStandby {
             try await standby.start()
         } else {
-            await standby.stop()
             try await standby.make(following: primary)
         }
         try await lead(.asynchronous)
@@ -141,7 +140,6 @@ actor DatabasePair {
     func replaceStandby() async throws {
         try orders.begin(.replace)
         defer { orders.end() }
-        await standby.stop()
         try await standby.make(following: primary)
         try await lead(.asynchronous)
     }

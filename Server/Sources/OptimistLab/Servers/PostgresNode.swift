@@ -33,8 +33,9 @@ struct PostgresNode: Sendable {
         try await programs.run("createdb", ["--host", sockets.path, "--username", "optimist", "optimist"])
     }
 
-    /// Makes a standby with the data of a primary that runs, and starts it.
+    /// Makes a standby with the data of a primary that runs, and starts it. What runs here ends first.
     func make(following primary: PostgresNode) async throws {
+        await stop()
         try? FileManager.default.removeItem(at: directory)
         try await programs.makeDirectory(directory)
         try await programs.run(
