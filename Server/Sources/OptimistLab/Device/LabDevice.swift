@@ -84,11 +84,11 @@ actor LabDevice {
         }
         guard running == nil else { return }
         // The marker comes before anything else, as in an app.
-        health = await openHealth()
+        let health = await openHealth()
         let running = try RunningPhone(
             folder: folder, server: serverAddress, credentials: credentials,
             network: network, diary: diary, news: news, logger: logger)
-        self.running = running
+        (self.running, self.health) = (running, health)
         health?.follow(running.sync.status)
         await look(at: running)
         news.changedEverything()
