@@ -12,7 +12,8 @@ actor SimulatedPeople {
     static let app = "lab"
     /// How many come at once.
     static let count = 50
-    private static let launches = 6
+    /// How often each of them launches the app.
+    static let launches = 6
 
     private let folder: URL
     private let server: URL
@@ -41,9 +42,16 @@ actor SimulatedPeople {
             seed: .random(in: .min ... .max))
         _ = try await fleet.run(
             installs: Self.count, launches: Self.launches,
-            versions: [
-                HealthFleet.Version("1.0.1", crashRate: 0.2, killRate: 0.03),
-                HealthFleet.Version("1.0.2", crashRate: 0.02, killRate: 0.03),
-            ])
+            versions: Self.versions())
+    }
+
+    /// Their two versions: the first one crashes at sign-in.
+    ///
+    /// - Parameter name: What a version is called on the server. Default: as it is.
+    static func versions(_ name: (String) -> String = { $0 }) -> [HealthFleet.Version] {
+        [
+            HealthFleet.Version(name("1.0.1"), crashRate: 0.2, killRate: 0.03),
+            HealthFleet.Version(name("1.0.2"), crashRate: 0.02, killRate: 0.03),
+        ]
     }
 }

@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
+import OptimistCore
 import OptimistProxy
 import OptimistServer
 import OptimistSession
@@ -11,7 +12,6 @@ extension StoryStage {
     /// Groups of people who use the app at the same time, and how many are in each.
     private static let groups = 10
     private static let people = 5
-    private static let launches = 6
 
     /// Lets fifty people use both versions over the network. Their health is kept and sent by the code of the app, and the
     /// figures are those of the server.
@@ -36,7 +36,9 @@ extension StoryStage {
     private func version(_ name: String) -> String { "\(name)+\(network.rawValue)" }
 
     private func use(at port: Int) async throws {
-        guard let address = URL(string: "http://127.0.0.1:\(port)") else { return }
+        guard let address = URL(string: "http://127.0.0.1:\(port)") else {
+            throw OptimistError(.badLabData, "The port \(port) makes no address.")
+        }
         let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-people-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -51,11 +53,8 @@ extension StoryStage {
                 let people = fleet
                 group.addTask {
                     _ = try await people.run(
-                        installs: Self.people, launches: Self.launches,
-                        versions: [
-                            HealthFleet.Version(version("1.0.1"), crashRate: 0.2, killRate: 0.03),
-                            HealthFleet.Version(version("1.0.2"), crashRate: 0.02, killRate: 0.03),
-                        ])
+                        installs: Self.people, launches: SimulatedPeople.launches,
+                        versions: SimulatedPeople.versions(version))
                 }
             }
             try await group.waitForAll()
