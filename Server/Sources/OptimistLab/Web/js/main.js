@@ -74,7 +74,6 @@ lab.events({
   changed: async ({ device, what }) => {
     if (what.includes('status') || what.includes('device')) await refreshDevices();  // It may be off by now.
     phones.get(device)?.refresh(what);
-    if (what.includes('device')) people.refresh();
     if (what.includes('loading')) content.refresh();
     refreshServer();
     servers.refresh();
