@@ -25,7 +25,7 @@ func endingOnSignal(_ work: @escaping @Sendable (_ ready: @escaping @Sendable ()
         let isDone = try await group.next() ?? true
         group.cancelAll()
         // After a signal the work still ends what it has started.
-        do { try await group.waitForAll() } catch  where isDone {}
+        try await group.waitForAll()
         if !isDone { throw CancellationError() }
     }
 }

@@ -4,7 +4,7 @@ import OptimistHealth
 import OptimistWire
 
 /// How a phone's app is brought to its end.
-enum LaunchEnding: String, Codable, Sendable {
+enum LaunchEnding: String, Sendable {
     /// The app says that it ends.
     case quietly
     /// The app traps, and the system writes a report of that.
