@@ -1,22 +1,20 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
 """A backup of a PostgreSQL database that is taken while phones write, restored into another database; and what is refused."""
 
-import json
-import os
 import stat
 import sys
-import tempfile
 import threading
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from backup import fails  # noqa: E402
-from claims import Claims, Skip  # noqa: E402
-from clusters import Node, programs  # noqa: E402
+import clusters  # noqa: E402
+from claims import Claims  # noqa: E402
+from clusters import Node  # noqa: E402
 from form import form  # noqa: E402
 from phones import Phone, Server, settle  # noqa: E402
 from program import Program, run  # noqa: E402
-from shared_site import SCHEMA  # noqa: E402
+from shared_site import prepare  # noqa: E402
 
 WRITES = form(100, 500, 5_000)
 claims = Claims()
@@ -27,15 +25,12 @@ class SharedServer(Server):
 
     def __init__(self, folder, database):
         self.url = database
-        (folder / "schema.json").write_text(json.dumps(SCHEMA))
-        (folder / "secret").write_text(run("secret")[1])
-        (folder / "secret").chmod(0o600)
+        self.options = prepare(folder)
         super().__init__(folder)
 
     def start(self, environment=None):
         self.program = Program(
-            "serve", "--port", self.port, "--database", self.url, "--schema", self.folder / "schema.json", "--secret",
-            self.folder / "secret", environment=environment)
+            "serve", "--port", self.port, "--database", self.url, *self.options, environment=environment)
 
 
 def check(url):
@@ -110,15 +105,5 @@ def refused(folder):
         assert status == 64 and "not both" in problem, problem
 
 
-def absent(_):
-    """O11 a database is backed up and restored."""
-    raise Skip("there is no PostgreSQL on this machine")
-
-
 if __name__ == "__main__":
-    if not programs():
-        claims = Claims()
-        claims(absent)
-    with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o711)  # PostgreSQL runs as another user when this is root.
-        claims.run(Path(folder))
+    clusters.run(claims, "O11 a database is backed up and restored.")

@@ -13,6 +13,8 @@ import uuid
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "Scripts"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from claims import Claims, Skip  # noqa: E402
 from testing.postgres import Postgres, programs  # noqa: E402, F401
 from program import eventually  # noqa: E402
 
@@ -111,6 +113,21 @@ class Node(Postgres):
             self.close()
         finally:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def run(claims, sentence):
+    """Runs claims that need PostgreSQL, in a folder that it may enter. Without one, `sentence` is skipped in their place."""
+
+    def absent(_):
+        raise Skip("there is no PostgreSQL on this machine")
+
+    absent.__doc__ = sentence
+    if not programs():
+        claims = Claims()
+        claims(absent)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o711)  # PostgreSQL runs as another user when this is root.
+        claims.run(Path(folder))
 
 
 def own_folder():

@@ -15,8 +15,8 @@ from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from claims import Claims, Skip  # noqa: E402
-from clusters import programs  # noqa: E402
+import clusters  # noqa: E402
+from claims import Claims  # noqa: E402
 from form import form  # noqa: E402
 from program import eventually  # noqa: E402
 from shared_site import Site  # noqa: E402
@@ -187,16 +187,7 @@ def asynchronous(folder):
         fail_over(site, is_synchronous=False)
 
 
-def absent(_):
-    """N1 N6 servers and a primary die, and nothing is lost."""
-    raise Skip("there is no PostgreSQL on this machine")
-
-
 if __name__ == "__main__":
     # As by Ctrl-C, the programs and clusters of a claim end with it, and no other claim begins.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    if not programs():
-        claims = Claims()
-        claims(absent)
-    with tempfile.TemporaryDirectory() as folder:
-        claims.run(Path(folder))
+    clusters.run(claims, "N1 N6 servers and a primary die, and nothing is lost.")

@@ -7,8 +7,9 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from claims import Claims, Skip  # noqa: E402
-from clusters import Node, programs  # noqa: E402
+import clusters  # noqa: E402
+from claims import Claims  # noqa: E402
+from clusters import Node  # noqa: E402
 from lab import refused, run_lab, shared  # noqa: E402
 from program import eventually, run  # noqa: E402
 
@@ -99,15 +100,5 @@ def needs_sense(folder):
         assert "--database" in sentence, sentence
 
 
-def absent(_):
-    """N1 N9 the servers of a lab share a PostgreSQL."""
-    raise Skip("there is no PostgreSQL on this machine")
-
-
 if __name__ == "__main__":
-    if not programs():
-        claims = Claims()
-        claims(absent)
-    with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o711)  # PostgreSQL runs as another user when this is root.
-        claims.run(Path(folder))
+    clusters.run(claims, "N1 N9 the servers of a lab share a PostgreSQL.")

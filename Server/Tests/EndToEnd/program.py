@@ -23,9 +23,12 @@ def eventually(what, condition, seconds=PATIENCE):
     return value
 
 
-def run(*arguments, seconds=2 * PATIENCE):
-    """Runs a command to its end. Returns its exit status and what it wrote to both outputs."""
-    ended = subprocess.run([OPTIMIST, *map(str, arguments)], capture_output=True, text=True, timeout=seconds)
+def run(*arguments, seconds=2 * PATIENCE, environment=None):
+    """Runs a command to its end. Returns its exit status and what it wrote to both outputs. `environment` is what it has
+    besides the test's own."""
+    ended = subprocess.run(
+        [OPTIMIST, *map(str, arguments)], capture_output=True, text=True, timeout=seconds,
+        env={**os.environ, **(environment or {})})
     return ended.returncode, ended.stdout, ended.stderr
 
 

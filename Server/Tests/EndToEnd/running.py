@@ -4,7 +4,6 @@
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -12,16 +11,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import Claims  # noqa: E402
+from phones import free_port  # noqa: E402
 from program import OPTIMIST, PATIENCE  # noqa: E402
 
 claims = Claims()
 PAGE = Path(__file__).parents[3] / "Documentation/RunningTheServer.md"
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return str(one.getsockname()[1])
 
 
 @claims
@@ -30,7 +24,7 @@ def page(folder):
     commands = "\n".join(re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL))
     for port in "8090", "8091":
         assert port in commands
-        commands = commands.replace(port, free_port())
+        commands = commands.replace(port, str(free_port()))
     (folder / "bin").mkdir()
     (folder / "bin" / "optimist").symlink_to(Path(OPTIMIST).resolve())
     script = f"set -e; trap 'kill $server 2>/dev/null || true' EXIT\n{commands}"

@@ -22,12 +22,7 @@ def settings_file(folder, content):
 
 def printed(*arguments, **environment):
     """The settings as --print-configuration prints them: name, value and source."""
-    os.environ.update(environment)
-    try:
-        status, said, problem = run("serve", "--print-configuration", *arguments)
-    finally:
-        for name in environment:
-            del os.environ[name]
+    status, said, problem = run("serve", "--print-configuration", *arguments, environment=environment)
     assert status == 0, problem
     return {line.split()[0]: tuple(line.split()[1:]) for line in said.splitlines()}, said
 
@@ -81,11 +76,7 @@ def refused(folder):
         assert all(word in problem for word in [str(file), *words]), (content, problem)
     status, _, problem = run("serve", "--config", folder / "none.json")
     assert status != 0 and "none.json cannot be read" in problem, problem
-    os.environ["OPTIMIST_PORT"] = "many"
-    try:
-        status, _, problem = run("serve", "--print-configuration")
-    finally:
-        del os.environ["OPTIMIST_PORT"]
+    status, _, problem = run("serve", "--print-configuration", environment={"OPTIMIST_PORT": "many"})
     assert status != 0 and "OPTIMIST_PORT must be a whole number" in problem, problem
 
 

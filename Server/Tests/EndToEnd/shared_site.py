@@ -34,12 +34,20 @@ SCHEMA = {
 }
 
 
+def prepare(folder):
+    """Writes what servers of one database share into a folder. Returns the options that name it."""
+    (folder / "schema.json").write_text(json.dumps(SCHEMA))
+    (folder / "secret").write_text(run("secret")[1])
+    (folder / "secret").chmod(0o600)
+    return ["--schema", folder / "schema.json", "--secret", folder / "secret"]
+
+
 class Shared:
     """One of the servers, which may be killed, stopped, and started again at the same address."""
 
-    def __init__(self, url, folder):
+    def __init__(self, url, options):
         self.port = free_port()
-        self._options = ["--database", url, "--schema", folder / "schema.json", "--secret", folder / "secret"]
+        self._options = ["--database", url, *options]
         self.start()
 
     def start(self):
@@ -113,11 +121,9 @@ class Site:
 
     def _start(self, seed):
         self.folder.mkdir()
-        (self.folder / "schema.json").write_text(json.dumps(SCHEMA))
-        (self.folder / "secret").write_text(run("secret")[1])
-        (self.folder / "secret").chmod(0o600)
+        options = prepare(self.folder)
         self.pair = self._stack.enter_context(Pair())
-        self.servers = [self._stack.enter_context(Shared(self.pair.url, self.folder)) for _ in range(SERVERS)]
+        self.servers = [self._stack.enter_context(Shared(self.pair.url, options)) for _ in range(SERVERS)]
         for server in self.servers:
             server.program.find("Optimist (serves)")
         self.balancer = self._stack.enter_context(Balancer([server.port for server in self.servers]))
