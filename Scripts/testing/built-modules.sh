@@ -1,0 +1,9 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+#
+# Read by scripts that type-check against what the server's build has made: sets `modules`, the compiler's options.
+# shellcheck shell=bash
+
+built=Server/.build/debug
+modules=(-I "$built/Modules")
+for map in "$built"/*.build/module.modulemap; do modules+=(-Xcc "-fmodule-map-file=$map"); done
+for map in Server/.build/checkouts/*/Sources/{*,*/include}/module.modulemap; do modules+=(-I "${map%/*}"); done
