@@ -27,7 +27,7 @@ struct BoardTests {
     }
 
     @Test(arguments: 1...TestForm.of(short: 3, full: 20) as ClosedRange<UInt64>)
-    func `B4 whole devices sync over the remote of the article, whatever is lost and whoever is killed`(
+    func `B4 whole devices sync over the remote of the article, though messages are lost and a device is killed`(
         seed: UInt64
     ) throws {
         let board = Board()

@@ -90,7 +90,7 @@ struct QueryTests {
         #expect(model.isLoaded)
     }
 
-    @Test func `U1 a model that is followed anew ignores its earlier query`() async throws {
+    @Test func `U1 a model that follows another query ignores its earlier query`() async throws {
         let phone = try Phone()
         let store = try phone.open()
         let model = LiveQueryModel(-1)
