@@ -9,7 +9,7 @@ public enum DataVacuum {
     /// Rewrites the database of a server that does not run, so that nothing that was deleted is left in its files. It
     /// blocks the thread, and needs twice the space of the database meanwhile.
     ///
-    /// - Returns: The size of the database before and after it, in bytes.
+    /// - Returns: The size of the database and its write-ahead log before and after it, in bytes.
     /// - Throws: `OptimistError` with code `dataInUse` while a server runs on the directory, `unreadableData` if there is no
     ///   data or it cannot be read, `diskTrouble` if the disk is full or fails. The data is as it was then.
     public static func run(in directory: URL) throws -> (before: Int, after: Int) {
@@ -33,6 +33,8 @@ public enum DataVacuum {
     }
 
     private static func size(of file: URL) throws -> Int {
-        try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int ?? 0
+        try [file.path, file.path + "-wal"].filter(FileManager.default.fileExists(atPath:))
+            .map { try FileManager.default.attributesOfItem(atPath: $0)[.size] as? Int ?? 0 }
+            .reduce(0, +)
     }
 }
