@@ -12,23 +12,30 @@ LEVELS = ["quick", "usual", "all", "soak"]
 SERVER = ["--package-path", "Server"]
 PYTHON = ".venv/bin/python"
 
-# The screens in a browser, and what is asked of a lab. Each has a lab of its own …
-WITH_A_LAB = [
+# The screens in a browser. Each has a lab of its own …
+SCREENS = [
     "Browser/planner.py", "Browser/session.py", "Browser/home.py", "Browser/poses.py", "Browser/shorts.py",
-    "Browser/stories.py", "EndToEnd/planner_figures.py", "EndToEnd/planner_rules.py", "EndToEnd/planner_sending.py",
+    "Browser/stories.py",
+]
+# … as has what is asked of a lab without one. Its screens have most of that, so it is for the full form.
+ASKED_OF_A_LAB = [
+    "EndToEnd/planner_figures.py", "EndToEnd/planner_rules.py", "EndToEnd/planner_sending.py",
     "EndToEnd/planner_crowd.py", "EndToEnd/lab_session.py", "EndToEnd/lab_requests.py",
 ]
-# … and these start with $OPTIMIST what they need.
+# These start with $OPTIMIST what they need.
 ON_THEIR_OWN = [
     "EndToEnd/killloop.py", "EndToEnd/kill_either_side.py", "EndToEnd/kill_first_sync.py", "EndToEnd/kill_refresh.py",
     "EndToEnd/power_loss.py", "EndToEnd/disk_trouble.py", "EndToEnd/full_disk.py", "EndToEnd/bad_input.py",
     "EndToEnd/slow_clients.py", "EndToEnd/many_connections.py", "EndToEnd/commands.py", "EndToEnd/account.py",
-    "EndToEnd/lab_screens.py", "EndToEnd/lab_servers.py", "Browser/servers.py", "Browser/admin.py", "EndToEnd/backup.py",
+    "Browser/servers.py", "Browser/admin.py", "EndToEnd/backup.py",
     "EndToEnd/backup_database.py", "EndToEnd/jmap.py", "EndToEnd/openapi.py", "EndToEnd/failover.py", "EndToEnd/settings.py",
     "EndToEnd/running.py",
 ]
+# These too. What they show of the lab, the screens show in short.
+LABS_OF_THEIR_OWN = ["EndToEnd/lab_screens.py", "EndToEnd/lab_servers.py"]
 # This one compiles an app and all that it needs.
 FROM_NOTHING = "EndToEnd/first_hour.py"
+PROGRAMS = [*SCREENS, *ASKED_OF_A_LAB, *ON_THEIR_OWN, *LABS_OF_THEIR_OWN, FROM_NOTHING]
 
 
 @dataclass
@@ -117,15 +124,17 @@ def whole_programs(level):
     """The simulation, and the tests that start the command."""
     seeds = "40" if level == "usual" else "200"
     needs = ["build", "Python packages"]
+    with_a_lab = SCREENS + (ASKED_OF_A_LAB if level != "usual" else [])
+    on_their_own = ON_THEIR_OWN + (LABS_OF_THEIR_OWN if level != "usual" else [])
     return [
         Stage("the examples are well typed", ["Scripts/typecheck-examples"], needs=["build"]),
         Stage(
             f"simulate {seeds} seeds", ["nice", "-n", "19", optimist(), "simulate", "--seeds", seeds], count.counted,
             ["build"], environment=environment(level)),
         *(
-            Stage(file, [PYTHON, f"Server/Tests/{file}"], count.counted, needs, lab=file in WITH_A_LAB,
+            Stage(file, [PYTHON, f"Server/Tests/{file}"], count.counted, needs, lab=file in with_a_lab,
                   environment=environment(level))
-            for file in [*WITH_A_LAB, *ON_THEIR_OWN]
+            for file in with_a_lab + on_their_own
         ),
     ]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import Claims  # noqa: E402
 from faulty_disk import Fault, around, check_integrity, recorded  # noqa: E402
-from form import SOAK  # noqa: E402
+from form import SOAK, form  # noqa: E402
 from phones import Gone, Phone, Server, settle  # noqa: E402
 from program import eventually  # noqa: E402
 
@@ -126,7 +126,7 @@ def at_every_call(folder, scenario):
     counts = Counter(call.kind for call in recorded(record))
     assert all(counts[calls] for calls in "ws"), f"the whole run made {dict(counts)}"
     for error in Fault.ERRORS:
-        for calls in "wst":
+        for calls in form(chance.choice("wst"), "wst", "wst"):
             moments = range(1, counts[calls] + 1)
             for n in moments if SOAK else sorted(chance.sample(moments, min(SAMPLE, len(moments)))):
                 try:

@@ -28,11 +28,11 @@ struct SimulationTests {
     }
 
     /// Each of these failed once. `optimist simulate --seed N --shrink --save FILE` makes one.
-    /// In the short form every tenth, since each takes seconds.
+    /// In the short form every fortieth, since each takes seconds.
     static let saved: [URL] = {
         let all = (Bundle.module.urls(forResourcesWithExtension: "json", subdirectory: "Seeds") ?? []).map { $0 as URL }
             .sorted { $0.path < $1.path }
-        return stride(from: 0, to: all.count, by: TestForm.of(short: 20, full: 1)).map { all[$0] }
+        return stride(from: 0, to: all.count, by: TestForm.of(short: 40, full: 1)).map { all[$0] }
     }()
 
     @Test(arguments: saved)
